@@ -1,0 +1,20 @@
+"""Settings of the documentation."""
+
+from importlib.metadata import version as installed_version
+
+project = "gdpbridge"
+author = "The gdpbridge contributors"
+copyright = author
+version = release = installed_version("gdpbridge")
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+]
+exclude_patterns = ["_build"]
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+autodoc_typehints = "description"
+html_theme = "furo"
+html_title = f"gdpbridge {version}"

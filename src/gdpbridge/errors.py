@@ -1,0 +1,62 @@
+"""The errors this library raises, each carrying its data as fields.
+
+Every error is a :class:`GdpBridgeError`; bad input is also a ``ValueError``, so that
+code that knows nothing of this library catches it as it would any other bad value.
+"""
+
+from __future__ import annotations
+
+
+class GdpBridgeError(Exception):
+    """Base of every error raised on purpose."""
+
+
+class InputError(GdpBridgeError, ValueError):
+    """A value that is not allowed.
+
+    Attributes:
+        field: the name of the offending argument, as the user wrote it.
+        value: the value received.
+        allowed: what would have been accepted, as words that follow "must be".
+    """
+
+    def __init__(self, field: str, value: object, allowed: str) -> None:
+        self.field = field
+        self.value = value
+        self.allowed = allowed
+        super().__init__(f"{field} is {_shown(value)}: must be {allowed}")
+
+
+class WorkLimitError(GdpBridgeError):
+    """A request that would need more work than the stated limit.
+
+    Attributes:
+        needed: the number of evaluations (or cells) the request would need.
+        limit: the stated limit.
+    """
+
+    def __init__(self, message: str, needed: int, limit: int) -> None:
+        self.needed = needed
+        self.limit = limit
+        super().__init__(message)
+
+
+class UndecidedError(GdpBridgeError):
+    """Nothing could be proved either way within the stated precision or cell cap."""
+
+
+class MissingExtraError(GdpBridgeError, ImportError):
+    """An optional dependency that is not installed.
+
+    Attributes:
+        extra: the name of the extra to install.
+    """
+
+    def __init__(self, extra: str, purpose: str) -> None:
+        self.extra = extra
+        super().__init__(f"{purpose} needs an extra: pip install 'gdpbridge[{extra}]'")
+
+
+def _shown(value: object) -> str:
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= 80 else text[:77] + "..."

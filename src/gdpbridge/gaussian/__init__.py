@@ -1,0 +1,1 @@
+"""The Gaussian privacy curve δ_μ(ε) and its inverses: numbers only, no mechanisms."""

@@ -1,0 +1,486 @@
+"""The Gaussian privacy curve in ball arithmetic: enclosures that hold, with the direction in the name.
+
+The first half works on Arb balls at the working precision and serves the measuring code; the
+second half takes plain numbers and returns floats rounded in the direction the name says.
+
+With x = ε/μ - μ/2, y = ε/μ + μ/2 and Mills' ratio R(z) = Φ(-z)/φ(z),
+
+    δ_μ(ε)     = φ(x) (R(x) - R(y)),        ∂δ_μ/∂ε = -φ(x) R(y),
+    1 - δ_μ(ε) = φ(x) (R(-x) + R(y)),       ∂δ_μ/∂μ =  φ(x).
+
+Intervals of ε are served from their two ends alone, because R decreases, R(x) - R(y) decreases
+in ε (R is convex), and δ_μ is log-concave in ε: it is the integral over s ≥ 0 of e^{-s} times a
+Gaussian survival function of ε + s, and marginals of log-concave functions are log-concave
+(Prékopa 1973).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from decimal import Decimal
+from fractions import Fraction
+
+from flint import arb, arb_series
+
+from gdpbridge.errors import InputError, UndecidedError
+from gdpbridge.numeric.exact import float_ceiling, float_floor
+from gdpbridge.numeric.flint_context import precision, working_precision
+from gdpbridge.numeric.kinds import BALLS, Probability, ball, to_fraction
+
+__all__ = [
+    "beta_lower",
+    "beta_upper",
+    "delta_complement_lower",
+    "delta_complement_upper",
+    "delta_lower",
+    "delta_upper",
+    "epsilon_lower",
+    "epsilon_upper",
+    "log_delta_lower",
+    "log_delta_upper",
+    "mu_lower",
+    "mu_upper",
+]
+
+Number = float | int | str | Decimal | Fraction
+
+Enclosure = Callable[[], arb]
+
+_PRECISION_CAP = 1 << 14
+_MAX_NEWTON_STEPS = 400
+_LOG_HALF = -math.log(2.0)
+# bits that make rounding a ball's end to a double cost one ulp at most
+_DOUBLE = 60
+# beyond it the asymptotic series gives thousands of bits, and Arb's erfc few
+_ASYMPTOTIC_FROM = 256
+
+
+# --- enclosures on balls ---------------------------------------------------------------------
+
+
+def log_delta_of(eps: arb, mu: arb) -> arb:
+    """Enclose log δ_μ(ε) for balls ε ≥ 0 and μ > 0 of small radius."""
+    with _guarded(eps, mu):
+        x, y = _ends(eps, mu)
+        return _log_density(x) + (_mills(x) - _mills(y)).log()
+
+
+def log_delta_complement_of(eps: arb, mu: arb) -> arb:
+    """Enclose log(1 - δ_μ(ε)) for balls ε ≥ 0 and μ > 0 of small radius."""
+    with _guarded(eps, mu):
+        x, y = _ends(eps, mu)
+        return _log_density(x) + (_mills(-x) + _mills(y)).log()
+
+
+def probability(eps: arb, mu: arb) -> Probability:
+    """Enclose δ_μ(ε) as a :class:`Probability`; μ may be an exact zero."""
+    if mu.is_zero():
+        return Probability(arb.neg_inf, lambda: arb(0))
+    return Probability(lambda: log_delta_of(eps, mu), lambda: log_delta_complement_of(eps, mu))
+
+
+def log_delta_series(low: arb, high: arb, mu: arb) -> arb_series:
+    """Enclose the Taylor coefficients of order 0 to 2 of log δ_μ at every ε in [low, high].
+
+    With h = -(log δ_μ)' = R(y)/D and D = R(x) - R(y): h' = h + h² - 1/(μD).
+    """
+    with _guarded(high, mu):
+        (x0, y0), (x1, y1) = _ends(low, mu), _ends(high, mu)
+        right0, right1 = _mills(y0), _mills(y1)
+        gap0, gap1 = _mills(x0) - right0, _mills(x1) - right1
+        value = _hull(_log_density(x0) + gap0.log(), _log_density(x1) + gap1.log())
+        hazard = _hull(right0 / gap0, right1 / gap1)
+        curvature = hazard + hazard * hazard - 1 / (mu * _hull(gap0, gap1))
+    return arb_series([value, -hazard, -curvature / 2], 3)
+
+
+def log_delta_complement_series(low: arb, high: arb, mu: arb) -> arb_series:
+    """Enclose the Taylor coefficients of order 0 to 2 of log(1 - δ_μ) at every ε in [low, high].
+
+    With g = (log(1 - δ_μ))' = R(y)/C and C = R(-x) + R(y): g' = g - g² - 1/(μC).
+    """
+    with _guarded(high, mu):
+        (x0, y0), (x1, y1) = _ends(low, mu), _ends(high, mu)
+        right0, right1, left0, left1 = _mills(y0), _mills(y1), _mills(-x0), _mills(-x1)
+        value = _hull(
+            _log_density(x0) + (left0 + right0).log(), _log_density(x1) + (left1 + right1).log()
+        )
+        total = _hull(left0 + right1, left1 + right0)
+        growth = _hull(right0, right1) / total
+        curvature = growth - growth * growth - 1 / (mu * total)
+    return arb_series([value, growth, curvature / 2], 3)
+
+
+def log_delta_tail_lower(eps: arb, mu: arb) -> arb:
+    """Bound log δ_μ(ε) from below by an elementary function, from R(z) < (z² + 2)/(z(z² + 3)).
+
+    log δ_μ(ε) ≥ log μ - ½ log 2π - ε²/(2μ²) + ε/2 - μ²/8 - log(y² + 3).
+    """
+    y = eps / mu + mu / 2
+    quadratic = -(eps * eps) / (2 * mu * mu) + eps / 2 - mu * mu / 8
+    return mu.log() - (2 * arb.pi()).log() / 2 + quadratic - (y * y + 3).log()
+
+
+def mu_of(eps: arb, delta: Probability) -> arb:
+    """Enclose μ(ε, δ), the μ with δ_μ(ε) = δ, for δ strictly between 0 and 1.
+
+    Newton's method gives a candidate; what is returned is a ball at whose ends the curve is
+    proved to lie on either side of δ, so nothing rests on convergence.
+
+    Raises:
+        UndecidedError: if the working precision does not tell δ from 0 or 1.
+    """
+    scale = _Scale(eps, delta)
+    candidate, radius = scale.newton(_start(eps, delta))
+    low = high = candidate
+    for _ in range(working_precision()):
+        radius = 2 * radius + candidate * _unit()
+        low, high = (candidate - radius).lower(), (candidate + radius).upper()
+        if not low > 0:
+            low = arb(0)
+        below = low.is_zero() or scale.excess(low) < 0
+        if below and scale.excess(high) > 0:
+            return _hull(low, high)
+    raise UndecidedError(f"μ could not be told from [{low}, {high}] at the working precision")
+
+
+class _Scale:
+    """The equation δ_m(ε) = δ in m, on the logarithm of δ or of 1 - δ, whichever is the longer."""
+
+    def __init__(self, eps: arb, delta: Probability) -> None:
+        self.eps = eps
+        log = delta.log()
+        self.upper_half = bool(log > _LOG_HALF)
+        self.target = delta.log_complement() if self.upper_half else log
+        if not self.target.is_finite():
+            raise UndecidedError("δ is too close to 0 or 1 for the working precision")
+
+    def excess(self, mu: arb) -> arb:
+        """Return an increasing function of m that vanishes at the solution."""
+        if self.upper_half:
+            return self.target - log_delta_complement_of(self.eps, mu)
+        return log_delta_of(self.eps, mu) - self.target
+
+    def slope_inverse(self, mu: arb) -> arb:
+        """Return the reciprocal of the derivative of :meth:`excess`."""
+        with _guarded(self.eps, mu):
+            x, y = _ends(self.eps, mu)
+            return _mills(-x) + _mills(y) if self.upper_half else _mills(x) - _mills(y)
+
+    def newton(self, start: arb) -> tuple[arb, arb]:
+        """Return a candidate and an estimate of its error; neither is proved."""
+        candidate, radius = start, arb(0)
+        for _ in range(_MAX_NEWTON_STEPS):
+            excess = self.excess(candidate)
+            step = (excess * self.slope_inverse(candidate)).mid()
+            radius = abs(step)
+            moved = (candidate - step).mid()
+            candidate = moved if moved > 0 else (candidate / 2).mid()
+            if excess.contains(0) or radius <= candidate * _unit():
+                break
+        return candidate, radius
+
+
+def _start(eps: arb, delta: Probability) -> arb:
+    """Return a lower bound of μ(ε, δ): δ_μ(ε) is at most Φ(-x) and at most δ_μ(0)."""
+    tail, complement = delta.log().exp(), delta.log_complement().exp()
+    at_zero = arb(8).sqrt() * (tail.erfinv() if tail < complement else complement.erfcinv())
+    quantile = _quantile(delta)
+    root = (quantile * quantile + 2 * eps).sqrt()
+    inside = 2 * eps / (root - quantile) if quantile < 0 else quantile + root
+    start = inside.max(at_zero).mid()
+    return start if start.is_finite() and start > 0 else arb(1)
+
+
+def _quantile(delta: Probability) -> arb:
+    """Return Φ⁻¹(δ)."""
+    tail, complement = delta.log().exp(), delta.log_complement().exp()
+    if tail < complement:
+        return -arb(2).sqrt() * (2 * tail).erfcinv()
+    return arb(2).sqrt() * (2 * complement).erfcinv()
+
+
+def epsilon_of(mu: arb, delta: Probability) -> arb:
+    """Enclose the ε > 0 with δ_μ(ε) = δ, for 0 < δ < δ_μ(0), by Newton's method and a proof.
+
+    Raises:
+        UndecidedError: if the working precision does not decide.
+    """
+    target = delta.log()
+    # log δ_μ is concave in ε, so that from an upper bound Newton's steps only come down;
+    # δ_μ(ε) ≤ Φ(-x) gives one
+    candidate, radius = (mu * (mu / 2 - _quantile(delta))).mid(), arb(0)
+    for _ in range(_MAX_NEWTON_STEPS):
+        series = log_delta_series(candidate, candidate, mu)
+        step = ((series[0] - target) / series[1]).mid()
+        radius = abs(step)
+        moved = (candidate - step).mid()
+        candidate = moved if moved > 0 else (candidate / 2).mid()
+        if (series[0] - target).contains(0) or radius <= candidate * _unit():
+            break
+    for _ in range(working_precision()):
+        radius = 2 * radius + candidate * _unit()
+        low, high = (candidate - radius).lower(), (candidate + radius).upper()
+        if low < 0:
+            low = arb(0)
+        above = low.is_zero() or log_delta_of(low, mu) > target
+        if above and log_delta_of(high, mu) < target:
+            return _hull(low, high)
+    raise UndecidedError("ε could not be enclosed at the working precision")
+
+
+def _unit() -> arb:
+    """Return the relative spacing to which a solution is polished."""
+    return arb(2) ** (8 - working_precision())
+
+
+def _ends(eps: arb, mu: arb) -> tuple[arb, arb]:
+    ratio, half = eps / mu, mu / 2
+    return ratio - half, ratio + half
+
+
+def _mills(z: arb) -> arb:
+    """Enclose Mills' ratio Φ(-z)/φ(z)."""
+    if z > _ASYMPTOTIC_FROM:
+        return _mills_asymptotic(z)
+    return (arb.pi() / 2).sqrt() * (z * z / 2).exp() * (z / arb(2).sqrt()).erfc()
+
+
+def _mills_asymptotic(z: arb) -> arb:
+    """Enclose Mills' ratio at large z, where exp and erfc over- and underflow.
+
+    z R(z) = 1 - 1/z² + 3/z⁴ - 15/z⁶ + ... is alternating and enveloping: each partial sum is
+    off by less than the first term left out (Abramowitz and Stegun 7.1.24).
+    """
+    inverse_square = 1 / (z * z)
+    term, total, k = arb(1), arb(1), 0
+    while term.abs_lower() > arb(2) ** (-working_precision()):
+        k += 1
+        if 2 * k > _ASYMPTOTIC_FROM**2:
+            raise UndecidedError("Mills' ratio: too many digits asked for")
+        term = -term * (2 * k - 1) * inverse_square
+        total += term
+    left_out = (term * (2 * k + 1) * inverse_square).abs_upper()
+    return (total + arb(0, left_out)) / z
+
+
+def _log_density(x: arb) -> arb:
+    return -(x * x + (2 * arb.pi()).log()) / 2
+
+
+def _hull(a: arb, b: arb) -> arb:
+    return a.union(b)
+
+
+def _guarded(eps: arb, mu: arb) -> AbstractContextManager[None]:
+    """Work with the bits that squaring x and y and taking R(x) - R(y) will cost."""
+    largest = float((eps / mu + mu).abs_upper())
+    smallest = float(mu.abs_lower())
+    if not (math.isfinite(largest) and smallest > 0):
+        return precision(working_precision())
+    lost = 4 * math.log2(largest + 2) + max(0.0, -math.log2(smallest)) + 16
+    return precision(working_precision() + int(lost))
+
+
+# --- plain numbers, with a direction ---------------------------------------------------------
+
+
+def log_delta_lower(eps: Number, mu: Number) -> float:
+    """Return a float at most log δ_μ(ε).
+
+    Floats are taken as the binary numbers they are, text and decimals exactly.
+
+    Args:
+        eps: ε ≥ 0.
+        mu: μ > 0.
+
+    Raises:
+        InputError: if an argument is outside its range or not a number.
+        UndecidedError: if the precision cap is reached.
+    """
+    return _floor(_log_delta_at(eps, mu))
+
+
+def log_delta_upper(eps: Number, mu: Number) -> float:
+    """Return a float at least log δ_μ(ε); arguments as in :func:`log_delta_lower`."""
+    return _ceiling(_log_delta_at(eps, mu))
+
+
+def delta_lower(eps: Number, mu: Number) -> float:
+    """Return a float at most δ_μ(ε), 0.0 if it underflows; arguments as in :func:`log_delta_lower`."""
+    return _floor(lambda: _log_delta_at(eps, mu)().exp())
+
+
+def delta_upper(eps: Number, mu: Number) -> float:
+    """Return a float at least δ_μ(ε), never 0.0; arguments as in :func:`log_delta_lower`."""
+    return _ceiling(lambda: _log_delta_at(eps, mu)().exp())
+
+
+def delta_complement_lower(eps: Number, mu: Number) -> float:
+    """Return a float at most 1 - δ_μ(ε); arguments as in :func:`log_delta_lower`."""
+    return _floor(_complement_at(eps, mu))
+
+
+def delta_complement_upper(eps: Number, mu: Number) -> float:
+    """Return a float at least 1 - δ_μ(ε); arguments as in :func:`log_delta_lower`."""
+    return _ceiling(_complement_at(eps, mu))
+
+
+def mu_lower(eps: Number, delta: Number | None = None, *, log_delta: Number | None = None) -> float:
+    """Return a float at most μ(ε, δ).
+
+    Args:
+        eps: ε ≥ 0.
+        delta: δ in [0, 1]; or give ``log_delta``.
+        log_delta: log δ ≤ 0.
+
+    Raises:
+        InputError: if an argument is outside its range, or not exactly one of the two is given.
+        UndecidedError: if the precision cap is reached.
+    """
+    return _floor(_mu_at(eps, delta, log_delta))
+
+
+def mu_upper(eps: Number, delta: Number | None = None, *, log_delta: Number | None = None) -> float:
+    """Return a float at least μ(ε, δ); arguments as in :func:`mu_lower`."""
+    return _ceiling(_mu_at(eps, delta, log_delta))
+
+
+def epsilon_lower(
+    mu: Number, delta: Number | None = None, *, log_delta: Number | None = None
+) -> float:
+    """Return a float at most the least ε ≥ 0 with δ_μ(ε) ≤ δ; arguments as in :func:`mu_lower`."""
+    return _floor(_epsilon_at(mu, delta, log_delta))
+
+
+def epsilon_upper(
+    mu: Number, delta: Number | None = None, *, log_delta: Number | None = None
+) -> float:
+    """Return a float at least the least ε ≥ 0 with δ_μ(ε) ≤ δ; arguments as in :func:`mu_lower`."""
+    return _ceiling(_epsilon_at(mu, delta, log_delta))
+
+
+def beta_lower(alpha: Number, mu: Number) -> float:
+    """Return a float at most f_μ(α) = Φ(Φ⁻¹(1 - α) - μ), for α in [0, 1] and μ ≥ 0.
+
+    Raises:
+        InputError: if an argument is outside its range or not a number.
+    """
+    return _floor(_beta_at(alpha, mu))
+
+
+def beta_upper(alpha: Number, mu: Number) -> float:
+    """Return a float at least f_μ(α); arguments as in :func:`beta_lower`."""
+    return _ceiling(_beta_at(alpha, mu))
+
+
+def _floor(enclosure: Enclosure) -> float:
+    return _rounded(enclosure, lambda value: float_floor(to_fraction(value.lower())))
+
+
+def _ceiling(enclosure: Enclosure) -> float:
+    return _rounded(enclosure, lambda value: float_ceiling(to_fraction(value.upper())))
+
+
+def _rounded(enclosure: Enclosure, rounding: Callable[[arb], float]) -> float:
+    bits = 96
+    while bits <= _PRECISION_CAP:
+        with precision(bits):
+            try:
+                value = enclosure()
+            except UndecidedError:
+                value = arb.nan()
+            if value.is_exact() and not value.is_finite() and not value.is_nan():
+                return float(value)
+            # a few bits more than a double's leave one ulp of slack at most
+            if value.is_finite() and (value.is_exact() or value.rel_accuracy_bits() >= _DOUBLE):
+                return rounding(value)
+        bits *= 2
+    raise UndecidedError(f"undecided with {_PRECISION_CAP} bits of precision")
+
+
+def _log_delta_at(eps: Number, mu: Number) -> Enclosure:
+    at, width = _number("eps", eps, 0), _number("mu", mu, 0)
+    if width == 0:
+        return arb.neg_inf
+    return lambda: log_delta_of(ball(at), ball(width))
+
+
+def _complement_at(eps: Number, mu: Number) -> Enclosure:
+    at, width = _number("eps", eps, 0), _number("mu", mu, 0)
+    if width == 0:
+        return lambda: arb(1)
+    return lambda: log_delta_complement_of(ball(at), ball(width)).exp()
+
+
+def _mu_at(eps: Number, delta: Number | None, log_delta: Number | None) -> Enclosure:
+    at, (log, exact_delta) = _number("eps", eps, 0), _delta(delta, log_delta)
+    if exact_delta == 0:
+        return lambda: arb(0)
+    if exact_delta == 1:
+        return arb.pos_inf
+    return lambda: mu_of(ball(at), Probability.from_log(BALLS, log()))
+
+
+def _epsilon_at(mu: Number, delta: Number | None, log_delta: Number | None) -> Enclosure:
+    width, (log, exact_delta) = _number("mu", mu, 0), _delta(delta, log_delta)
+    if width == 0 or exact_delta == 1:
+        return lambda: arb(0)
+    if exact_delta == 0:
+        return arb.pos_inf
+
+    def enclosure() -> arb:
+        curve = ball(width)
+        at_zero = log_delta_of(arb(0), curve)
+        if log() >= at_zero:
+            return arb(0)
+        return epsilon_of(curve, Probability.from_log(BALLS, log()))
+
+    return enclosure
+
+
+def _delta(delta: Number | None, log_delta: Number | None) -> tuple[Enclosure, Fraction | None]:
+    """Return log δ as an enclosure, and δ itself where it is known to be a rational."""
+    if (delta is None) == (log_delta is None):
+        given = "neither" if delta is None else "both"
+        raise InputError("delta and log_delta", given, "given one and not the other")
+    if delta is not None:
+        value = _number("delta", delta, 0, 1)
+        return (lambda: ball(value).log()), value
+    assert log_delta is not None
+    if isinstance(log_delta, float) and log_delta == -math.inf:
+        return arb.neg_inf, Fraction(0)
+    log = _number("log_delta", log_delta, None, 0)
+    return (lambda: ball(log)), Fraction(1) if log == 0 else None
+
+
+def _beta_at(alpha: Number, mu: Number) -> Enclosure:
+    level, width = _number("alpha", alpha, 0, 1), _number("mu", mu, 0)
+    if level == 0:
+        return lambda: arb(1)
+    if level == 1:
+        return lambda: arb(0)
+
+    def enclosure() -> arb:
+        root = arb(2).sqrt()
+        quantile = root * (2 * ball(level)).erfcinv()
+        return ((ball(width) - quantile) / root).erfc() / 2
+
+    return enclosure
+
+
+def _number(field: str, value: Number, least: int | None, greatest: int | None = None) -> Fraction:
+    allowed = {
+        (0, None): "a finite number ≥ 0",
+        (0, 1): "a number in [0, 1]",
+        (None, 0): "a number ≤ 0",
+    }[least, greatest]
+    try:
+        number = Fraction(value)
+    except (ValueError, OverflowError, TypeError, ZeroDivisionError):
+        raise InputError(field, value, allowed) from None
+    if (least is not None and number < least) or (greatest is not None and number > greatest):
+        raise InputError(field, value, allowed)
+    return number

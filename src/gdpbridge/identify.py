@@ -1,0 +1,122 @@
+"""Identify: is the mechanism GDP for some finite μ? Its tail alone decides.
+
+A mechanism with δ(0) < 1 is GDP exactly when μ_t is finite, μ_t² the upper limit of
+ε²/(-2 log δ(ε)) (Liu, Sun, Jiang and Kong 2022, section 3; any finite μ_t will do, and μ_t is
+then a lower bound of the least μ, not its value).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import assert_never
+
+from gdpbridge.interval import Interval
+from gdpbridge.profiles.base import Profile
+from gdpbridge.profiles.constants import constant_text, interval_around
+from gdpbridge.profiles.tail import (
+    ConstantTail,
+    GaussianCurveTail,
+    GaussianDecayTail,
+    SlowDecayTail,
+    Tail,
+    UnknownTail,
+)
+
+__all__ = ["Identification", "TailStatus", "Verdict", "identify"]
+
+_INFINITE = Interval("Infinity", "Infinity")
+
+
+class Verdict(str, Enum):
+    """Whether some finite μ covers the whole range of ε."""
+
+    GDP = "gdp"
+    NOT_GDP = "not-gdp"
+    UNKNOWN = "unknown"
+
+    @property
+    def sentence(self) -> str:
+        """What the verdict says, for a reader."""
+        return {
+            Verdict.GDP: "Gaussian differentially private (GDP) for a finite μ: proved",
+            Verdict.NOT_GDP: "not Gaussian differentially private for any finite μ: proved",
+            Verdict.UNKNOWN: "unknown: the tail of the privacy profile is not known",
+        }[self]
+
+
+class TailStatus(str, Enum):
+    """How μ_t is known."""
+
+    PROVED = "proved"
+    ESTIMATED = "estimated"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Identification:
+    """The answer of :func:`identify`.
+
+    Attributes:
+        verdict: "gdp", "not-gdp" or "unknown".
+        mu_tail: an interval that holds μ_t, infinite where the mechanism is not GDP; None where
+            the tail is unknown.
+        reason: one sentence that says why.
+        tail_status: whether μ_t is proved, estimated or unknown.
+    """
+
+    verdict: Verdict
+    mu_tail: Interval | None
+    reason: str
+    tail_status: TailStatus
+
+
+def identify(profile: Profile) -> Identification:
+    """Decide from the tail of a profile whether the mechanism is GDP.
+
+    Args:
+        profile: a mechanism's privacy profile.
+
+    Returns:
+        The verdict, μ_t as an interval, and the reason in one sentence.
+    """
+    return _of_tail(profile.tail)
+
+
+def _of_tail(tail: Tail) -> Identification:
+    match tail:
+        case ConstantTail(start, value) if value == 0:
+            reason = (
+                f"the privacy loss is bounded: δ(ε) = 0 for every ε ≥ {constant_text(start)}, "
+                "so that every Gaussian curve lies above the tail"
+            )
+            return _proved(Verdict.GDP, Interval(0, 0), reason)
+        case ConstantTail(start, value):
+            reason = (
+                f"δ(ε) stays at {constant_text(value)} for every ε ≥ {constant_text(start)}, while "
+                "every Gaussian curve falls to 0"
+            )
+            return _proved(Verdict.NOT_GDP, _INFINITE, reason)
+        case GaussianCurveTail(mu):
+            reason = f"the privacy profile is the Gaussian curve with μ = {constant_text(mu)}"
+            return _proved(Verdict.GDP, interval_around(mu), reason)
+        case GaussianDecayTail(_, mu_t, start):
+            reason = (
+                f"log δ(ε) falls like -ε²/(2·μ_t²) with μ_t = {constant_text(mu_t)} from "
+                f"ε = {constant_text(start)} on, as fast as the Gaussian curve with that μ"
+            )
+            return _proved(Verdict.GDP, interval_around(mu_t), reason)
+        case SlowDecayTail(_, rate, start):
+            reason = (
+                f"for ε ≥ {constant_text(start)}, δ(ε) stays above a multiple of "
+                f"e^(-{constant_text(rate)}·ε), while every Gaussian curve falls like e^(-ε²/(2μ²))"
+            )
+            return _proved(Verdict.NOT_GDP, _INFINITE, reason)
+        case UnknownTail():
+            reason = "nothing is known of δ(ε) for large ε, and no finite range decides"
+            return Identification(Verdict.UNKNOWN, None, reason, TailStatus.UNKNOWN)
+    assert_never(tail)
+
+
+def _proved(verdict: Verdict, mu_tail: Interval, reason: str) -> Identification:
+    return Identification(verdict, mu_tail, reason, TailStatus.PROVED)

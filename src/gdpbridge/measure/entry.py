@@ -1,0 +1,307 @@
+"""The entry point: from a profile to a statement and an interval for μ."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import pkgutil
+import time
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+
+from flint import arb
+
+from gdpbridge.errors import InputError, UndecidedError
+from gdpbridge.identify import Verdict, identify
+from gdpbridge.interval import Interval
+from gdpbridge.measure import methods
+from gdpbridge.measure.problem import Answer, Method, Problem, Progress, silent
+from gdpbridge.measure.result import Measurement, Statement
+from gdpbridge.measure.tail import Handover, gaussian_decay_handover, upper_bound
+from gdpbridge.numeric.exact import (
+    ceiling_to_places,
+    digits_of,
+    exact,
+    float_ceiling,
+    floor_to_places,
+)
+from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import ball, to_fraction
+from gdpbridge.profiles.base import MAX_EPS, Profile
+from gdpbridge.profiles.constants import Constant, interval_around
+from gdpbridge.profiles.failure import past_failure
+from gdpbridge.profiles.pieces import Curve
+from gdpbridge.profiles.tail import ConstantTail, GaussianCurveTail, GaussianDecayTail
+
+__all__ = ["DEFAULT_HEAD", "DEFAULT_TOL", "measure", "method_names"]
+
+DEFAULT_TOL = 1e-9
+DEFAULT_HEAD = Fraction(100)
+_EPS_TOP, _EPS_ALLOWED = Fraction(MAX_EPS), f"a number > 0 and at most {MAX_EPS:g}"
+_BELOW_ONE, _P_ALLOWED = 1 - Fraction(1, 10**30), "a number > 0 and < 1"
+_TOL_RANGE = (Fraction(1, 10**100), Fraction(1))
+_BITS = 256
+_MAX_BITS = 8192
+
+Real = float | int | str | Decimal | Fraction
+
+
+def method_names() -> list[str]:
+    """Return the names of the measuring methods, the default first."""
+    names = sorted(module.name for module in pkgutil.iter_modules(methods.__path__))
+    return sorted(names, key=lambda name: name != "certified")
+
+
+def measure(
+    profile: Profile,
+    tol: Real = DEFAULT_TOL,
+    eps_h: Real | None = None,
+    failure: Real | None = None,
+    method: str = "certified",
+    *,
+    progress: Progress = silent,
+) -> Measurement:
+    """Measure the least μ for which a mechanism is μ-GDP, as an interval.
+
+    With neither ``eps_h`` nor ``failure`` the statement is about the whole range [0, ∞) where
+    some finite μ covers it; else about all but the mass at infinity, where the profile has one;
+    else about the head up to ε = 100.
+
+    Args:
+        profile: the mechanism's privacy profile.
+        tol: the largest width allowed of the interval, in [1e-100, 1].
+        eps_h: asks for a head statement, δ ≤ δ_μ on [0, eps_h]; in (0, 1e5].
+        failure: asks for an approximate statement, δ ≤ p + (1 - p)·δ_μ everywhere; p in (0, 1).
+        method: "certified" (proved, the default), "adaptive", "shuffled" or "staircase".
+        progress: called with a sentence and a share in [0, 1] during long work.
+
+    Returns:
+        The statement, the interval for μ and what it rests on.
+
+    Raises:
+        InputError: for an argument outside its range.
+        WorkLimitError: if the method would need more than its stated number of evaluations.
+        UndecidedError: if the precision cap was reached.
+
+    Source: Liu, Sun, Jiang and Kong (2022), sections 3 and 4; the three statements are
+    δ ≤ δ_μ on [0, ∞), the head condition, and their first case in "Understanding the tail".
+    """
+    started = time.perf_counter()
+    if not isinstance(profile, Profile):
+        raise InputError("profile", profile, "a profile, such as gdpbridge.profiles.Laplace(...)")
+    request = _Request(
+        profile,
+        tol=_number("tol", tol, *_TOL_RANGE, allowed="a number in [1e-100, 1]"),
+        eps_h=None if eps_h is None else _positive("eps_h", eps_h, _EPS_TOP, _EPS_ALLOWED),
+        failure=None if failure is None else _positive("failure", failure, _BELOW_ONE, _P_ALLOWED),
+        solve=_method(method),
+        progress=progress,
+    )
+    if request.eps_h is not None and request.failure is not None:
+        raise InputError("eps_h and failure", "both", "given one at a time")
+    return request.answer(method, started)
+
+
+_INFINITE = Interval("Infinity", "Infinity")
+_NOTHING = 0.0, -math.inf
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What was found for one statement; ``failure`` is a probability and its logarithm."""
+
+    statement: Statement
+    mu: Interval
+    attained_at: float = 0.0
+    failure: tuple[float, float] = _NOTHING
+    certified: bool = True
+    evaluations: int = 0
+    cells: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Request:
+    """A checked call of :func:`measure`."""
+
+    profile: Profile
+    tol: Fraction
+    eps_h: Fraction | None
+    failure: Fraction | None
+    solve: Method
+    progress: Progress
+
+    def answer(self, method: str, started: float) -> Measurement:
+        """Choose the statement, measure, and put the result together."""
+        identified = identify(self.profile)
+        eps_h, failure = self._scope(identified.verdict)
+        if eps_h is not None:
+            found = self._head(eps_h)
+        elif failure is not None:
+            found = self._approximate(failure)
+        else:
+            found = self._whole()
+        return Measurement(
+            profile=self.profile,
+            verdict=identified.verdict,
+            reason=identified.reason,
+            statement=found.statement,
+            mu=found.mu,
+            attained_at=found.attained_at,
+            eps_h=None if eps_h is None else float(eps_h),
+            failure_probability=found.failure[0],
+            log_failure_probability=found.failure[1],
+            whole_range_mu=self._whole_range(identified.verdict, found),
+            mu_tail=identified.mu_tail,
+            tail_status=identified.tail_status,
+            certified=found.certified,
+            method=method,
+            evaluations=found.evaluations,
+            cells=found.cells,
+            seconds=time.perf_counter() - started,
+            notes=found.notes,
+        )
+
+    def _scope(self, verdict: Verdict) -> tuple[Fraction | None, Fraction | None]:
+        """Return ε_h and p as asked for, or the default: at most one of them."""
+        if self.eps_h is not None or self.failure is not None or verdict is Verdict.GDP:
+            return self.eps_h, self.failure
+        tail = self.profile.tail
+        if isinstance(tail, ConstantTail):
+            return None, tail.value
+        return DEFAULT_HEAD, None
+
+    def _whole(self) -> _Found:
+        curve = self.profile.curve
+        match curve.tail:
+            case GaussianCurveTail(mu):
+                return self._constant(mu, Statement.WHOLE)
+            case GaussianDecayTail() as tail:
+                bits = _BITS + 4 * digits_of(self.tol)
+                handover = gaussian_decay_handover(curve, tail, bits)
+                answer = self._solve(curve, handover.end)
+                return self._with_tail(answer, handover)
+            case ConstantTail(start, _):
+                answer = self._solve(curve, upper_bound(start))
+                return self._found(answer, Statement.WHOLE)
+        raise AssertionError(f"a whole-range statement for {curve.tail}")
+
+    def _with_tail(self, answer: Answer, handover: Handover) -> _Found:
+        low, high = max(answer.low, handover.low), max(answer.high, handover.high)
+        beyond = f"beyond ε = {float(handover.end):.6g} the tail is proved by its declared form"
+        found = self._found(replace(answer, low=low, high=high), Statement.WHOLE, notes=(beyond,))
+        if handover.low > answer.low:
+            note = "the supremum is the tail parameter μ_t, approached as ε grows"
+            return replace(found, attained_at=math.inf, notes=(*found.notes, note))
+        return found
+
+    def _head(self, eps_h: Fraction) -> _Found:
+        curve = self.profile.curve
+        failure = self._failure_at(eps_h)
+        if isinstance(curve.tail, GaussianCurveTail):
+            return self._constant(curve.tail.mu, Statement.HEAD, failure)
+        end = eps_h if curve.end is None else min(eps_h, upper_bound(curve.end))
+        return self._found(self._solve(curve, end), Statement.HEAD, failure)
+
+    def _approximate(self, failure: Fraction) -> _Found:
+        curve = self.profile.curve
+        tail = curve.tail
+        with precision(_BITS):
+            log = to_fraction(ball(failure).log().upper())
+        rounded = float_ceiling(failure), float_ceiling(log)
+        if isinstance(tail, ConstantTail) and tail.value > failure:
+            note = f"δ(ε) never falls below {float(tail.value):g}, more than the failure probability"
+            return _Found(Statement.APPROXIMATE, _INFINITE, math.inf, rounded, notes=(note,))
+        past = past_failure(curve, failure)
+        assert past.end is not None
+        answer = self._solve(past, upper_bound(past.end))
+        return self._found(answer, Statement.APPROXIMATE, rounded)
+
+    def _whole_range(self, verdict: Verdict, found: _Found) -> Interval | None:
+        if verdict is Verdict.UNKNOWN:
+            return None
+        if verdict is Verdict.NOT_GDP:
+            return _INFINITE
+        return found.mu if found.statement is Statement.WHOLE else self._whole().mu
+
+    def _solve(self, curve: Curve, end: Fraction) -> Answer:
+        if curve.end == 0:
+            return Answer(Fraction(0), Fraction(0), Fraction(0), True, 0, 0)
+        return self.solve(Problem(curve, end, self.tol, self.progress))
+
+    def _found(
+        self,
+        answer: Answer,
+        statement: Statement,
+        failure: tuple[float, float] = _NOTHING,
+        notes: tuple[str, ...] = (),
+    ) -> _Found:
+        if answer.high - answer.low > self.tol:
+            raise UndecidedError(
+                f"the interval could only be narrowed to [{float(answer.low):.12g}, "
+                f"{float(answer.high):.12g}]: ask for a larger --tol"
+            )
+        return _Found(
+            statement,
+            self._interval(answer.low, answer.high),
+            float(answer.attained_at),
+            failure,
+            answer.certified,
+            answer.evaluations,
+            answer.cells,
+            (*answer.notes, *notes),
+        )
+
+    def _constant(
+        self, mu: Constant, statement: Statement, failure: tuple[float, float] = _NOTHING
+    ) -> _Found:
+        around = interval_around(mu)
+        interval = self._interval(Fraction(around.low), Fraction(around.high))
+        note = "G(ε) = μ for every ε: the profile is a Gaussian curve"
+        return _Found(statement, interval, 0.0, failure, notes=(note,))
+
+    def _interval(self, low: Fraction, high: Fraction) -> Interval:
+        """Round outward to decimals; a hundredth of the tolerance is what that may cost."""
+        places = digits_of(self.tol) + 2
+        return Interval(floor_to_places(low, places), ceiling_to_places(high, places))
+
+    def _failure_at(self, eps_h: Fraction) -> tuple[float, float]:
+        """Return an upper bound of δ(ε_h), and of its logarithm."""
+        bits = _BITS
+        while bits <= _MAX_BITS:
+            with precision(bits):
+                log = self.profile.curve.enclose(ball(eps_h)).log()
+                if log == arb.neg_inf():
+                    return _NOTHING
+                if not log.is_nan():
+                    top = to_fraction(log.exp().upper())
+                    return float_ceiling(top), float_ceiling(to_fraction(log.upper()))
+            bits *= 2
+        raise UndecidedError(f"δ at eps_h = {float(eps_h):g} could not be told from 0")
+
+
+def _number(field: str, value: Real, low: Fraction, high: Fraction, allowed: str) -> Fraction:
+    try:
+        number = exact(value)
+    except (ValueError, TypeError, OverflowError, ZeroDivisionError):
+        raise InputError(field, value, allowed) from None
+    if not low <= number <= high:
+        raise InputError(field, value, allowed)
+    return number
+
+
+def _positive(field: str, value: Real, high: Fraction, allowed: str) -> Fraction:
+    number = _number(field, value, Fraction(0), high, allowed)
+    if number == 0:
+        raise InputError(field, value, allowed)
+    return number
+
+
+def _method(name: str) -> Method:
+    known = method_names()
+    if name not in known:
+        raise InputError("method", name, f"one of {', '.join(known)}")
+    module = importlib.import_module(f"{methods.__name__}.{name}")
+    solve: Method = module.solve
+    return solve

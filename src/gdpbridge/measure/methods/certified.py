@@ -1,0 +1,296 @@
+"""The default method: the supremum of G, found in floats and proved in ball arithmetic.
+
+For a candidate M, F = log δ_M - log δ (or log(1 - δ) - log(1 - δ_M) where δ > 1/2) is proved to be
+non-negative on [0, end], cell by cell, by the mean-value form of second order: about a point x of
+the cell,
+
+    F(x + h) ≥ F(x) + F'(x)·h + min(F''/2 on the cell)·h².
+
+Where the supremum is attained, F is nearly zero and nearly flat but convex, so that one wide cell
+about that point is proved at once, whatever the tolerance. M is the value of G at a witness plus
+half the tolerance; a cell in which F is found negative yields a better witness.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from flint import arb, arb_series
+
+from gdpbridge.errors import UndecidedError, WorkLimitError
+from gdpbridge.gaussian import ball as gaussian
+from gdpbridge.gaussian.pairs import mu_from_logs
+from gdpbridge.measure.problem import Answer, Problem
+from gdpbridge.numeric.exact import ceiling_to_places, digits_of, floor_to_places
+from gdpbridge.numeric.flint_context import precision, working_precision
+from gdpbridge.numeric.kinds import BALLS, SERIES, Probability, ball, to_fraction
+from gdpbridge.profiles.pieces import Curve, Formula
+
+__all__ = ["solve"]
+
+MAX_CELLS = 1_000_000
+MAX_PRECISION = 8192
+_GRID = 33
+_CLIMB_STEPS = 60
+_LOG_HALF = -0.6931471805599453
+
+
+def solve(problem: Problem) -> Answer:
+    """Measure with proof; see the module's text.
+
+    Raises:
+        UndecidedError: if the precision cap is reached.
+        WorkLimitError: if more than a million cells would be needed.
+    """
+    bits = 96 + 7 * digits_of(problem.tol)
+    while bits <= MAX_PRECISION:
+        with precision(bits):
+            try:
+                return _Proof(problem).run()
+            except _MorePrecisionError:
+                bits *= 2
+    raise UndecidedError(
+        f"undecided with {MAX_PRECISION} bits of precision: ask for a larger --tol"
+    )
+
+
+class _MorePrecisionError(Exception):
+    """The working precision does not decide."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A range of ε on which one formula applies.
+
+    Attributes:
+        low: its exact lower end.
+        high: its exact upper end.
+        formula: the formula, or None for a sliver about a breakpoint, where two may apply.
+    """
+
+    low: arb
+    high: arb
+    formula: Formula | None
+
+
+class _Proof:
+    """One attempt at the working precision."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.curve: Curve = problem.curve
+        self.evaluations = 0
+        self.cells = 0
+        # outward rounding of the ends to this grid costs a fiftieth of the tolerance
+        self.places = digits_of(problem.tol) + 2
+        self.witness = arb(0)
+        self.low = Fraction(0)
+        self.candidate = arb(0)
+
+    def run(self) -> Answer:
+        self._accept(arb(0))
+        for point in self._peaks():
+            self._accept(point)
+        self._cover()
+        return Answer(
+            low=self.low,
+            high=to_fraction(self.candidate),
+            attained_at=to_fraction(self.witness),
+            certified=True,
+            evaluations=self.evaluations,
+            cells=self.cells,
+        )
+
+    # --- the lower end: witnesses ---------------------------------------------------------
+
+    def _accept(self, eps: arb) -> None:
+        """Make ``eps`` the witness if G is larger there than at the last one."""
+        value = self._enclose(eps)
+        if value.log() == arb.neg_inf():
+            return
+        try:
+            mu = gaussian.mu_of(eps, value)
+        except UndecidedError:
+            raise _MorePrecisionError from None
+        low = Fraction(floor_to_places(to_fraction(mu.lower()), self.places))
+        if low > self.low or self.candidate.is_zero():
+            self.witness, self.low = eps, max(low, Fraction(0))
+            high = max(self.low + self.problem.tol / 2, to_fraction(mu.upper()))
+            self.candidate = ball(Fraction(ceiling_to_places(high, self.places))).upper()
+
+    def _peaks(self) -> list[arb]:
+        """Return the likely places of the supremum, from a float64 grid on each piece."""
+        best_value, best = -1.0, arb(0)
+        bracket: tuple[Formula, arb, arb] | None = None
+        for cell in self._ranges():
+            if cell.formula is None:
+                continue
+            low, high = float(cell.low), float(cell.high)
+            points = np.unique(np.concatenate([np.linspace(low, high, _GRID), _dense(low, high)]))
+            values = np.nan_to_num(mu_from_logs(points, *self.curve.logs(points)), nan=-1.0)
+            self.evaluations += points.size
+            top = int(np.argmax(values))
+            if values[top] > best_value:
+                best_value = values[top]
+                inner = 0 < top < points.size - 1
+                ends = {0: cell.low, points.size - 1: cell.high}
+                best = ends.get(top, arb(points[top]))
+                around = arb(points[max(top - 1, 0)]), arb(points[min(top + 1, points.size - 1)])
+                bracket = (cell.formula, *around) if inner else None
+        if bracket is not None:
+            best = self._climb(best, *bracket)
+        return [best]
+
+    def _climb(self, start: arb, formula: Formula, low: arb, high: arb) -> arb:
+        """Return a stationary point of G in [low, high], by Newton's method kept in a bracket."""
+        point = start
+        near_enough = ball(self.problem.tol).sqrt() / 64
+        for _ in range(_CLIMB_STEPS):
+            value = self._enclose(point)
+            try:
+                mu = gaussian.mu_of(point, value).mid()
+            except UndecidedError:
+                return point
+            difference = self._difference(formula, point, point, mu, _is_large(value))
+            slope, curvature = difference[1].mid(), 2 * difference[2].mid()
+            if not (slope.is_finite() and curvature.is_finite()):
+                return point
+            # G rises where F falls
+            low, high = (point, high) if slope < 0 else (low, point)
+            moved = (point - slope / curvature).mid() if curvature > 0 else high
+            if not low < moved < high:
+                moved = ((low + high) / 2).mid()
+            if abs(moved - point) < near_enough:
+                return moved
+            point = moved
+        return point
+
+    # --- the upper end: cells -------------------------------------------------------------
+
+    def _cover(self) -> None:
+        """Prove every cell for the candidate, splitting and raising the candidate as needed."""
+        stack = list(reversed(self._ranges()))
+        total = float(self.problem.end) or 1.0
+        while stack:
+            cell = stack.pop()
+            if self._proved(cell):
+                self.cells += 1
+                if self.cells % 1000 == 0:
+                    self.problem.progress("covering", float(cell.high) / total)
+                continue
+            middle = ((cell.low + cell.high) / 2).mid()
+            if cell.high - cell.low < (1 + cell.high) * arb(2) ** -(working_precision() // 2):
+                raise _MorePrecisionError
+            if cell.formula is not None and self._improved(middle, cell):
+                stack.append(cell)
+                continue
+            if self.cells + len(stack) > MAX_CELLS:
+                raise WorkLimitError(
+                    f"more than {MAX_CELLS} cells would be needed for a width of "
+                    f"{float(self.problem.tol):g}: ask for a larger --tol",
+                    needed=self.cells + len(stack),
+                    limit=MAX_CELLS,
+                )
+            stack.append(Cell(middle, cell.high, cell.formula))
+            stack.append(Cell(cell.low, middle, cell.formula))
+
+    def _ranges(self) -> list[Cell]:
+        """Return the pieces' ranges within [0, end], with slivers about inexact breakpoints."""
+        end = ball(self.problem.end).upper()
+        cells: list[Cell] = []
+        low, formula = arb(0), self.curve.pieces[0].formula
+        for piece in self.curve.pieces[1:]:
+            start = BALLS.constant(piece.start)
+            if start > end:
+                break
+            left, right = start, start
+            if not start.is_exact():
+                pad = (1 + start) * arb(2) ** -(working_precision() // 2)
+                left, right = (start - pad).lower(), (start + pad).upper().min(end)
+            if left > low:
+                cells.append(Cell(low, left, formula))
+            if right > left:
+                cells.append(Cell(left.max(low), right, None))
+            low, formula = right, piece.formula
+        if end > low or not cells:
+            cells.append(Cell(low, end, formula))
+        return cells
+
+    def _proved(self, cell: Cell) -> bool:
+        return self._proved_by_mean_value(cell) or self._proved_by_monotonicity(cell)
+
+    def _proved_by_mean_value(self, cell: Cell) -> bool:
+        if cell.formula is None:
+            return False
+        inside = cell.low <= self.witness and self.witness <= cell.high
+        centre = self.witness if inside else ((cell.low + cell.high) / 2).mid()
+        value = cell.formula(centre, BALLS)
+        large = _is_large(value)
+        at_centre = self._difference(cell.formula, centre, centre, self.candidate, large)
+        if not at_centre[0] > 0:
+            return False
+        on_cell = self._difference(cell.formula, cell.low, cell.high, self.candidate, large)
+        least = _least_of_quadratic(
+            at_centre[1], on_cell[2].lower(), cell.low - centre, cell.high - centre
+        )
+        return bool(at_centre[0] + least > 0)
+
+    def _proved_by_monotonicity(self, cell: Cell) -> bool:
+        """Compare δ at the left end with δ_M at the right end."""
+        value = self._enclose(cell.low)
+        if value.log() == arb.neg_inf():
+            return True
+        curve = gaussian.probability(cell.high, self.candidate)
+        if _is_large(value):
+            return bool(curve.log_complement() <= value.log_complement())
+        return bool(value.log() <= curve.log())
+
+    def _improved(self, point: arb, cell: Cell) -> bool:
+        """Look for a better witness in a cell in which F is negative somewhere."""
+        assert cell.formula is not None
+        value = self._enclose(point)
+        curve = gaussian.probability(point, self.candidate)
+        if not value.log() > curve.log():
+            return False
+        before = self.low
+        self._accept(self._climb(point, cell.formula, cell.low, cell.high))
+        self._accept(point)
+        return self.low > before
+
+    def _difference(
+        self, formula: Formula, low: arb, high: arb, mu: arb, large: bool
+    ) -> arb_series:
+        """Enclose the Taylor coefficients of F on [low, high], on the scale asked for."""
+        value = formula(arb_series([low.union(high), 1], 3), SERIES)
+        self.evaluations += 1
+        if large:
+            return value.log_complement() - gaussian.log_delta_complement_series(low, high, mu)
+        return gaussian.log_delta_series(low, high, mu) - value.log()
+
+    def _enclose(self, eps: arb) -> Probability:
+        self.evaluations += 1
+        return self.curve.enclose(eps)
+
+
+def _is_large(value: Probability) -> bool:
+    """Whether δ is above one half, so that 1 - δ is the better scale."""
+    return bool(value.log() > _LOG_HALF)
+
+
+def _least_of_quadratic(slope: arb, curvature: arb, low: arb, high: arb) -> arb:
+    """Bound slope·h + curvature·h² from below for h in [low, high]."""
+    least = (slope * low + curvature * low * low).min(slope * high + curvature * high * high)
+    if curvature > 0:
+        vertex = -slope / (2 * curvature)
+        if not (vertex < low or vertex > high):
+            least = least.min(-slope * slope / (4 * curvature))
+    return least
+
+
+def _dense(low: float, high: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Return points that crowd towards the left end, where long ranges have their features."""
+    if high - low <= 4:
+        return np.empty(0)
+    return np.asarray(low + (high - low) * 2.0 ** -np.arange(1, 25))

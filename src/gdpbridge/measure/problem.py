@@ -1,0 +1,61 @@
+"""The question every measuring method answers: the supremum of G on a range."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from gdpbridge.profiles.pieces import Curve
+
+__all__ = ["Answer", "Method", "Problem", "Progress", "silent"]
+
+# called with a sentence and the share done so far, in [0, 1]
+Progress = Callable[[str, float], None]
+
+
+def silent(_: str, __: float) -> None:
+    """Report nothing."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Find the supremum of G(ε) = μ(ε, δ(ε)) for ε in [0, end], to within tol.
+
+    Attributes:
+        curve: the curve δ.
+        end: the end of the range, ≥ 0.
+        tol: the largest width allowed of the interval for the supremum.
+        progress: called now and then during long work.
+    """
+
+    curve: Curve
+    end: Fraction
+    tol: Fraction
+    progress: Progress = silent
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An interval [low, high] for the supremum, and how it was found.
+
+    Attributes:
+        low: at most the supremum.
+        high: at least the supremum; ``high - low`` is at most the tolerance.
+        attained_at: an ε with G(ε) ≥ low.
+        certified: whether low and high are proved.
+        evaluations: the number of evaluations of the curve.
+        cells: the number of cells that cover the range.
+        notes: what a careful reader should know.
+    """
+
+    low: Fraction
+    high: Fraction
+    attained_at: Fraction
+    certified: bool
+    evaluations: int
+    cells: int
+    notes: tuple[str, ...] = ()
+
+
+Method = Callable[[Problem], Answer]

@@ -1,0 +1,79 @@
+"""What a measurement says: a statement, an interval for μ, and what it rests on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from gdpbridge.identify import TailStatus, Verdict
+from gdpbridge.interval import Interval
+from gdpbridge.profiles.base import Profile
+
+__all__ = ["Measurement", "Statement"]
+
+
+class Statement(str, Enum):
+    """What a measured μ covers."""
+
+    WHOLE = "whole"
+    HEAD = "head"
+    APPROXIMATE = "approximate"
+
+    @property
+    def sentence(self) -> str:
+        """What the statement says, for a reader."""
+        return {
+            Statement.WHOLE: "δ(ε) ≤ δ_μ(ε) for every ε ≥ 0: the mechanism is μ-GDP",
+            Statement.HEAD: "δ(ε) ≤ δ_μ(ε) for every ε in [0, ε_h]; nothing is said beyond ε_h",
+            Statement.APPROXIMATE: (
+                "δ(ε) ≤ p + (1 - p)·δ_μ(ε) for every ε ≥ 0: as safe as a μ-GDP mechanism that "
+                "fails outright with probability p"
+            ),
+        }[self]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The answer of :func:`gdpbridge.measure`.
+
+    Attributes:
+        profile: the mechanism measured.
+        verdict: whether some finite μ covers every ε ≥ 0.
+        reason: why, in one sentence.
+        statement: what :attr:`mu` covers: everything, a head, or all but a failure.
+        mu: an interval that holds the least μ for which the statement is true.
+        attained_at: an ε at which the lower end is attained; inf where μ is the tail parameter.
+        eps_h: the end of the head, for a head statement.
+        failure_probability: δ(ε_h) for a head statement, p for an approximate one, else 0;
+            rounded up.
+        log_failure_probability: its logarithm, which does not underflow; rounded up.
+        whole_range_mu: an interval that holds the least μ on [0, ∞); infinite if there is none,
+            None if that is unknown.
+        mu_tail: an interval that holds the tail parameter μ_t; None if it is unknown.
+        tail_status: whether μ_t is proved, estimated or unknown.
+        certified: whether the interval is proved; false where it rests on floating point.
+        method: the method used.
+        evaluations: how many times the profile was evaluated, on a point or on a range.
+        cells: how many cells cover the range.
+        seconds: the time it took.
+        notes: what a careful reader should know, a sentence each.
+    """
+
+    profile: Profile
+    verdict: Verdict
+    reason: str
+    statement: Statement
+    mu: Interval
+    attained_at: float
+    eps_h: float | None
+    failure_probability: float
+    log_failure_probability: float
+    whole_range_mu: Interval | None
+    mu_tail: Interval | None
+    tail_status: TailStatus
+    certified: bool
+    method: str
+    evaluations: int
+    cells: int
+    seconds: float
+    notes: tuple[str, ...]

@@ -1,0 +1,95 @@
+"""Exact values of what users write, and decimal rounding with a direction.
+
+A float given as a parameter stands for the decimal number it prints as: 0.2 means 1/5, in
+Python, on the command line and in a file alike. That makes thirty-digit answers mean
+something, and costs half an ulp of the binary value at most.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+__all__ = [
+    "ceiling_to_places",
+    "decimal_ceiling",
+    "decimal_floor",
+    "digits_of",
+    "exact",
+    "float_ceiling",
+    "float_floor",
+    "floor_to_places",
+]
+
+
+_WIDE = Context(prec=400, Emin=-(10**9), Emax=10**9)
+
+
+def exact(value: float | int | str | Decimal | Fraction) -> Fraction:
+    """Return the rational number that ``value`` is written as.
+
+    Raises:
+        ValueError: for nan, infinities and text that is not a number.
+    """
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, float):
+        # float subclasses (NumPy's) print otherwise than plain floats do
+        return Fraction(float.__repr__(value))
+    return Fraction(value)
+
+
+def float_floor(value: Decimal | Fraction) -> float:
+    """Return the largest float that is at most ``value``."""
+    return _directed(value, -math.inf)
+
+
+def float_ceiling(value: Decimal | Fraction) -> float:
+    """Return the smallest float that is at least ``value``."""
+    return _directed(value, math.inf)
+
+
+def _directed(value: Decimal | Fraction, towards: float) -> float:
+    if isinstance(value, Decimal) and not value.is_finite():
+        return float(value)
+    number = Fraction(value)
+    try:
+        nearest = float(number)
+    except OverflowError:
+        nearest = math.inf if number > 0 else -math.inf
+    if math.isinf(nearest):
+        wrong_side = nearest != towards
+    else:
+        wrong_side = Fraction(nearest) > number if towards < 0 else Fraction(nearest) < number
+    return math.nextafter(nearest, towards) if wrong_side else nearest
+
+
+def decimal_floor(value: Fraction, digits: int) -> Decimal:
+    """Return the largest decimal of ``digits`` significant digits that is at most ``value``."""
+    return _decimal(value, digits, ROUND_FLOOR)
+
+
+def decimal_ceiling(value: Fraction, digits: int) -> Decimal:
+    """Return the smallest decimal of ``digits`` significant digits that is at least ``value``."""
+    return _decimal(value, digits, ROUND_CEILING)
+
+
+def _decimal(value: Fraction, digits: int, rounding: str) -> Decimal:
+    context = Context(prec=digits, rounding=rounding, Emin=_WIDE.Emin, Emax=_WIDE.Emax)
+    return context.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def floor_to_places(value: Fraction, places: int) -> Decimal:
+    """Return the largest decimal with ``places`` decimal places that is at most ``value``."""
+    return Decimal(math.floor(value * 10**places)).scaleb(-places, _WIDE)
+
+
+def ceiling_to_places(value: Fraction, places: int) -> Decimal:
+    """Return the smallest decimal with ``places`` decimal places that is at least ``value``."""
+    return Decimal(math.ceil(value * 10**places)).scaleb(-places, _WIDE)
+
+
+def digits_of(tol: Fraction) -> int:
+    """Return the number of decimal places that a tolerance speaks of: 9 for 1e-9 and for 5e-9."""
+    return max(0, -decimal_floor(tol, 5).adjusted())

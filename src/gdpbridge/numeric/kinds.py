@@ -1,0 +1,175 @@
+"""One set of operations on three kinds of numbers: float64 arrays, balls and power series.
+
+A formula written against :class:`Operations` is evaluated on all three, so that the floats
+that search, the balls that prove and the series that differentiate can never disagree on
+what the formula is. Their arithmetic is duck-typed (``Any``): flint and NumPy share no base.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import arb, arb_series, fmpq
+
+from gdpbridge.numeric.flint_context import precision
+
+__all__ = ["BALLS", "FLOATS", "SERIES", "Operations", "Probability", "ball", "to_fraction"]
+
+
+def ball(value: Fraction) -> arb:
+    """Return the smallest ball around a rational number at the working precision."""
+    return arb(fmpq(value.numerator, value.denominator))
+
+
+def to_fraction(value: arb) -> Fraction:
+    """Return the exact value of a ball of radius zero."""
+    mantissa, exponent = value.man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+
+
+class Operations(ABC):
+    """What a formula may do with its numbers, besides + - * / and unary minus."""
+
+    @abstractmethod
+    def constant(self, value: Fraction | Callable[[], arb]) -> Any:
+        """Return a constant: a rational, or a function that encloses it at any precision."""
+
+    @abstractmethod
+    def exp(self, x: Any) -> Any:
+        """Return e^x."""
+
+    @abstractmethod
+    def log(self, x: Any) -> Any:
+        """Return log x."""
+
+    @abstractmethod
+    def expm1(self, x: Any) -> Any:
+        """Return e^x - 1."""
+
+    @abstractmethod
+    def log1p(self, x: Any) -> Any:
+        """Return log(1 + x)."""
+
+    @abstractmethod
+    def log1mexp(self, x: Any) -> Any:
+        """Return log(1 - e^x) for x < 0."""
+
+    @abstractmethod
+    def log1pexp(self, x: Any) -> Any:
+        """Return log(1 + e^x)."""
+
+    @abstractmethod
+    def logaddexp(self, x: Any, y: Any) -> Any:
+        """Return log(e^x + e^y)."""
+
+
+class _Floats(Operations):
+    def constant(self, value: Fraction | Callable[[], arb]) -> float:
+        if isinstance(value, Fraction):
+            return float(value)
+        with precision(128):
+            return float(value())
+
+    def exp(self, x: Any) -> Any:
+        return np.exp(x)
+
+    def log(self, x: Any) -> Any:
+        with np.errstate(divide="ignore"):
+            return np.log(x)
+
+    def expm1(self, x: Any) -> Any:
+        return np.expm1(x)
+
+    def log1p(self, x: Any) -> Any:
+        return np.log1p(x)
+
+    def log1mexp(self, x: Any) -> Any:
+        # each form is accurate on its side of log 2 (Maechler 2012, "Accurately computing
+        # log(1 - exp(-|a|))"); above 0, where the probability is clipped to 0, it is -inf
+        x = np.minimum(x, 0.0)
+        with np.errstate(divide="ignore"):
+            return np.where(x > -np.log(2.0), np.log(-np.expm1(x)), np.log1p(-np.exp(x)))
+
+    def log1pexp(self, x: Any) -> Any:
+        return np.logaddexp(0.0, x)
+
+    def logaddexp(self, x: Any, y: Any) -> Any:
+        return np.logaddexp(x, y)
+
+
+class _Balls(Operations):
+    def constant(self, value: Fraction | Callable[[], arb]) -> Any:
+        return ball(value) if isinstance(value, Fraction) else value()
+
+    def exp(self, x: Any) -> Any:
+        return x.exp()
+
+    def log(self, x: Any) -> Any:
+        return x.log()
+
+    def expm1(self, x: Any) -> Any:
+        return x.expm1()
+
+    def log1p(self, x: Any) -> Any:
+        return x.log1p()
+
+    def log1mexp(self, x: Any) -> Any:
+        return (-self.expm1(x)).log()
+
+    def log1pexp(self, x: Any) -> Any:
+        return self.log1p(self.exp(x))
+
+    def logaddexp(self, x: Any, y: Any) -> Any:
+        return x + self.log1pexp(y - x)
+
+
+class _Series(_Balls):
+    """Truncated power series; only their constant terms need more care than exp and log."""
+
+    def expm1(self, x: Any) -> Any:
+        if isinstance(x, arb):  # a constant
+            return x.expm1()
+        return _with_constant_term(x.exp(), x[0].expm1())
+
+    def log1p(self, x: Any) -> Any:
+        if isinstance(x, arb):
+            return x.log1p()
+        return _with_constant_term((1 + x).log(), x[0].log1p())
+
+
+def _with_constant_term(series: arb_series, constant: arb) -> arb_series:
+    coefficients = list(series.coeffs())
+    return arb_series([constant, *coefficients[1:]], series.prec)
+
+
+@dataclass(frozen=True)
+class Probability:
+    """A probability held by logarithms, so that neither end of [0, 1] loses digits.
+
+    Attributes:
+        log: gives the logarithm of the probability.
+        log_complement: gives the logarithm of one minus the probability.
+    """
+
+    log: Callable[[], Any]
+    log_complement: Callable[[], Any]
+
+    @classmethod
+    def from_log(cls, ops: Operations, log: Any) -> Probability:
+        """Build from log p, where p is not close to one."""
+        return cls(lambda: log, lambda: ops.log1mexp(log))
+
+    @classmethod
+    def from_log_complement(cls, ops: Operations, log_complement: Any) -> Probability:
+        """Build from log(1 - p), where p is not close to zero."""
+        return cls(lambda: ops.log1mexp(log_complement), lambda: log_complement)
+
+
+FLOATS = _Floats()
+BALLS = _Balls()
+SERIES = _Series()

@@ -1,0 +1,18 @@
+"""Privacy profiles of mechanisms, as frozen values; each class is loaded when first named."""
+
+from __future__ import annotations
+
+from gdpbridge.profiles.registry import kinds, profile_class
+
+__all__ = ["kinds", "profile_class"]
+
+
+def __getattr__(name: str) -> object:
+    for cls in kinds().values():
+        if cls.__name__ == name:
+            return cls
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *(cls.__name__ for cls in kinds().values())])

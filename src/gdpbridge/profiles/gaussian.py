@@ -1,0 +1,97 @@
+"""The Gaussian mechanism, and μ-GDP itself: profiles that are a Gaussian curve δ_μ.
+
+The Gaussian mechanism is exactly μ-GDP with μ = sensitivity / sigma (Dong, Roth and Su 2022,
+theorem 1; Balle and Wang 2018).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Literal
+
+from gdpbridge.gaussian import ball
+from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability
+from gdpbridge.profiles.base import Profile, Real, parameter
+from gdpbridge.profiles.pieces import Curve, Piece
+from gdpbridge.profiles.registry import register
+from gdpbridge.profiles.tail import GaussianCurveTail
+
+__all__ = ["GDP", "Gaussian", "gaussian_curve"]
+
+MAX_MU = 1000
+
+
+def gaussian_curve(mu: Fraction) -> Curve:
+    """Return the curve δ_μ, μ ≥ 0."""
+
+    def delta(eps: Any, ops: Operations) -> Probability:
+        width = ops.constant(mu)
+        if ops is BALLS:
+            return ball.probability(eps, width)
+        if ops is FLOATS:
+            from gdpbridge.gaussian import curve
+
+            return Probability(
+                lambda: curve.log_delta(eps, width),
+                lambda: curve.log_delta_complement(eps, width),
+            )
+        low, high = eps[0].lower(), eps[0].upper()
+        return Probability(
+            lambda: ball.log_delta_series(low, high, width),
+            lambda: ball.log_delta_complement_series(low, high, width),
+        )
+
+    end = Fraction(0) if mu == 0 else None
+    return Curve((Piece(Fraction(0), delta),), GaussianCurveTail(mu), end=end)
+
+
+@register
+class Gaussian(Profile):
+    """Gaussian noise added to a number or a vector."""
+
+    kind: Literal["gaussian"] = "gaussian"
+    sigma: Real = parameter(
+        "standard deviation σ of the noise, in the unit of the answer",
+        symbol="σ",
+        allowed="a finite number > 0",
+        typical=(0.1, 20.0),
+        gt=0,
+    )
+    sensitivity: Real = parameter(
+        "L2 sensitivity Δ of the answer, in its unit",
+        symbol="Δ",
+        allowed="a finite number > 0",
+        typical=(0.5, 2.0),
+        default=1.0,
+        gt=0,
+    )
+
+    def model_post_init(self, _: Any) -> None:
+        """Check the one thing the curve depends on."""
+        self.require("sensitivity/sigma", self._mu() <= MAX_MU, f"at most {MAX_MU}")
+
+    def _mu(self) -> Fraction:
+        return self.exact("sensitivity") / self.exact("sigma")
+
+    def build_curve(self) -> Curve:
+        """Return δ_μ with μ = sensitivity / sigma."""
+        return gaussian_curve(self._mu())
+
+
+@register
+class GDP(Profile):
+    """A mechanism known to be μ-GDP."""
+
+    kind: Literal["gdp"] = "gdp"
+    mu: Real = parameter(
+        "the μ of Gaussian differential privacy",
+        symbol="μ",
+        allowed=f"a number in [0, {MAX_MU}]",
+        typical=(0.01, 10.0),
+        ge=0,
+        le=MAX_MU,
+    )
+
+    def build_curve(self) -> Curve:
+        """Return δ_μ."""
+        return gaussian_curve(self.exact("mu"))

@@ -1,0 +1,58 @@
+"""The invisibility cloak encoder algorithm for private sums in the shuffled model.
+
+(ε, δ)-DP if m > 10·log(n/(εδ)) for n users and m messages each (Ghazi, Pagh and Velingker 2019).
+Inverted: δ̂(ε) = (n/ε)·e^{-m/10}, then refined. It decays like 1/ε: not GDP.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Literal
+
+from flint import arb
+
+from gdpbridge.numeric.kinds import Operations, ball
+from gdpbridge.profiles.base import Neighbours, Profile, Whole, parameter
+from gdpbridge.profiles.pieces import Curve
+from gdpbridge.profiles.refine import NaiveProfile, refine
+from gdpbridge.profiles.registry import register
+from gdpbridge.profiles.tail import SlowDecayTail
+
+__all__ = ["ICEA"]
+
+
+@register
+class ICEA(Profile):
+    """The invisibility cloak encoder: n users send m messages each through a shuffler."""
+
+    kind: Literal["icea"] = "icea"
+    neighbours: Neighbours = "replace-one"
+    messages: Whole = parameter(
+        "number m of messages that each user sends",
+        symbol="m",
+        allowed="a whole number ≥ 1",
+        typical=(10, 100),
+        ge=1,
+    )
+    users: Whole = parameter(
+        "number n of users",
+        symbol="n",
+        allowed="a whole number ≥ 1",
+        typical=(2, 100),
+        ge=1,
+    )
+
+    def build_curve(self) -> Curve:
+        """Return the line up to ε_i and the naive profile after it."""
+        users, exponent = self.users, Fraction(-self.messages, 10)
+
+        def log_scale() -> arb:
+            return ball(Fraction(users)).log() + ball(exponent)
+
+        def log_delta(eps: Any, ops: Operations) -> Any:
+            return ops.constant(log_scale) - ops.log(eps)
+
+        # δ̂ is 1 at ε = n·e^{-m/10} and convex in e^ε everywhere
+        pieces, tail_from = refine(NaiveProfile(log_delta, lambda: log_scale().exp(), Fraction(0)))
+        # 1/ε ≥ e^{-ε}
+        return Curve(pieces, SlowDecayTail(log_scale, Fraction(1), tail_from))

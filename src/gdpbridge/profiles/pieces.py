@@ -1,0 +1,99 @@
+"""Curves made of pieces: what the measuring methods see of a mechanism.
+
+A curve is a non-increasing δ(ε) on [0, ∞) with values in [0, 1], given by smooth formulas on
+adjacent ranges. The formulas are evaluated on float64 arrays, balls and power series alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability
+from gdpbridge.profiles.constants import Constant
+
+if TYPE_CHECKING:
+    from gdpbridge.profiles.tail import Tail
+
+__all__ = ["ZERO", "Curve", "Formula", "Piece"]
+
+Formula = Callable[[Any, Operations], Probability]
+
+ZERO = Probability(arb.neg_inf, lambda: arb(0))
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A smooth part of a curve.
+
+    Attributes:
+        start: where it begins; it ends where the next piece begins.
+        formula: gives δ(ε) for ε in its range. Where it is below zero its logarithm is not a
+            number, and δ is 0.
+    """
+
+    start: Constant
+    formula: Formula
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A privacy profile as the measuring methods see it.
+
+    Attributes:
+        pieces: adjacent pieces, the first starting at 0.
+        tail: what is known of δ(ε) for large ε.
+        end: where δ becomes 0 for good, or None if it never does.
+    """
+
+    pieces: tuple[Piece, ...]
+    tail: Tail
+    end: Constant | None = None
+
+    def logs(self, eps: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return log δ(ε) and log(1 - δ(ε)) in float64, of the shape of ``eps``."""
+        log = np.full(eps.shape, -np.inf)
+        log_complement = np.zeros(eps.shape)
+        starts = [FLOATS.constant(piece.start) for piece in self.pieces]
+        stop = np.inf if self.end is None else FLOATS.constant(self.end)
+        owner = np.searchsorted(np.array(starts[1:]), eps, side="right")
+        for number, piece in enumerate(self.pieces):
+            mine = (owner == number) & (eps < stop)
+            if mine.any():
+                value = piece.formula(eps[mine], FLOATS)
+                # rounding near δ = 0 and δ = 1 must not leave [0, 1]
+                log[mine] = np.fmin(np.nan_to_num(value.log(), nan=-np.inf), 0.0)
+                log_complement[mine] = np.fmin(np.nan_to_num(value.log_complement(), nan=0.0), 0.0)
+        return log, log_complement
+
+    def enclose(self, eps: arb) -> Probability:
+        """Enclose δ(ε) at an exact ε ≥ 0; not-a-number where the precision cannot tell it from 0."""
+        if self.end is not None and eps >= BALLS.constant(self.end):
+            return ZERO
+        values = [piece.formula(eps, BALLS) for piece in self.pieces_on(eps, eps)]
+        return Probability(
+            lambda: _hull([value.log() for value in values]),
+            lambda: _hull([value.log_complement() for value in values]),
+        )
+
+    def pieces_on(self, low: arb, high: arb) -> list[Piece]:
+        """Return every piece whose range may meet [low, high], as far as balls can tell."""
+        starts = [BALLS.constant(piece.start) for piece in self.pieces]
+        stops = [*starts[1:], None if self.end is None else BALLS.constant(self.end)]
+        return [
+            piece
+            for piece, start, stop in zip(self.pieces, starts, stops, strict=True)
+            if not high < start and (stop is None or not low >= stop)
+        ]
+
+
+def _hull(balls: list[arb]) -> arb:
+    result = balls[0]
+    for other in balls[1:]:
+        result = result.union(other)
+    return result

@@ -1,0 +1,50 @@
+"""ε₀-differential privacy: the profile of the worst mechanism that has it.
+
+δ(ε) = (e^ε₀ - e^ε)⁺ / (1 + e^ε₀), attained by binary randomized response; from the exact
+partial order of (ε, δ) pairs (Liu, Sun, Jiang and Kong 2022; Dong, Roth and Su 2022, prop. 2.11).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Literal
+
+from gdpbridge.numeric.kinds import Operations, Probability
+from gdpbridge.profiles.base import MAX_EPS, Profile, Real, parameter
+from gdpbridge.profiles.pieces import Curve, Piece
+from gdpbridge.profiles.registry import register
+from gdpbridge.profiles.tail import ConstantTail
+
+__all__ = ["PureDP", "pure_dp_delta"]
+
+
+def pure_dp_delta(eps: Any, eps0: Any, ops: Operations) -> Probability:
+    """Return (e^ε₀ - e^ε)/(1 + e^ε₀) for ε ≤ ε₀."""
+    return Probability(
+        lambda: ops.log1mexp(eps - eps0) + eps0 - ops.log1pexp(eps0),
+        lambda: ops.log1pexp(eps) - ops.log1pexp(eps0),
+    )
+
+
+@register
+class PureDP(Profile):
+    """Any mechanism known only to be ε-differentially private."""
+
+    kind: Literal["pure-dp"] = "pure-dp"
+    epsilon: Real = parameter(
+        "the ε of ε-differential privacy",
+        symbol="ε₀",
+        allowed=f"a number in [0, {MAX_EPS:g}]",
+        typical=(0.05, 10.0),
+        ge=0,
+        le=MAX_EPS,
+    )
+
+    def build_curve(self) -> Curve:
+        """Return the single piece on [0, ε₀]."""
+        eps0 = self.exact("epsilon")
+
+        def delta(eps: Any, ops: Operations) -> Probability:
+            return pure_dp_delta(eps, ops.constant(eps0), ops)
+
+        return Curve((Piece(Fraction(0), delta),), ConstantTail(eps0, Fraction(0)), end=eps0)

@@ -1,0 +1,55 @@
+"""Kind → class. The command line, spec files, docs and contract tests all read it from here."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar
+
+from gdpbridge.errors import InputError
+
+if TYPE_CHECKING:
+    from gdpbridge.profiles.base import Profile
+
+__all__ = ["kinds", "profile_class", "register"]
+
+_classes: dict[str, type[Profile]] = {}
+
+T = TypeVar("T", bound="type[Profile]")
+
+
+def register(cls: T) -> T:
+    """Class decorator: make a mechanism known under its ``kind``."""
+    _classes[cls.model_fields["kind"].default] = cls
+    return cls
+
+
+@cache
+def _load_all() -> None:
+    # importing each module of the package registers what it holds: a new mechanism is a new file
+    import gdpbridge.profiles as package
+
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")
+
+
+def kinds() -> dict[str, type[Profile]]:
+    """Return every known mechanism class, by kind, in alphabetical order."""
+    _load_all()
+    return dict(sorted(_classes.items()))
+
+
+def profile_class(kind: str) -> type[Profile]:
+    """Return the class of a kind.
+
+    Raises:
+        InputError: for an unknown kind, with the nearest known names.
+    """
+    known = kinds()
+    if kind in known:
+        return known[kind]
+    near = difflib.get_close_matches(kind, known, n=1, cutoff=0.5)
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    raise InputError("mechanism", kind, f"one of {', '.join(known)}{hint}")

@@ -1,0 +1,63 @@
+"""Settings and fixtures that every test may use."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parents[1]
+
+settings.register_profile("dev", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("thorough", deadline=None, max_examples=2000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.environ else "dev"))
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The folder that holds pyproject.toml."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of stored reference values."""
+    return ROOT / "tests" / "data"
+
+
+@pytest.fixture(scope="session")
+def plain_environment() -> dict[str, str]:
+    """Environment for a child process: no colour, a known width and encoding."""
+    changed = {
+        "COLUMNS": "100",
+        "LC_ALL": "C.UTF-8",
+        "NO_COLOR": "1",
+        "PYTHONUTF8": "1",
+        "TERM": "dumb",
+    }
+    return {k: v for k, v in os.environ.items() if k != "FORCE_COLOR"} | changed
+
+
+@pytest.fixture(scope="session")
+def command_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder to put on PATH that holds this interpreter's gdpbridge and nothing else."""
+    folder = tmp_path_factory.mktemp("bin")
+    installed = Path(sysconfig.get_path("scripts")) / "gdpbridge"
+    command = folder / "gdpbridge"
+    if installed.exists():
+        shutil.copy(installed, command)
+    else:
+        command.write_text(
+            f"#!{sys.executable}\n"
+            "import sys\nfrom gdpbridge.cli import main\n"
+            "sys.argv[0] = 'gdpbridge'\nsys.exit(main())\n",
+            encoding="utf-8",
+        )
+        command.chmod(0o755)
+    return folder
