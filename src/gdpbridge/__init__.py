@@ -6,6 +6,8 @@ import importlib
 from typing import TYPE_CHECKING
 
 from gdpbridge import profiles
+from gdpbridge.certificate.checker import Verification, verify
+from gdpbridge.certificate.model import Certificate
 from gdpbridge.errors import (
     GdpBridgeError,
     InputError,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Certificate",
     "GdpBridgeError",
     "Identification",
     "InputError",
@@ -40,6 +43,7 @@ __all__ = [
     "TailStatus",
     "UndecidedError",
     "Verdict",
+    "Verification",
     "WorkLimitError",
     "ball",
     "beta",
@@ -52,6 +56,7 @@ __all__ = [
     "measure",
     "mu",
     "profiles",
+    "verify",
 ]
 
 

@@ -8,7 +8,7 @@ then a lower bound of the least μ, not its value).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import assert_never
 
 from gdpbridge.interval import Interval
@@ -28,7 +28,7 @@ __all__ = ["Identification", "TailStatus", "Verdict", "identify"]
 _INFINITE = Interval("Infinity", "Infinity")
 
 
-class Verdict(str, Enum):
+class Verdict(StrEnum):
     """Whether some finite μ covers the whole range of ε."""
 
     GDP = "gdp"
@@ -45,7 +45,7 @@ class Verdict(str, Enum):
         }[self]
 
 
-class TailStatus(str, Enum):
+class TailStatus(StrEnum):
     """How μ_t is known."""
 
     PROVED = "proved"

@@ -1,4 +1,4 @@
-"""The Gaussian privacy curve in ball arithmetic: enclosures that hold, with the direction in the name.
+"""The Gaussian privacy curve in ball arithmetic, with the direction in the name.
 
 The first half works on Arb balls at the working precision and serves the measuring code; the
 second half takes plain numbers and returns floats rounded in the direction the name says.
@@ -25,7 +25,7 @@ from fractions import Fraction
 from flint import arb, arb_series
 
 from gdpbridge.errors import InputError, UndecidedError
-from gdpbridge.numeric.exact import float_ceiling, float_floor
+from gdpbridge.numeric.exact import float_ceiling, float_floor, rational
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import BALLS, Probability, ball, to_fraction
 
@@ -44,7 +44,7 @@ __all__ = [
     "mu_upper",
 ]
 
-Number = float | int | str | Decimal | Fraction
+Number = float | int | str | Decimal
 
 Enclosure = Callable[[], arb]
 
@@ -309,7 +309,7 @@ def log_delta_upper(eps: Number, mu: Number) -> float:
 
 
 def delta_lower(eps: Number, mu: Number) -> float:
-    """Return a float at most δ_μ(ε), 0.0 if it underflows; arguments as in :func:`log_delta_lower`."""
+    """Return a float at most δ_μ(ε), 0.0 if it underflows; see :func:`log_delta_lower`."""
     return _floor(lambda: _log_delta_at(eps, mu)().exp())
 
 
@@ -478,8 +478,8 @@ def _number(field: str, value: Number, least: int | None, greatest: int | None =
         (None, 0): "a number ≤ 0",
     }[least, greatest]
     try:
-        number = Fraction(value)
-    except (ValueError, OverflowError, TypeError, ZeroDivisionError):
+        number = rational(value)
+    except ValueError:
         raise InputError(field, value, allowed) from None
     if (least is not None and number < least) or (greatest is not None and number > greatest):
         raise InputError(field, value, allowed)

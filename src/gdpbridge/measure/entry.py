@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from flint import arb
 
+from gdpbridge.certificate.proof import Proof
 from gdpbridge.errors import InputError, UndecidedError
 from gdpbridge.identify import Verdict, identify
 from gdpbridge.interval import Interval
@@ -21,6 +22,7 @@ from gdpbridge.measure.result import Measurement, Statement
 from gdpbridge.measure.tail import Handover, gaussian_decay_handover, upper_bound
 from gdpbridge.numeric.exact import (
     ceiling_to_places,
+    decimal_ceiling,
     digits_of,
     exact,
     float_ceiling,
@@ -44,7 +46,7 @@ _TOL_RANGE = (Fraction(1, 10**100), Fraction(1))
 _BITS = 256
 _MAX_BITS = 8192
 
-Real = float | int | str | Decimal | Fraction
+Real = float | int | str | Decimal
 
 
 def method_names() -> list[str]:
@@ -104,18 +106,26 @@ def measure(
 
 
 _INFINITE = Interval("Infinity", "Infinity")
-_NOTHING = 0.0, -math.inf
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """A failure probability: an exact upper bound, and the floats to report."""
+
+    exact: Fraction = Fraction(0)
+    probability: float = 0.0
+    log: float = -math.inf
 
 
 @dataclass(frozen=True)
 class _Found:
-    """What was found for one statement; ``failure`` is a probability and its logarithm."""
+    """What was found for one statement."""
 
     statement: Statement
     mu: Interval
+    proof: Proof | None
     attained_at: float = 0.0
-    failure: tuple[float, float] = _NOTHING
-    certified: bool = True
+    failure: _Failure = _Failure()
     evaluations: int = 0
     cells: int = 0
     notes: tuple[str, ...] = ()
@@ -150,17 +160,19 @@ class _Request:
             mu=found.mu,
             attained_at=found.attained_at,
             eps_h=None if eps_h is None else float(eps_h),
-            failure_probability=found.failure[0],
-            log_failure_probability=found.failure[1],
+            failure_probability=found.failure.probability,
+            log_failure_probability=found.failure.log,
             whole_range_mu=self._whole_range(identified.verdict, found),
             mu_tail=identified.mu_tail,
             tail_status=identified.tail_status,
-            certified=found.certified,
+            certified=found.proof is not None,
             method=method,
             evaluations=found.evaluations,
             cells=found.cells,
             seconds=time.perf_counter() - started,
             notes=found.notes,
+            failure=found.failure.exact,
+            proof=found.proof,
         )
 
     def _scope(self, verdict: Verdict) -> tuple[Fraction | None, Fraction | None]:
@@ -189,9 +201,17 @@ class _Request:
 
     def _with_tail(self, answer: Answer, handover: Handover) -> _Found:
         low, high = max(answer.low, handover.low), max(answer.high, handover.high)
+        by_tail = handover.low > answer.low
+        proof = answer.proof and replace(
+            answer.proof,
+            tail_from=handover.end,
+            witness="tail" if by_tail else answer.proof.witness,
+        )
         beyond = f"beyond ε = {float(handover.end):.6g} the tail is proved by its declared form"
-        found = self._found(replace(answer, low=low, high=high), Statement.WHOLE, notes=(beyond,))
-        if handover.low > answer.low:
+        found = self._found(
+            replace(answer, low=low, high=high, proof=proof), Statement.WHOLE, notes=(beyond,)
+        )
+        if by_tail:
             note = "the supremum is the tail parameter μ_t, approached as ε grows"
             return replace(found, attained_at=math.inf, notes=(*found.notes, note))
         return found
@@ -204,19 +224,25 @@ class _Request:
         end = eps_h if curve.end is None else min(eps_h, upper_bound(curve.end))
         return self._found(self._solve(curve, end), Statement.HEAD, failure)
 
-    def _approximate(self, failure: Fraction) -> _Found:
+    def _approximate(self, p: Fraction) -> _Found:
         curve = self.profile.curve
         tail = curve.tail
         with precision(_BITS):
-            log = to_fraction(ball(failure).log().upper())
-        rounded = float_ceiling(failure), float_ceiling(log)
-        if isinstance(tail, ConstantTail) and tail.value > failure:
-            note = f"δ(ε) never falls below {float(tail.value):g}, more than the failure probability"
-            return _Found(Statement.APPROXIMATE, _INFINITE, math.inf, rounded, notes=(note,))
-        past = past_failure(curve, failure)
+            log = float_ceiling(to_fraction(ball(p).log().upper()))
+        # a float stands for the decimal it prints as
+        nearest = float(p)
+        failure = _Failure(p, nearest if exact(nearest) == p else float_ceiling(p), log)
+        if isinstance(tail, ConstantTail) and tail.value > p:
+            note = (
+                f"δ(ε) never falls below {float(tail.value):g}, more than the failure probability"
+            )
+            return _Found(
+                Statement.APPROXIMATE, _INFINITE, Proof(), math.inf, failure, notes=(note,)
+            )
+        past = past_failure(curve, p)
         assert past.end is not None
         answer = self._solve(past, upper_bound(past.end))
-        return self._found(answer, Statement.APPROXIMATE, rounded)
+        return self._found(answer, Statement.APPROXIMATE, failure)
 
     def _whole_range(self, verdict: Verdict, found: _Found) -> Interval | None:
         if verdict is Verdict.UNKNOWN:
@@ -227,14 +253,14 @@ class _Request:
 
     def _solve(self, curve: Curve, end: Fraction) -> Answer:
         if curve.end == 0:
-            return Answer(Fraction(0), Fraction(0), Fraction(0), True, 0, 0)
+            return Answer(Fraction(0), Fraction(0), Fraction(0), 0, 0, proof=Proof())
         return self.solve(Problem(curve, end, self.tol, self.progress))
 
     def _found(
         self,
         answer: Answer,
         statement: Statement,
-        failure: tuple[float, float] = _NOTHING,
+        failure: _Failure = _Failure(),
         notes: tuple[str, ...] = (),
     ) -> _Found:
         if answer.high - answer.low > self.tol:
@@ -245,38 +271,41 @@ class _Request:
         return _Found(
             statement,
             self._interval(answer.low, answer.high),
+            answer.proof,
             float(answer.attained_at),
             failure,
-            answer.certified,
             answer.evaluations,
             answer.cells,
             (*answer.notes, *notes),
         )
 
     def _constant(
-        self, mu: Constant, statement: Statement, failure: tuple[float, float] = _NOTHING
+        self, mu: Constant, statement: Statement, failure: _Failure = _Failure()
     ) -> _Found:
         around = interval_around(mu)
         interval = self._interval(Fraction(around.low), Fraction(around.high))
         note = "G(ε) = μ for every ε: the profile is a Gaussian curve"
-        return _Found(statement, interval, 0.0, failure, notes=(note,))
+        return _Found(statement, interval, Proof(), 0.0, failure, notes=(note,))
 
     def _interval(self, low: Fraction, high: Fraction) -> Interval:
         """Round outward to decimals; a hundredth of the tolerance is what that may cost."""
         places = digits_of(self.tol) + 2
         return Interval(floor_to_places(low, places), ceiling_to_places(high, places))
 
-    def _failure_at(self, eps_h: Fraction) -> tuple[float, float]:
-        """Return an upper bound of δ(ε_h), and of its logarithm."""
+    def _failure_at(self, eps_h: Fraction) -> _Failure:
+        """Return an upper bound of δ(ε_h)."""
         bits = _BITS
         while bits <= _MAX_BITS:
             with precision(bits):
                 log = self.profile.curve.enclose(ball(eps_h)).log()
                 if log == arb.neg_inf():
-                    return _NOTHING
+                    return _Failure()
                 if not log.is_nan():
                     top = to_fraction(log.exp().upper())
-                    return float_ceiling(top), float_ceiling(to_fraction(log.upper()))
+                    rounded = Fraction(decimal_ceiling(top, 20))
+                    return _Failure(
+                        rounded, float_ceiling(rounded), float_ceiling(to_fraction(log.upper()))
+                    )
             bits *= 2
         raise UndecidedError(f"δ at eps_h = {float(eps_h):g} could not be told from 0")
 
@@ -284,7 +313,7 @@ class _Request:
 def _number(field: str, value: Real, low: Fraction, high: Fraction, allowed: str) -> Fraction:
     try:
         number = exact(value)
-    except (ValueError, TypeError, OverflowError, ZeroDivisionError):
+    except ValueError:
         raise InputError(field, value, allowed) from None
     if not low <= number <= high:
         raise InputError(field, value, allowed)

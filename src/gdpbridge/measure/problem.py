@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from gdpbridge.certificate.proof import Proof
 from gdpbridge.profiles.pieces import Curve
 
 __all__ = ["Answer", "Method", "Problem", "Progress", "silent"]
@@ -43,19 +44,19 @@ class Answer:
         low: at most the supremum.
         high: at least the supremum; ``high - low`` is at most the tolerance.
         attained_at: an ε with G(ε) ≥ low.
-        certified: whether low and high are proved.
         evaluations: the number of evaluations of the curve.
         cells: the number of cells that cover the range.
         notes: what a careful reader should know.
+        proof: what proves low and high, or None where they rest on floating point.
     """
 
     low: Fraction
     high: Fraction
     attained_at: Fraction
-    certified: bool
     evaluations: int
     cells: int
     notes: tuple[str, ...] = ()
+    proof: Proof | None = None
 
 
 Method = Callable[[Problem], Answer]

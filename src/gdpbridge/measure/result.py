@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from functools import cached_property
 
+from gdpbridge.certificate.model import Certificate, Claim
+from gdpbridge.certificate.proof import Proof
+from gdpbridge.certificate.write import range_of, write
 from gdpbridge.identify import TailStatus, Verdict
 from gdpbridge.interval import Interval
+from gdpbridge.numeric.exact import decimal_text, exact
 from gdpbridge.profiles.base import Profile
 
 __all__ = ["Measurement", "Statement"]
 
 
-class Statement(str, Enum):
+class Statement(StrEnum):
     """What a measured μ covers."""
 
     WHOLE = "whole"
@@ -57,6 +63,8 @@ class Measurement:
         cells: how many cells cover the range.
         seconds: the time it took.
         notes: what a careful reader should know, a sentence each.
+        failure: the failure probability as an exact upper bound.
+        proof: what proves the interval; None where it rests on floating point.
     """
 
     profile: Profile
@@ -77,3 +85,23 @@ class Measurement:
     cells: int
     seconds: float
     notes: tuple[str, ...]
+    failure: Fraction = field(repr=False)
+    proof: Proof | None = field(repr=False)
+
+    @cached_property
+    def certificate(self) -> Certificate | None:
+        """A document that proves the interval to someone else; None if it is not certified."""
+        if self.proof is None or self.verdict is Verdict.UNKNOWN or self.mu_tail is None:
+            return None
+        return write(
+            self.profile,
+            claim=Claim(
+                verdict="gdp" if self.verdict is Verdict.GDP else "not-gdp",
+                statement=self.statement.value,
+                mu=range_of(self.mu),
+                eps_h=None if self.eps_h is None else decimal_text(exact(self.eps_h)),
+                failure_probability=decimal_text(self.failure),
+                mu_tail=range_of(self.mu_tail),
+            ),
+            proof=self.proof,
+        )

@@ -10,7 +10,7 @@ from flint import arb
 from gdpbridge.errors import UndecidedError
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import BALLS, ball, to_fraction
+from gdpbridge.numeric.kinds import BALLS, to_fraction
 from gdpbridge.profiles.constants import Constant
 from gdpbridge.profiles.pieces import Curve
 from gdpbridge.profiles.tail import GaussianDecayTail

@@ -8,36 +8,66 @@ something, and costs half an ulp of the binary value at most.
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, InvalidOperation
 from fractions import Fraction
 
 __all__ = [
     "ceiling_to_places",
     "decimal_ceiling",
     "decimal_floor",
+    "decimal_text",
     "digits_of",
     "exact",
     "float_ceiling",
     "float_floor",
     "floor_to_places",
+    "rational",
 ]
 
 
-_WIDE = Context(prec=400, Emin=-(10**9), Emax=10**9)
+_WIDE = Context(prec=6000, Emin=-(10**9), Emax=10**9)
+_MAX_EXPONENT = 5000
 
 
-def exact(value: float | int | str | Decimal | Fraction) -> Fraction:
+def exact(value: float | int | str | Decimal) -> Fraction:
     """Return the rational number that ``value`` is written as.
 
     Raises:
-        ValueError: for nan, infinities and text that is not a number.
+        ValueError: for nan, infinities, text that is not a decimal number, and numbers with more
+            than a few thousand digits before or after the point.
     """
-    if isinstance(value, Fraction):
-        return value
-    if isinstance(value, float):
-        # float subclasses (NumPy's) print otherwise than plain floats do
-        return Fraction(float.__repr__(value))
-    return Fraction(value)
+    # float subclasses (NumPy's) print otherwise than plain floats do
+    return rational(float.__repr__(value) if isinstance(value, float) else value)
+
+
+def rational(value: float | int | str | Decimal) -> Fraction:
+    """Return the number that ``value`` is: a float's binary value, text and decimals exactly.
+
+    Raises:
+        ValueError: as for :func:`exact`.
+    """
+    if isinstance(value, bool) or not isinstance(value, float | int | str | Decimal):
+        raise ValueError(f"not a number: {value!r}")
+    try:
+        number = Decimal(value)
+    except InvalidOperation:
+        raise ValueError(f"not a decimal number: {value!r}") from None
+    # 1e999999999 is short to write, and would be a gigabyte as a fraction
+    if not number.is_finite() or abs(number.adjusted()) > _MAX_EXPONENT:
+        raise ValueError(f"not a number of reasonable size: {value!r}")
+    return Fraction(number)
+
+
+def decimal_text(value: Fraction) -> str:
+    """Return a terminating decimal fraction exactly, as text.
+
+    Raises:
+        ValueError: if it does not terminate.
+    """
+    number = _WIDE.divide(Decimal(value.numerator), Decimal(value.denominator))
+    if Fraction(number) != value:
+        raise ValueError(f"not a decimal fraction: {value}")
+    return str(number.normalize(_WIDE))
 
 
 def float_floor(value: Decimal | Fraction) -> float:

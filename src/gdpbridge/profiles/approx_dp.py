@@ -13,7 +13,7 @@ from gdpbridge.numeric.kinds import Operations, Probability
 from gdpbridge.profiles.base import MAX_EPS, Profile, Real, parameter
 from gdpbridge.profiles.constants import logarithm
 from gdpbridge.profiles.pieces import Curve, Piece
-from gdpbridge.profiles.pure_dp import PureDP, pure_dp_delta
+from gdpbridge.profiles.pure_dp import pure_dp_curve, pure_dp_delta
 from gdpbridge.profiles.registry import register
 from gdpbridge.profiles.tail import ConstantTail
 
@@ -48,7 +48,7 @@ class ApproxDP(Profile):
         eps0, delta0 = self.exact("epsilon"), self.exact("delta0")
         tail = ConstantTail(eps0, delta0)
         if delta0 == 0:
-            return PureDP(epsilon=self.epsilon).curve
+            return pure_dp_curve(eps0)
 
         def head(eps: Any, ops: Operations) -> Probability:
             pure = pure_dp_delta(eps, ops.constant(eps0), ops)

@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic.fields import FieldInfo
 
 from gdpbridge.errors import InputError
-from gdpbridge.numeric.exact import exact
+from gdpbridge.numeric.exact import decimal_text, exact
 from gdpbridge.profiles.pieces import Curve
 from gdpbridge.profiles.tail import Tail
 
@@ -155,6 +155,13 @@ class Profile(BaseModel):
     def exact(self, name: str) -> Fraction:
         """Return a parameter as the rational number it is written as."""
         return exact(getattr(self, name))
+
+    def specification(self) -> dict[str, str | None]:
+        """Return kind, relation and parameters as text, numbers as exact decimals."""
+        return {
+            name: decimal_text(exact(value)) if isinstance(value, float | int) else value
+            for name, value in self.model_dump().items()
+        }
 
     def require(self, name: str, holds: bool, allowed: str) -> None:
         """Refuse parameters that are each allowed but not together.

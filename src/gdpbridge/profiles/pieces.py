@@ -14,6 +14,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from gdpbridge.numeric.flint_context import working_precision
 from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability
 from gdpbridge.profiles.constants import Constant
 
@@ -39,6 +40,14 @@ class Piece:
 
     start: Constant
     formula: Formula
+
+    def bracket(self) -> tuple[arb, arb]:
+        """Return exact numbers about the start, wide enough to tell what lies on either side."""
+        start = BALLS.constant(self.start)
+        if start.is_exact():
+            return start, start
+        pad = (1 + start) * arb(2) ** -(working_precision() // 2)
+        return (start - pad).lower(), (start + pad).upper()
 
 
 @dataclass(frozen=True)
@@ -72,7 +81,7 @@ class Curve:
         return log, log_complement
 
     def enclose(self, eps: arb) -> Probability:
-        """Enclose δ(ε) at an exact ε ≥ 0; not-a-number where the precision cannot tell it from 0."""
+        """Enclose δ(ε) at an exact ε ≥ 0; nan where the precision cannot tell it from 0."""
         if self.end is not None and eps >= BALLS.constant(self.end):
             return ZERO
         values = [piece.formula(eps, BALLS) for piece in self.pieces_on(eps, eps)]

@@ -15,7 +15,7 @@ from gdpbridge.profiles.pieces import Curve, Piece
 from gdpbridge.profiles.registry import register
 from gdpbridge.profiles.tail import ConstantTail
 
-__all__ = ["PureDP", "pure_dp_delta"]
+__all__ = ["PureDP", "pure_dp_curve", "pure_dp_delta"]
 
 
 def pure_dp_delta(eps: Any, eps0: Any, ops: Operations) -> Probability:
@@ -24,6 +24,15 @@ def pure_dp_delta(eps: Any, eps0: Any, ops: Operations) -> Probability:
         lambda: ops.log1mexp(eps - eps0) + eps0 - ops.log1pexp(eps0),
         lambda: ops.log1pexp(eps) - ops.log1pexp(eps0),
     )
+
+
+def pure_dp_curve(eps0: Fraction) -> Curve:
+    """Return the curve of ε₀-DP."""
+
+    def delta(eps: Any, ops: Operations) -> Probability:
+        return pure_dp_delta(eps, ops.constant(eps0), ops)
+
+    return Curve((Piece(Fraction(0), delta),), ConstantTail(eps0, Fraction(0)), end=eps0)
 
 
 @register
@@ -42,9 +51,4 @@ class PureDP(Profile):
 
     def build_curve(self) -> Curve:
         """Return the single piece on [0, ε₀]."""
-        eps0 = self.exact("epsilon")
-
-        def delta(eps: Any, ops: Operations) -> Probability:
-            return pure_dp_delta(eps, ops.constant(eps0), ops)
-
-        return Curve((Piece(Fraction(0), delta),), ConstantTail(eps0, Fraction(0)), end=eps0)
+        return pure_dp_curve(self.exact("epsilon"))

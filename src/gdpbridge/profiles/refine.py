@@ -53,7 +53,9 @@ def refine(naive: NaiveProfile) -> tuple[tuple[Piece, ...], Constant]:
     Raises:
         UndecidedError: if the shape cannot be decided (parameters at an exact borderline).
     """
-    plain = Piece(Fraction(0), lambda eps, ops: Probability.from_log(ops, naive.log_delta(eps, ops)))
+    plain = Piece(
+        Fraction(0), lambda eps, ops: Probability.from_log(ops, naive.log_delta(eps, ops))
+    )
     with precision(_SHAPE_BITS):
         touching = _tangent_point(naive)
         crossing = _crossing(naive, touching) if touching else None
@@ -115,11 +117,14 @@ class _Root:
         return low.union(high)
 
     def _widened(self, middle: arb, bits: int) -> arb:
-        """Enlarge a point at which the sign is lost to rounding until both ends have their signs."""
+        """Enlarge a point whose sign is lost to rounding until both ends have their signs."""
         radius = (abs(middle) + 1) * arb(2) ** -bits
         for _ in range(bits):
             radius *= 2
-            left, right = self._function((middle - radius).mid()), self._function((middle + radius).mid())
+            left, right = (
+                self._function((middle - radius).mid()),
+                self._function((middle + radius).mid()),
+            )
             if (left < 0 and right > 0) or (left > 0 and right < 0):
                 return middle + arb(0, 1) * radius
         raise UndecidedError("a breakpoint of the refined profile could not be enclosed")

@@ -22,7 +22,8 @@ T = TypeVar("T", bound="type[Profile]")
 
 def register(cls: T) -> T:
     """Class decorator: make a mechanism known under its ``kind``."""
-    _classes[cls.model_fields["kind"].default] = cls
+    known: type[Profile] = cls
+    _classes[known.model_fields["kind"].default] = known
     return cls
 
 

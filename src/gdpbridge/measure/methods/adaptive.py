@@ -55,4 +55,4 @@ def solve(problem: Problem) -> Answer:
         left, right = np.concatenate([left, middle]), np.concatenate([middle, right])
         log, log_c = np.concatenate([log, log_m]), np.concatenate([log_c, log_c_m])
         problem.progress(f"splitting {left.size:,} cells", 1.0 - left.size / (evaluations + 1))
-    return Answer(*rounded_out(low, high), Fraction(at), False, evaluations, cells, (NOT_PROVED,))
+    return Answer(*rounded_out(low, high), Fraction(at), evaluations, cells, (NOT_PROVED,))

@@ -19,6 +19,7 @@ from fractions import Fraction
 import numpy as np
 from flint import arb, arb_series
 
+from gdpbridge.certificate.proof import Proof, ProvedCell
 from gdpbridge.errors import UndecidedError, WorkLimitError
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.gaussian.pairs import mu_from_logs
@@ -82,7 +83,7 @@ class _Proof:
         self.problem = problem
         self.curve: Curve = problem.curve
         self.evaluations = 0
-        self.cells = 0
+        self.cells: list[ProvedCell] = []
         # outward rounding of the ends to this grid costs a fiftieth of the tolerance
         self.places = digits_of(problem.tol) + 2
         self.witness = arb(0)
@@ -98,15 +99,17 @@ class _Proof:
             low=self.low,
             high=to_fraction(self.candidate),
             attained_at=to_fraction(self.witness),
-            certified=True,
             evaluations=self.evaluations,
-            cells=self.cells,
+            cells=len(self.cells),
+            proof=Proof(tuple(self.cells), to_fraction(self.witness), bits=working_precision()),
         )
 
     # --- the lower end: witnesses ---------------------------------------------------------
 
     def _accept(self, eps: arb) -> None:
         """Make ``eps`` the witness if G is larger there than at the last one."""
+        # the cells reach up to the end rounded up, a witness must not
+        eps = eps.min(ball(self.problem.end).lower())
         value = self._enclose(eps)
         if value.log() == arb.neg_inf():
             return
@@ -176,8 +179,7 @@ class _Proof:
         while stack:
             cell = stack.pop()
             if self._proved(cell):
-                self.cells += 1
-                if self.cells % 1000 == 0:
+                if len(self.cells) % 1000 == 0:
                     self.problem.progress("covering", float(cell.high) / total)
                 continue
             middle = ((cell.low + cell.high) / 2).mid()
@@ -186,11 +188,11 @@ class _Proof:
             if cell.formula is not None and self._improved(middle, cell):
                 stack.append(cell)
                 continue
-            if self.cells + len(stack) > MAX_CELLS:
+            if len(self.cells) + len(stack) > MAX_CELLS:
                 raise WorkLimitError(
                     f"more than {MAX_CELLS} cells would be needed for a width of "
                     f"{float(self.problem.tol):g}: ask for a larger --tol",
-                    needed=self.cells + len(stack),
+                    needed=len(self.cells) + len(stack),
                     limit=MAX_CELLS,
                 )
             stack.append(Cell(middle, cell.high, cell.formula))
@@ -205,10 +207,8 @@ class _Proof:
             start = BALLS.constant(piece.start)
             if start > end:
                 break
-            left, right = start, start
-            if not start.is_exact():
-                pad = (1 + start) * arb(2) ** -(working_precision() // 2)
-                left, right = (start - pad).lower(), (start + pad).upper().min(end)
+            left, right = piece.bracket()
+            right = right.min(end)
             if left > low:
                 cells.append(Cell(low, left, formula))
             if right > left:
@@ -219,23 +219,29 @@ class _Proof:
         return cells
 
     def _proved(self, cell: Cell) -> bool:
-        return self._proved_by_mean_value(cell) or self._proved_by_monotonicity(cell)
-
-    def _proved_by_mean_value(self, cell: Cell) -> bool:
-        if cell.formula is None:
+        centre = self._mean_value_centre(cell)
+        if centre is None and not self._proved_by_monotonicity(cell):
             return False
+        ends = to_fraction(cell.low), to_fraction(cell.high)
+        self.cells.append(ProvedCell(*ends, None if centre is None else to_fraction(centre)))
+        return True
+
+    def _mean_value_centre(self, cell: Cell) -> arb | None:
+        """Return the centre about which the mean-value form proves the cell, if it does."""
+        if cell.formula is None:
+            return None
         inside = cell.low <= self.witness and self.witness <= cell.high
         centre = self.witness if inside else ((cell.low + cell.high) / 2).mid()
         value = cell.formula(centre, BALLS)
         large = _is_large(value)
         at_centre = self._difference(cell.formula, centre, centre, self.candidate, large)
         if not at_centre[0] > 0:
-            return False
+            return None
         on_cell = self._difference(cell.formula, cell.low, cell.high, self.candidate, large)
         least = _least_of_quadratic(
             at_centre[1], on_cell[2].lower(), cell.low - centre, cell.high - centre
         )
-        return bool(at_centre[0] + least > 0)
+        return centre if at_centre[0] + least > 0 else None
 
     def _proved_by_monotonicity(self, cell: Cell) -> bool:
         """Compare δ at the left end with δ_M at the right end."""

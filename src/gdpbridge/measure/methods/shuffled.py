@@ -71,11 +71,13 @@ def solve(problem: Problem) -> Answer:
     lower, upper = _Record(margin), _Record(margin)
     for first in range(0, steps, _BLOCK):
         cells = order[first : first + _BLOCK]
-        left, right = cells * (end / steps), (cells + 1) * (end / steps)
+        step = np.float64(end / steps)
+        left: Array = cells * step
+        right: Array = (cells + 1) * step
         at_left, at_right = problem.curve.logs(left), problem.curve.logs(right)
         lower.update(left, *at_right, right)
         upper.update(right, *at_left, left)
         problem.progress("going through shuffled cells", (first + cells.size) / steps)
     notes = (NOT_PROVED, f"{lower.searches} lower and {upper.searches} upper binary searches")
     ends = rounded_out(lower.low, upper.high)
-    return Answer(*ends, Fraction(lower.at), False, 2 * steps, steps, notes)
+    return Answer(*ends, Fraction(lower.at), 2 * steps, steps, notes)

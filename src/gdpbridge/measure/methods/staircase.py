@@ -41,7 +41,7 @@ def solve(problem: Problem) -> Answer:
     low, high, at = 0.0, 0.0, 0.0
     for first in range(0, steps, _BLOCK):
         index = np.arange(first, min(first + _BLOCK, steps) + 1)
-        points = index * (end / steps)
+        points = np.asarray(index * (end / steps), dtype=np.float64)
         log, log_c = problem.curve.logs(points)
         left, right = points[:-1], points[1:]
         lower, _ = search(left, log[1:], log_c[1:], margin)
@@ -53,4 +53,4 @@ def solve(problem: Problem) -> Answer:
         high = max(high, float(upper.max()))
         problem.progress("climbing the staircases", float(points[-1]) / (end or 1.0))
     ends = rounded_out(low, high)
-    return Answer(*ends, Fraction(at), False, steps + 1, steps, (NOT_PROVED,))
+    return Answer(*ends, Fraction(at), steps + 1, steps, (NOT_PROVED,))

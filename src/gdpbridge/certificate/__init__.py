@@ -1,0 +1,1 @@
+"""Certificates: a claim about μ that someone else can check."""

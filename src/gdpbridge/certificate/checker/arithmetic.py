@@ -1,0 +1,248 @@
+"""Intervals of MPFR numbers with directed rounding, and second-order Taylor jets of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+
+import gmpy2
+from gmpy2 import mpfr
+
+__all__ = ["Arithmetic", "Interval", "Jet"]
+
+
+class Arithmetic:
+    """Interval operations at one precision, in bits."""
+
+    def __init__(self, precision: int) -> None:
+        self.precision = precision
+        self.down = gmpy2.context(precision=precision, round=gmpy2.RoundDown)
+        self.up = gmpy2.context(precision=precision, round=gmpy2.RoundUp)
+
+    def exactly(self, value: Fraction | int) -> Interval:
+        """Return the smallest interval around a rational number."""
+        fraction = Fraction(value)
+        top, bottom = gmpy2.mpz(fraction.numerator), gmpy2.mpz(fraction.denominator)
+        return Interval(self, self.down.div(top, bottom), self.up.div(top, bottom))
+
+    def between(self, low: Fraction, high: Fraction) -> Interval:
+        """Return the smallest interval around two rational numbers, low ≤ high."""
+        return Interval(self, self.exactly(low).low, self.exactly(high).high)
+
+    @property
+    def pi(self) -> Interval:
+        """π."""
+        return Interval(self, self.down.const_pi(), self.up.const_pi())
+
+
+class Interval:
+    """A closed interval of real numbers; comparisons are true only when certain."""
+
+    __slots__ = ("high", "low", "of")
+
+    def __init__(self, of: Arithmetic, low: mpfr, high: mpfr) -> None:
+        self.of, self.low, self.high = of, low, high
+
+    def __neg__(self) -> Interval:
+        # the bare minus sign would round to the global context's 53 bits
+        return Interval(self.of, self.of.down.minus(self.high), self.of.up.minus(self.low))
+
+    def __add__(self, other: Interval | int) -> Interval:
+        low, high = _ends(other)
+        return Interval(self.of, self.of.down.add(self.low, low), self.of.up.add(self.high, high))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Interval | int) -> Interval:
+        low, high = _ends(other)
+        return Interval(self.of, self.of.down.sub(self.low, high), self.of.up.sub(self.high, low))
+
+    def __rsub__(self, other: int) -> Interval:
+        return -(self - other)
+
+    def __mul__(self, other: Interval | int) -> Interval:
+        low, high = _ends(other)
+        if self.low >= 0 and low >= 0:
+            pairs = [(self.low, low), (self.high, high)]
+        else:
+            pairs = [(a, b) for a in (self.low, self.high) for b in (low, high)]
+        return Interval(
+            self.of,
+            min(self.of.down.mul(a, b) for a, b in pairs),
+            max(self.of.up.mul(a, b) for a, b in pairs),
+        ).or_everything()
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Interval | int) -> Interval:
+        low, high = _ends(other)
+        if not (low > 0 or high < 0):
+            return self.everything()
+        pairs = [(a, b) for a in (self.low, self.high) for b in (low, high)]
+        return Interval(
+            self.of,
+            min(self.of.down.div(a, b) for a, b in pairs),
+            max(self.of.up.div(a, b) for a, b in pairs),
+        ).or_everything()
+
+    def __rtruediv__(self, other: int) -> Interval:
+        return self.of.exactly(other) / self
+
+    def square(self) -> Interval:
+        """Return the squares."""
+        top = max(self.of.up.square(self.low), self.of.up.square(self.high))
+        if self.low <= 0 <= self.high:
+            return Interval(self.of, mpfr(0), top)
+        bottom = min(self.of.down.square(self.low), self.of.down.square(self.high))
+        return Interval(self.of, bottom, top).or_everything()
+
+    def exp(self) -> Interval:
+        """Return e^x."""
+        return self._increasing("exp")
+
+    def expm1(self) -> Interval:
+        """Return e^x - 1."""
+        return self._increasing("expm1")
+
+    def log(self) -> Interval:
+        """Return log x; -inf below where x may be 0, everything where it is nowhere positive."""
+        if not self.high > 0:
+            return self.everything()
+        low = self.of.down.log(self.low) if self.low > 0 else mpfr("-inf")
+        return Interval(self.of, low, self.of.up.log(self.high))
+
+    def log1p(self) -> Interval:
+        """Return log(1 + x)."""
+        if not self.low > -1:
+            return (1 + self).log()
+        return self._increasing("log1p")
+
+    def sqrt(self) -> Interval:
+        """Return the square root of a non-negative number."""
+        return self._increasing("sqrt")
+
+    def erfc(self) -> Interval:
+        """Return the complementary error function, which decreases."""
+        return Interval(self.of, self.of.down.erfc(self.high), self.of.up.erfc(self.low))
+
+    def hull(self, other: Interval) -> Interval:
+        """Return the smallest interval that holds both."""
+        return Interval(self.of, min(self.low, other.low), max(self.high, other.high))
+
+    def ends(self) -> tuple[Interval, Interval]:
+        """Return the two ends as intervals."""
+        return Interval(self.of, self.low, self.low), Interval(self.of, self.high, self.high)
+
+    def everything(self) -> Interval:
+        """Return the whole line: what is known of an undefined value."""
+        return Interval(self.of, mpfr("-inf"), mpfr("inf"))
+
+    def or_everything(self) -> Interval:
+        """Return the interval, or the whole line where an end is not a number."""
+        return self.everything() if self.low != self.low or self.high != self.high else self
+
+    def is_bounded_below(self) -> bool:
+        """Whether the lower end is finite."""
+        return bool(self.low > mpfr("-inf"))
+
+    def __lt__(self, other: Interval | int) -> bool:
+        return bool(self.high < _ends(other)[0])
+
+    def __le__(self, other: Interval | int) -> bool:
+        return bool(self.high <= _ends(other)[0])
+
+    def __gt__(self, other: Interval | int) -> bool:
+        return bool(self.low > _ends(other)[1])
+
+    def __ge__(self, other: Interval | int) -> bool:
+        return bool(self.low >= _ends(other)[1])
+
+    def _increasing(self, function: str) -> Interval:
+        down, up = getattr(self.of.down, function), getattr(self.of.up, function)
+        return Interval(self.of, down(self.low), up(self.high)).or_everything()
+
+
+def _ends(value: Interval | int) -> tuple[mpfr, mpfr]:
+    return (
+        (value.low, value.high) if isinstance(value, Interval) else (_whole(value), _whole(value))
+    )
+
+
+@cache
+def _whole(value: int) -> mpfr:
+    return mpfr(value, 64)
+
+
+@dataclass(frozen=True)
+class Jet:
+    """The Taylor coefficients of order 0 to 2 of a function of ε, at a point or on a range."""
+
+    value: Interval
+    slope: Interval
+    curvature: Interval  # half the second derivative
+
+    @classmethod
+    def variable(cls, eps: Interval) -> Jet:
+        """Return the jet of ε itself."""
+        return cls(eps, eps.of.exactly(1), eps.of.exactly(0))
+
+    def __neg__(self) -> Jet:
+        return Jet(-self.value, -self.slope, -self.curvature)
+
+    def __add__(self, other: Jet | Interval | int) -> Jet:
+        if isinstance(other, Jet):
+            return Jet(
+                self.value + other.value,
+                self.slope + other.slope,
+                self.curvature + other.curvature,
+            )
+        return Jet(self.value + other, self.slope, self.curvature)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Jet | Interval | int) -> Jet:
+        return self + (-other)
+
+    def __rsub__(self, other: Interval | int) -> Jet:
+        return -self + other
+
+    def scaled(self, factor: Interval) -> Jet:
+        """Return the jet times a constant."""
+        return Jet(self.value * factor, self.slope * factor, self.curvature * factor)
+
+    def square(self) -> Jet:
+        """Return the jet's square."""
+        cross = 2 * self.value
+        return Jet(
+            self.value.square(), cross * self.slope, cross * self.curvature + self.slope.square()
+        )
+
+    def exp(self) -> Jet:
+        """Return e^x."""
+        return self._exponential(Interval.exp)
+
+    def expm1(self) -> Jet:
+        """Return e^x - 1."""
+        return self._exponential(Interval.expm1)
+
+    def log(self) -> Jet:
+        """Return log x."""
+        return self._logarithm(self.value.log(), self.value)
+
+    def log1p(self) -> Jet:
+        """Return log(1 + x)."""
+        return self._logarithm(self.value.log1p(), 1 + self.value)
+
+    def _exponential(self, first: Callable[[Interval], Interval]) -> Jet:
+        base = self.value.exp()
+        return Jet(
+            first(self.value),
+            base * self.slope,
+            base * (self.curvature + self.slope.square() / 2),
+        )
+
+    def _logarithm(self, value: Interval, base: Interval) -> Jet:
+        slope = self.slope / base
+        return Jet(value, slope, self.curvature / base - slope.square() / 2)

@@ -1,0 +1,355 @@
+"""The mechanisms' formulas, written again for the checker.
+
+A mechanism gives what is known of its tail, and formulas for log δ and log(1 - δ) on ranges of ε.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval, Jet
+from gdpbridge.certificate.checker.curve import GaussianCurve
+from gdpbridge.certificate.checker.refusal import Malformed, Refused, Undecided
+from gdpbridge.certificate.model import DECIMAL_PATTERN
+
+__all__ = ["GaussianDecay", "Mechanism", "Part", "mechanism_of"]
+
+Bracket = tuple[Fraction, Fraction]
+Formula = Callable[[Jet], Jet]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One formula and where it applies.
+
+    Attributes:
+        low: it encloses δ from here on,
+        high: up to here, or for good.
+        log: the jet of log δ from that of ε.
+        log_complement: the jet of log(1 - δ) from that of ε.
+    """
+
+    low: Fraction
+    high: Fraction | None
+    log: Formula
+    log_complement: Formula
+
+
+@dataclass(frozen=True)
+class GaussianDecay:
+    """log δ(ε) = log_factor - ε²/(2 μ_t²) for every ε ≥ start."""
+
+    log_factor: Interval
+    mu_t: Interval
+    start: Fraction
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """What the checker knows of a mechanism.
+
+    Attributes:
+        parts: its formulas in order; between them lie the brackets of its breakpoints.
+        vanishes_from: δ(ε) = 0 from here on, or None.
+        floor: what δ never falls below.
+        decay: its Gaussian tail, or None.
+        mu: its μ, where the profile is a Gaussian curve, or None.
+        slow: whether δ falls no faster than exponentially.
+    """
+
+    parts: tuple[Part, ...]
+    vanishes_from: Interval | None = None
+    floor: Fraction = Fraction(0)
+    decay: GaussianDecay | None = None
+    mu: Fraction | None = None
+    slow: bool = False
+
+
+def mechanism_of(
+    spec: dict[str, str | None], brackets: list[Bracket], arithmetic: Arithmetic
+) -> Mechanism:
+    """Build the mechanism that a certificate names.
+
+    Raises:
+        Malformed: for an unknown kind, or parameters that are not those of the kind.
+        Refused: if the breakpoints are not where the profile changes its formula.
+        Undecided: if the precision does not tell.
+    """
+    given = dict(spec)
+    kind, neighbours = given.pop("kind", None), given.pop("neighbours", None)
+    if kind not in _KINDS:
+        raise Malformed("mechanism.kind", kind, f"one of {', '.join(map(str, _KINDS))}")
+    build, names, relation = _KINDS[kind]
+    if neighbours not in ((relation,) if relation else (None, "add-remove", "replace-one")):
+        raise Malformed("mechanism.neighbours", neighbours, relation or "a known relation, or null")
+    if set(given) != set(names):
+        raise Malformed("mechanism", ", ".join(sorted(given)), f"the parameters {', '.join(names)}")
+    values = {name: _parameter(name, given[name], *names[name]) for name in names}
+    if brackets and kind not in _REFINED:
+        raise Malformed("evidence.breakpoints", len(brackets), "none for this mechanism")
+    return build(values, brackets, arithmetic)
+
+
+Values = dict[str, Fraction]
+
+
+def _laplace(values: Values, _: list[Bracket], arithmetic: Arithmetic) -> Mechanism:
+    # 1 - δ = e^{(ε - Δ/b)/2}
+    end = arithmetic.exactly(values["sensitivity"] / values["scale"])
+
+    def log_complement(eps: Jet) -> Jet:
+        return (eps - end).scaled(arithmetic.exactly(Fraction(1, 2)))
+
+    return _bounded(lambda eps: _log1mexp(log_complement(eps)), log_complement, end)
+
+
+def _pure_dp(values: Values, _: list[Bracket], arithmetic: Arithmetic) -> Mechanism:
+    end = arithmetic.exactly(values["epsilon"])
+    return _bounded(*_pure_dp_formulas(end), end)
+
+
+def _pure_dp_formulas(end: Interval) -> tuple[Formula, Formula]:
+    # δ = (e^ε₀ - e^ε)/(1 + e^ε₀), 1 - δ = (1 + e^ε)/(1 + e^ε₀)
+    total = end + (-end).exp().log1p()
+    return (
+        lambda eps: _log1mexp(eps - end) + (end - total),
+        lambda eps: eps.exp().log1p() - total,
+    )
+
+
+def _approx_dp(values: Values, brackets: list[Bracket], arithmetic: Arithmetic) -> Mechanism:
+    # δ = δ₀ + (1 - δ₀)·δ_pure, then the constant δ₀
+    floor, eps0 = values["delta"], values["epsilon"]
+    if floor == 0:
+        return _pure_dp(values, brackets, arithmetic)
+    log_pure, log_pure_complement = _pure_dp_formulas(arithmetic.exactly(eps0))
+    log_kept = arithmetic.exactly(1 - floor).log()
+    exact_floor = arithmetic.exactly(floor)
+
+    def log(eps: Jet) -> Jet:
+        return ((log_pure(eps) + log_kept).exp() + exact_floor).log()
+
+    def constant(value: Interval) -> Formula:
+        zero = arithmetic.exactly(0)
+        return lambda eps: Jet(value, zero, zero)
+
+    falling = Part(Fraction(0), eps0, log, lambda eps: log_pure_complement(eps) + log_kept)
+    flat = Part(eps0, None, constant(exact_floor.log()), constant(log_kept))
+    return Mechanism((falling, flat) if eps0 else (flat,), floor=floor)
+
+
+def _randomized_response(values: Values, _: list[Bracket], arithmetic: Arithmetic) -> Mechanism:
+    # with s = p/k and e^ε₀ = 1 + (1 - p)/s: δ = s(e^ε₀ - e^ε), 1 - δ = s(k - 1 + e^ε)
+    buckets = values["buckets"]
+    share = values["noise_parameter"] / buckets
+    top = 1 + (1 - values["noise_parameter"]) / share
+    end = arithmetic.exactly(top).log()
+    log_share = arithmetic.exactly(share).log()
+    others = arithmetic.exactly(buckets - 1)
+    return _bounded(
+        lambda eps: _log1mexp(eps - end) + (end + log_share),
+        lambda eps: (eps.exp() + others).log() + log_share,
+        end,
+    )
+
+
+def _gaussian(values: Values, _: list[Bracket], arithmetic: Arithmetic) -> Mechanism:
+    return _curve(values["sensitivity"] / values["sigma"], arithmetic)
+
+
+def _gdp(values: Values, _: list[Bracket], arithmetic: Arithmetic) -> Mechanism:
+    return _curve(values["mu"], arithmetic)
+
+
+def _curve(mu: Fraction, arithmetic: Arithmetic) -> Mechanism:
+    # a Gaussian curve with μ = 0 is never evaluated: its claims are about μ alone
+    curve = GaussianCurve(arithmetic.exactly(mu or 1))
+    part = Part(
+        Fraction(0),
+        None,
+        lambda eps: curve.jet(*eps.value.ends()),
+        lambda eps: curve.complement_jet(*eps.value.ends()),
+    )
+    return Mechanism((part,), mu=mu)
+
+
+def _sgd_family(values: Values, brackets: list[Bracket], arithmetic: Arithmetic) -> Mechanism:
+    # δ̂ = B·exp(-κε²), κ = (σ/A)²; in t = e^ε concave until 2κε² + ε = 1, then convex
+    steepness = arithmetic.exactly((values["sigma"] / values["A"]) ** 2)
+    factor = values["B"]
+    log_factor = arithmetic.exactly(factor).log()
+
+    def naive(eps: Jet) -> Jet:
+        return -eps.square().scaled(steepness) + log_factor
+
+    def is_convex_at(eps: Interval) -> Interval:
+        return 2 * steepness * eps.square() + eps - 1
+
+    parts = _refined(naive, is_convex_at, brackets, factor < 1, arithmetic)
+    mu_t = 1 / (2 * steepness).sqrt()
+    decay = GaussianDecay(log_factor, mu_t, brackets[-1][1] if brackets else Fraction(0))
+    return Mechanism(parts, decay=decay)
+
+
+def _icea(values: Values, brackets: list[Bracket], arithmetic: Arithmetic) -> Mechanism:
+    # δ̂ = (n/ε)·e^{-m/10}, convex in t = e^ε; falls like 1/ε, slower than e^{-ε}
+    log_scale = arithmetic.exactly(values["users"]).log() - arithmetic.exactly(
+        values["messages"] / 10
+    )
+    if not brackets:
+        raise Malformed("evidence.breakpoints", 0, "the point where the refinement touches")
+
+    def naive(eps: Jet) -> Jet:
+        return -eps.log() + log_scale
+
+    def is_convex_at(eps: Interval) -> Interval:
+        return eps
+
+    return Mechanism(_refined(naive, is_convex_at, brackets, False, arithmetic), slow=True)
+
+
+def _refined(
+    naive: Formula,
+    is_convex_at: Callable[[Interval], Interval],
+    brackets: list[Bracket],
+    starts_below_one: bool,
+    arithmetic: Arithmetic,
+) -> tuple[Part, ...]:
+    """Refine by the partial order: with h = (1 - δ̂)/(1 + e^ε), 1 - δ = (1 + e^ε)·max h.
+
+    N = -δ̂'(1 + e^{-ε}) - (1 - δ̂) has the sign of h', rises while δ̂ is concave in e^ε and falls
+    to -1 afterwards. So a change of its sign from + to - where δ̂ is convex brackets the maximum
+    of h, and everything beyond; before it, h is largest there or at the beginning.
+    """
+    whole = Part(Fraction(0), None, naive, lambda eps: _log1mexp(naive(eps)))
+    if not brackets:
+        _require_falling_height(naive, is_convex_at, starts_below_one, arithmetic)
+        return (whole,)
+    low, high = brackets[-1]
+    at_low, at_high = arithmetic.exactly(low), arithmetic.exactly(high)
+    _require("evidence.breakpoints: convexity", is_convex_at(at_low))
+    _require("evidence.breakpoints: before the touching point", _slope_sign(naive, at_low))
+    _require("evidence.breakpoints: after the touching point", -_slope_sign(naive, at_high))
+    touching = arithmetic.between(low, high)
+    # near its maximum h is flat, and the mean-value form encloses it to second order
+    centre = arithmetic.exactly((low + high) / 2)
+    point, around = _log_height(naive, centre), _log_height(naive, touching)
+    height = point.value + around.slope * (touching - centre)
+
+    def log_complement(eps: Jet) -> Jet:
+        return eps.exp().log1p() + height
+
+    line = Part(Fraction(0), low, lambda eps: _log1mexp(log_complement(eps)), log_complement)
+    rest = Part(high, None, naive, whole.log_complement)
+    if len(brackets) == 1:
+        if starts_below_one:
+            first = _log_height(naive, arithmetic.exactly(0)).value
+            _require(
+                "evidence.breakpoints: the profile starts above its refinement", height - first
+            )
+        return (line, rest)
+    left, right = (arithmetic.exactly(end) for end in brackets[0])
+    if not starts_below_one or not brackets[0][1] <= low:
+        raise Malformed("evidence.breakpoints", 2, "one for this mechanism")
+    _require("evidence.breakpoints: before the crossing", _log_height(naive, left).value - height)
+    _require("evidence.breakpoints: after the crossing", height - _log_height(naive, right).value)
+    return (
+        Part(Fraction(0), brackets[0][0], naive, whole.log_complement),
+        Part(brackets[0][1], low, line.log, line.log_complement),
+        rest,
+    )
+
+
+def _require_falling_height(
+    naive: Formula,
+    is_convex_at: Callable[[Interval], Interval],
+    starts_below_one: bool,
+    arithmetic: Arithmetic,
+) -> None:
+    """Prove that N < 0 throughout, so that no line is below the naive profile.
+
+    N is largest where δ̂ turns from concave to convex in e^ε; that place is bracketed by bisection.
+    """
+    if not starts_below_one:
+        raise Malformed("evidence.breakpoints", 0, "the point where the refinement touches")
+    low, high = Fraction(0), Fraction(1)
+    while not is_convex_at(arithmetic.exactly(high)) > 0:
+        high *= 2
+    for _ in range(arithmetic.precision // 2):
+        middle = (low + high) / 2
+        if is_convex_at(arithmetic.exactly(middle)) > 0:
+            high = middle
+        else:
+            low = middle
+    _require(
+        "evidence.breakpoints: the profile is refined by its lines",
+        -_slope_sign(naive, arithmetic.between(low, high)),
+    )
+
+
+def _slope_sign(naive: Formula, eps: Interval) -> Interval:
+    value = naive(Jet.variable(eps)).exp()
+    return -value.slope * (1 + (-eps).exp()) - (1 - value.value)
+
+
+def _log_height(naive: Formula, eps: Interval) -> Jet:
+    variable = Jet.variable(eps)
+    return _log1mexp(naive(variable)) - variable.exp().log1p()
+
+
+def _require(what: str, positive: Interval) -> None:
+    if positive > 0:
+        return
+    if positive <= 0:
+        raise Refused(what, f"off by {float(-positive.high):.3g}")
+    raise Undecided(what)
+
+
+def _bounded(log: Formula, log_complement: Formula, end: Interval) -> Mechanism:
+    return Mechanism((Part(Fraction(0), None, log, log_complement),), vanishes_from=end)
+
+
+def _log1mexp(value: Jet) -> Jet:
+    return (-value.expm1()).log()
+
+
+Domain = tuple[Callable[[Fraction], bool], str]
+_POSITIVE: Domain = (lambda value: value > 0, "a number > 0")
+_NON_NEGATIVE: Domain = (lambda value: value >= 0, "a number ≥ 0")
+_COUNT: Domain = (lambda value: value >= 1 and value.denominator == 1, "a whole number ≥ 1")
+_BUCKETS: Domain = (lambda value: value >= 2 and value.denominator == 1, "a whole number ≥ 2")
+_SHARE: Domain = (lambda value: 0 < value <= 1, "a number in (0, 1]")
+_PROBABILITY: Domain = (lambda value: 0 <= value < 1, "a number in [0, 1)")
+
+Builder = Callable[[Values, list[Bracket], Arithmetic], Mechanism]
+_KINDS: dict[str | None, tuple[Builder, dict[str, Domain], str | None]] = {
+    "approx-dp": (_approx_dp, {"epsilon": _NON_NEGATIVE, "delta": _PROBABILITY}, None),
+    "gaussian": (_gaussian, {"sigma": _POSITIVE, "sensitivity": _POSITIVE}, None),
+    "gdp": (_gdp, {"mu": _NON_NEGATIVE}, None),
+    "icea": (_icea, {"messages": _COUNT, "users": _COUNT}, "replace-one"),
+    "laplace": (_laplace, {"scale": _POSITIVE, "sensitivity": _POSITIVE}, None),
+    "pure-dp": (_pure_dp, {"epsilon": _NON_NEGATIVE}, None),
+    "randomized-response": (
+        _randomized_response,
+        {"noise_parameter": _SHARE, "buckets": _BUCKETS},
+        "replace-one",
+    ),
+    "sgd-family": (_sgd_family, {"A": _POSITIVE, "B": _POSITIVE, "sigma": _POSITIVE}, None),
+}
+_REFINED = {"icea", "sgd-family"}
+# beyond it a parameter is refused before any arithmetic: a proof of it would be of no use
+_MOST = Fraction(10) ** 400
+
+
+def _parameter(
+    name: str, text: str | None, holds: Callable[[Fraction], bool], allowed: str
+) -> Fraction:
+    if not re.fullmatch(DECIMAL_PATTERN, text or ""):
+        raise Malformed(f"mechanism.{name}", text, f"{allowed}, as a decimal")
+    value = Fraction(str(text))
+    if not holds(value) or value > _MOST or (value and 1 / value > _MOST):
+        raise Malformed(f"mechanism.{name}", text, allowed)
+    return value

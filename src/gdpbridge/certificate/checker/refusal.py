@@ -1,0 +1,36 @@
+"""How a check ends when it does not succeed."""
+
+from __future__ import annotations
+
+__all__ = ["Malformed", "Refused", "Undecided"]
+
+
+class Refused(Exception):
+    """A line of the certificate is false, or does not prove what it should.
+
+    Attributes:
+        line: which line, as a path into the document.
+        reason: what is wrong with it, and by how much.
+    """
+
+    def __init__(self, line: str, reason: str) -> None:
+        self.line, self.reason = line, reason
+        super().__init__(f"{line}: {reason}")
+
+
+class Malformed(Exception):
+    """The document does not say something that could be checked.
+
+    Attributes:
+        field: which field.
+        value: what it holds.
+        allowed: what it may hold.
+    """
+
+    def __init__(self, field: str, value: object, allowed: str) -> None:
+        self.field, self.value, self.allowed = field, value, allowed
+        super().__init__(f"{field} is {value}: must be {allowed}")
+
+
+class Undecided(Exception):
+    """The precision in force does not tell whether a line holds."""

@@ -1,0 +1,222 @@
+"""What a certificate is: a claim about μ and the evidence for it, as versioned plain data.
+
+Every number is a string, so that nothing is rounded on the way: decimals for what people state
+(parameters, claims), binary numbers such as ``0x1.8p+1`` (hexadecimal mantissa, power of two)
+for points of the proof.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from gdpbridge.errors import InputError
+
+__all__ = [
+    "DECIMAL_PATTERN",
+    "MAX_BYTES",
+    "Breakpoint",
+    "Cell",
+    "Certificate",
+    "Claim",
+    "Evidence",
+    "Range",
+    "Schema",
+    "read",
+]
+
+MAX_BYTES = 16 * 2**20
+MAX_CELLS = 100_000
+MAX_DEPTH = 8
+
+NAME: Final = "gdpbridge.certificate"
+VERSION: Final = 1
+
+DECIMAL_PATTERN = r"^[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?$"
+
+Decimal = Annotated[
+    str,
+    StringConstraints(max_length=400, pattern=DECIMAL_PATTERN),
+    Field(description="an exact decimal number"),
+]
+# infinity is what a claim says where no finite μ holds
+MuDecimal = Annotated[
+    str,
+    StringConstraints(max_length=400, pattern=r"^([0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?|inf)$"),
+    Field(description="an exact decimal number, or inf"),
+]
+Binary = Annotated[
+    str,
+    StringConstraints(max_length=8192, pattern=r"^0x[0-9a-f]+p[+-][0-9]{1,4}$"),
+    Field(description="an exact number: hexadecimal integer times a power of two"),
+]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Schema(_Strict):
+    """Which kind of document this is."""
+
+    name: Literal["gdpbridge.certificate"]
+    version: Literal[1]
+
+
+class Range(_Strict):
+    """An interval [low, high] for a μ."""
+
+    low: MuDecimal
+    high: MuDecimal
+
+
+class Claim(_Strict):
+    """What is said to be true of the mechanism."""
+
+    verdict: Literal["gdp", "not-gdp"] = Field(
+        description="gdp: some finite μ covers every ε ≥ 0; not-gdp: none does"
+    )
+    statement: Literal["whole", "head", "approximate"] = Field(
+        description="what mu covers: every ε, ε up to eps_h, or all but failure_probability"
+    )
+    mu: Range = Field(description="holds the least μ for which the statement is true")
+    eps_h: Decimal | None = Field(description="the end of the head, for a head statement")
+    failure_probability: Decimal = Field(
+        description="for a head: at least δ(eps_h); for an approximate statement: p; else 0"
+    )
+    mu_tail: Range = Field(description="holds the tail parameter")
+
+
+class Breakpoint(_Strict):
+    """A bracket about a point at which the profile's formula changes."""
+
+    low: Binary
+    high: Binary
+
+
+class Cell(_Strict):
+    """A range of ε on which δ ≤ δ_μ is proved for mu.high."""
+
+    low: Binary
+    high: Binary
+    centre: Binary | None = Field(
+        description="where the mean-value form is centred; null: proved by monotonicity"
+    )
+
+
+class Evidence(_Strict):
+    """What the claim's proof needs besides the mechanism."""
+
+    breakpoints: tuple[Breakpoint, ...] = Field(
+        max_length=2, description="of a refined profile: where it changes its formula, in order"
+    )
+    cells: tuple[Cell, ...] = Field(max_length=MAX_CELLS, description="adjacent ranges from 0 on")
+    witness: Binary | Literal["tail"] | None = Field(
+        description="an ε with G(ε) ≥ mu.low; tail: mu.low is at most the tail parameter; "
+        "null: the mechanism is a Gaussian curve, or no finite μ exists"
+    )
+    tail_from: Binary | None = Field(
+        description="from here on the tail is proved by its rate of decay, not by cells"
+    )
+
+
+class Certificate(_Strict):
+    """A self-contained, checkable claim about a mechanism's μ."""
+
+    schema_: Schema = Field(alias="schema")
+    generator: Annotated[str, StringConstraints(max_length=200)] = Field(
+        description="the program that wrote it; informative only"
+    )
+    mechanism: dict[
+        Annotated[str, StringConstraints(max_length=40)],
+        Annotated[str, StringConstraints(max_length=400)] | None,
+    ] = Field(description="the mechanism's kind and parameters, numbers as exact decimals")
+    claim: Claim
+    evidence: Evidence
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, populate_by_name=True, serialize_by_alias=True
+    )
+
+    def to_json(self) -> str:
+        """Return the document as JSON text, a line for each cell."""
+        document = self.model_dump(mode="json", by_alias=True)
+        cells = document["evidence"].pop("cells")
+        text = json.dumps(document, indent=1, ensure_ascii=False)
+        lines = ",\n   ".join(json.dumps(cell) for cell in cells)
+        body = f'"cells": [\n   {lines}\n  ]' if cells else '"cells": []'
+        return text.replace('"evidence": {', '"evidence": {\n  ' + body + ",", 1) + "\n"
+
+    def save(self, path: str | Path) -> None:
+        """Write the document to a file."""
+        Path(path).write_text(self.to_json(), encoding="utf-8")
+
+
+def read(source: Certificate | dict[str, Any] | str | bytes | Path) -> Certificate:
+    """Read a certificate from a file (a path), JSON text as bytes, or a parsed document.
+
+    Nothing in it is executed. Documents over 16 MiB, duplicate keys and anything that the schema
+    does not know are refused.
+
+    Raises:
+        InputError: if it is not a certificate of a known version.
+    """
+    if isinstance(source, Certificate):
+        return source
+    if isinstance(source, str | Path):
+        source = _file(Path(source))
+    document = _parsed(source) if isinstance(source, bytes) else source
+    _refuse_other_schemas(document)
+    try:
+        # the JSON round trip lets strict models take lists for tuples
+        return Certificate.model_validate_json(json.dumps(document))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"certificate: {place}", first["input"], first["msg"]) from None
+    except (RecursionError, TypeError, ValueError):
+        raise InputError("certificate", "a document", "JSON data") from None
+
+
+def _file(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise InputError("certificate", str(path), f"a readable file ({error.strerror})") from None
+    return content
+
+
+def _parsed(content: bytes) -> object:
+    if len(content) > MAX_BYTES:
+        raise InputError("certificate", "larger", f"at most {MAX_BYTES:,} bytes")
+    try:
+        return json.loads(
+            content.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_constant
+        )
+    except (ValueError, RecursionError):
+        raise InputError("certificate", "not JSON", "a JSON document, keys unique") from None
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise ValueError("duplicate key")
+    return result
+
+
+def _constant(name: str) -> object:
+    raise ValueError(name)
+
+
+def _refuse_other_schemas(document: object) -> None:
+    schema = document.get("schema") if isinstance(document, dict) else None
+    name = schema.get("name") if isinstance(schema, dict) else None
+    if name != NAME:
+        raise InputError("certificate: schema", name, f"the name {NAME!r}")
+    version = schema.get("version") if isinstance(schema, dict) else None
+    if version != VERSION or isinstance(version, bool):
+        raise InputError("certificate: schema.version", version, f"{VERSION}")

@@ -1,0 +1,166 @@
+"""Typer's commands and groups, with every parse problem told in one sentence.
+
+The words are checked before Typer parses them, so that its own messages, which come with a usage
+text, never show.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from typer.core import TyperCommand, TyperGroup, TyperOption
+
+from gdpbridge.cli.errors import CommandLineError, Written, as_written, near, shown
+from gdpbridge.errors import InputError
+
+__all__ = ["Command", "Group", "leading_options"]
+
+_WRITTEN = f"{__name__}.written"
+
+
+class Command(TyperCommand):
+    """A command that tells what is wrong with its words in one sentence."""
+
+    def get_help_option(self, ctx: Any) -> TyperOption | None:
+        """Return --help, described in the words of the other options."""
+        return _described(super().get_help_option(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Check the words, then parse them."""
+        ctx.meta[_WRITTEN] = _check(self.get_params(ctx), args, ctx.command_path)
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; an argument that the library refuses is named as it was typed."""
+        try:
+            return super().invoke(ctx)
+        except InputError as error:
+            raise as_written(error, ctx.meta[_WRITTEN]) from error
+
+
+class Group(TyperGroup):
+    """A command whose first word chooses among others."""
+
+    noun = "command"
+
+    def get_help_option(self, ctx: Any) -> TyperOption | None:
+        """Return --help, described in the words of the other options."""
+        return _described(super().get_help_option(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Check the options of the group and the first word, then parse them."""
+        _, rest = leading_options(self.get_params(ctx), args, ctx.command_path)
+        if len(rest) == len(args):
+            self.check_choice(ctx, rest)
+        return super().parse_args(ctx, args)
+
+    def check_choice(self, ctx: Any, words: Sequence[str]) -> None:
+        """Refuse a first word that is missing or unknown."""
+        known = self.list_commands(ctx)
+        one_of = f"one of {', '.join(known)}"
+        if not words:
+            raise CommandLineError(
+                self.noun, None, f"{self.noun} is missing: {ctx.command_path} needs {one_of}"
+            )
+        if words[0] not in known:
+            raise CommandLineError(
+                self.noun,
+                words[0],
+                f"{self.noun} is {shown(words[0])}: must be {one_of}{near(words[0], known)}",
+            )
+
+
+def _described(option: TyperOption | None) -> TyperOption | None:
+    if option is not None:
+        option.help = "show this text"
+    return option
+
+
+def leading_options(
+    params: Sequence[Any], args: Sequence[str], command: str
+) -> tuple[list[str], list[str]]:
+    """Split the words before the first that is neither an option nor an option's value.
+
+    Raises:
+        CommandLineError: for an unknown option, or one without its value.
+    """
+    options, words = _by_spelling(params), deque(args)
+    while words and _is_option(words[0]):
+        _take(options, words, command)
+    taken = len(args) - len(words)
+    return list(args[:taken]), list(words)
+
+
+def _check(params: Sequence[Any], args: Sequence[str], command: str) -> dict[str, Written]:
+    """Return what is written for each option, under each of its spellings.
+
+    Raises:
+        CommandLineError: for the first word that is wrong, or what is missing.
+    """
+    options, words = _by_spelling(params), deque(args)
+    written: dict[str, Written] = {}
+    while words:
+        if not _is_option(words[0]):
+            field = shown(words[0])
+            raise CommandLineError(
+                words[0], None, f"{field} is one word too many: {command} takes options only"
+            )
+        option, found = _take(options, words, command)
+        if option.name == "help":
+            return written
+        if option.opts[0] in written and not option.multiple:
+            raise CommandLineError(
+                found.option, found.value, f"{found.option} is given twice: must be given once"
+            )
+        written.update(dict.fromkeys(option.opts, found))
+    for option in params:
+        if option.opts[0] in written:
+            continue
+        if option.required:
+            field = option.opts[0]
+            raise CommandLineError(
+                field, None, f"{field} is missing: {command} needs {option.help}"
+            )
+        written.update({spelling: Written(spelling) for spelling in option.opts})
+    return written
+
+
+def _by_spelling(params: Iterable[Any]) -> dict[str, TyperOption]:
+    return {
+        spelling: option
+        for option in params
+        if isinstance(option, TyperOption)
+        for spelling in option.opts
+    }
+
+
+def _is_option(word: str) -> bool:
+    return word.startswith("-") and word != "-"
+
+
+def _take(
+    options: Mapping[str, TyperOption], words: deque[str], command: str
+) -> tuple[TyperOption, Written]:
+    """Take an option and its value off the words."""
+    spelling, equals, value = words.popleft().partition("=")
+    option = options.get(spelling)
+    if option is None:
+        raise CommandLineError(
+            spelling,
+            None,
+            f"{shown(spelling)} is not an option of {command}: must be one of "
+            f"{', '.join(options)}{near(spelling, options)}",
+        )
+    if option.is_flag:
+        if equals:
+            raise CommandLineError(spelling, value, f"{spelling} is a switch: takes no value")
+        return option, Written(spelling)
+    if not equals:
+        if not words or words[0].partition("=")[0] in options:
+            raise CommandLineError(
+                spelling, None, f"{spelling} has no value: must be followed by {option.help}"
+            )
+        value = words.popleft()
+    return option, Written(spelling, value)

@@ -1,0 +1,76 @@
+"""Bad input in the words of the command line: the option as typed, its value, what is allowed."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from gdpbridge.errors import InputError
+
+__all__ = ["CommandLineError", "Written", "as_written", "near", "shown"]
+
+_LONGEST = 80
+
+
+class CommandLineError(Exception):
+    """Bad input, told in one sentence.
+
+    Attributes:
+        field: the option or word that is wrong, as the user typed it.
+        value: its value as typed, or None if there is none.
+    """
+
+    def __init__(self, field: str, value: str | None, message: str) -> None:
+        self.field = field
+        self.value = value
+        super().__init__(message)
+
+
+@dataclass(frozen=True)
+class Written:
+    """An option as it stands on the command line.
+
+    Attributes:
+        option: the spelling used, where an option has several.
+        value: the text given, or None for a flag or an option that was left out.
+    """
+
+    option: str
+    value: str | None = None
+
+
+def as_written(error: InputError, options: Mapping[str, Written]) -> CommandLineError:
+    """Tell an error of the library in the words of the command line.
+
+    Args:
+        error: an error whose field names one argument or several ("sensitivity/scale").
+        options: what was written for each option, under each of its spellings.
+    """
+    found: list[Written] = []
+
+    def option(name: re.Match[str]) -> str:
+        written = options.get(f"--{name[0].replace('_', '-')}")
+        if written is None:
+            return name[0]
+        found.append(written)
+        return written.option
+
+    field = re.sub(r"\w+", option, error.field)
+    typed = found[0].value if len(found) == 1 else None
+    value = str(error.value) if typed is None else typed
+    return CommandLineError(field, value, f"{field} is {shown(value)}: must be {error.allowed}")
+
+
+def shown(text: str) -> str:
+    """A typed word inside a sentence: quoted if it needs it, on one line, not endless."""
+    quoted = shlex.quote(text) if text.isprintable() else repr(text)
+    return quoted if len(quoted) <= _LONGEST else f"{quoted[: _LONGEST - 3]}..."
+
+
+def near(word: str, known: Iterable[str]) -> str:
+    """A hint at the known name that is spelt most like ``word``; empty if none is."""
+    found = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    return f" (did you mean {found[0]}?)" if found else ""

@@ -1,0 +1,90 @@
+"""``gdpbridge measure``: the least μ of a mechanism, as an interval."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import gdpbridge
+from gdpbridge.cli.options import AsJson
+from gdpbridge.cli.output import Output
+from gdpbridge.cli.progress import Progress
+from gdpbridge.cli.show import rendered
+from gdpbridge.errors import InputError
+from gdpbridge.measure import DEFAULT_TOL, method_names
+from gdpbridge.profiles.base import Profile
+from gdpbridge.report.record import measurement_record
+
+__all__ = ["measure"]
+
+_METHODS = method_names()
+_MOST_DIGITS = 100
+
+Tol = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WIDTH",
+        help=f"largest width of the interval for μ, in [1e-100, 1] [default: {DEFAULT_TOL:g}]",
+    ),
+]
+EpsH = Annotated[
+    str | None,
+    typer.Option(metavar="ε_h", help="a number > 0: measure the head [0, ε_h] only"),
+]
+Failure = Annotated[
+    str | None,
+    typer.Option(
+        metavar="p", help="a number > 0 and < 1: allow outright failure with probability p"
+    ),
+]
+Method = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help=f"one of {', '.join(_METHODS)}; only {_METHODS[0]} proves [default: {_METHODS[0]}]",
+        show_default=False,
+    ),
+]
+Digits = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N",
+        help=f"a whole number from 1 to {_MOST_DIGITS}: decimal places of μ; --tol is 10^-N "
+        "unless given",
+    ),
+]
+
+
+def measure(
+    profile: Profile,
+    *,
+    tol: Tol = None,
+    eps_h: EpsH = None,
+    failure: Failure = None,
+    method: Method = _METHODS[0],
+    digits: Digits = None,
+    json: AsJson = False,
+) -> Output:
+    """Answer with the statement and the interval for μ."""
+    if eps_h is not None and failure is not None:
+        raise InputError("failure", failure, "left out where --eps-h is given")
+    places = None if digits is None else _places(digits)
+    default = DEFAULT_TOL if places is None else f"1e-{places}"
+    with Progress(silent=json) as progress:
+        found = gdpbridge.measure(
+            profile,
+            # the text itself: 1e-400 is not 0
+            tol=default if tol is None else tol,
+            eps_h=eps_h,
+            failure=failure,
+            method=method,
+            progress=progress,
+        )
+    return Output(rendered(measurement_record(found), as_json=json, digits=places))
+
+
+def _places(digits: str) -> int:
+    if digits.isascii() and digits.isdigit() and 1 <= int(digits[:9]) <= _MOST_DIGITS:
+        return int(digits)
+    raise InputError("digits", digits, f"a whole number from 1 to {_MOST_DIGITS}")

@@ -1,0 +1,27 @@
+"""A record as text for this terminal, or as JSON."""
+
+from __future__ import annotations
+
+import sys
+
+from gdpbridge.cli.output import has_colour, is_unicode, text_width
+from gdpbridge.report.record import Record
+
+__all__ = ["rendered"]
+
+
+def rendered(record: Record, *, as_json: bool, digits: int | None = None) -> str:
+    """Render a record for standard output.
+
+    Args:
+        record: what to show.
+        as_json: whether JSON is asked for.
+        digits: the most decimal places of μ to show as text; all that are certain if None.
+    """
+    if as_json:
+        from gdpbridge.report.json import to_json
+
+        return to_json(record, ascii_only=not is_unicode(sys.stdout)) + "\n"
+    from gdpbridge.report.text import to_text
+
+    return to_text(record, text_width(), colour=has_colour(sys.stdout), digits=digits)
