@@ -18,6 +18,7 @@ from gdpbridge.errors import (
 from gdpbridge.identify import Identification, TailStatus, Verdict, identify
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement, Statement, measure
+from gdpbridge.profiles.spec import load_profile
 
 if TYPE_CHECKING:
     from gdpbridge.gaussian import ball
@@ -51,6 +52,7 @@ __all__ = [
     "delta_complement",
     "epsilon",
     "identify",
+    "load_profile",
     "log_delta",
     "log_delta_complement",
     "measure",

@@ -9,16 +9,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 from typing import assert_never
 
 from gdpbridge.interval import Interval
+from gdpbridge.numeric.exact import float_ceiling
 from gdpbridge.profiles.base import Profile
 from gdpbridge.profiles.constants import constant_text, interval_around
 from gdpbridge.profiles.tail import (
+    AssumedTail,
+    CertainFailureTail,
+    CoarseDecayTail,
     ConstantTail,
+    EstimatedTail,
+    GaussianBoundTail,
     GaussianCurveTail,
     GaussianDecayTail,
+    PlateauTail,
     SlowDecayTail,
+    SlowerTail,
     Tail,
     UnknownTail,
 )
@@ -26,6 +35,7 @@ from gdpbridge.profiles.tail import (
 __all__ = ["Identification", "TailStatus", "Verdict", "identify"]
 
 _INFINITE = Interval("Infinity", "Infinity")
+_ESTIMATE = 1e-6
 
 
 class Verdict(StrEnum):
@@ -100,6 +110,12 @@ def _of_tail(tail: Tail) -> Identification:
         case GaussianCurveTail(mu):
             reason = f"the privacy profile is the Gaussian curve with μ = {constant_text(mu)}"
             return _proved(Verdict.GDP, interval_around(mu), reason)
+        case GaussianBoundTail(mu):
+            reason = (
+                f"δ(ε) stays below the Gaussian curve with μ = {constant_text(mu)}, and falls as "
+                "slowly in the limit"
+            )
+            return _proved(Verdict.GDP, interval_around(mu), reason)
         case GaussianDecayTail(_, mu_t, start):
             reason = (
                 f"log δ(ε) falls like -ε²/(2·μ_t²) with μ_t = {constant_text(mu_t)} from "
@@ -112,10 +128,57 @@ def _of_tail(tail: Tail) -> Identification:
                 f"e^(-{constant_text(rate)}·ε), while every Gaussian curve falls like e^(-ε²/(2μ²))"
             )
             return _proved(Verdict.NOT_GDP, _INFINITE, reason)
+        case CoarseDecayTail(_, _, start, mu_t):
+            reason = (
+                f"from ε = {constant_text(start)} on, -log δ(ε) grows at least like a multiple of "
+                "ε², as the Gaussian curves do"
+            )
+            return _proved(Verdict.GDP, mu_t, reason)
+        case SlowerTail(form, start):
+            reason = (
+                f"from ε = {constant_text(start)} on, -log δ(ε) grows like {form}, while that of "
+                "every Gaussian curve grows like ε²"
+            )
+            return _proved(Verdict.NOT_GDP, _INFINITE, reason)
+        case CertainFailureTail():
+            reason = "δ(0) = 1, while every Gaussian curve is below 1"
+            return _proved(Verdict.NOT_GDP, _INFINITE, reason)
+        case EstimatedTail(mu_t, source):
+            reason = f"the tail is not proved; μ_t is estimated by {source}"
+            return Identification(
+                Verdict.UNKNOWN, _around_estimate(mu_t), reason, TailStatus.ESTIMATED
+            )
+        case AssumedTail(mu, start, text):
+            return _assumed(mu, start, text)
+        case PlateauTail(start, value):
+            reason = (
+                f"the last guarantee is δ ≤ {constant_text(value)} at ε = {constant_text(start)}, "
+                "and how δ(ε) falls beyond it is not known"
+            )
+            return Identification(Verdict.UNKNOWN, None, reason, TailStatus.UNKNOWN)
         case UnknownTail():
             reason = "nothing is known of δ(ε) for large ε, and no finite range decides"
             return Identification(Verdict.UNKNOWN, None, reason, TailStatus.UNKNOWN)
     assert_never(tail)
+
+
+def _around_estimate(mu_t: float) -> Interval:
+    """Return an interval that says no more than a float64 estimate does."""
+    return Interval(mu_t * (1 - _ESTIMATE), mu_t * (1 + _ESTIMATE))
+
+
+def _assumed(mu: Fraction | None, start: Fraction, text: str) -> Identification:
+    """Follow a tail that the user declared; what rests on it is not proved."""
+    if mu is None:
+        reason = f"assumed, not proved: the tail is slower than every Gaussian curve ({text})"
+        return Identification(Verdict.NOT_GDP, _INFINITE, reason, TailStatus.ESTIMATED)
+    reason = (
+        f"assumed, not proved: δ(ε) ≤ δ_μ(ε) with μ = {constant_text(mu)} for every "
+        f"ε ≥ {constant_text(start)} ({text})"
+    )
+    return Identification(
+        Verdict.GDP, Interval(0, float_ceiling(mu)), reason, TailStatus.ESTIMATED
+    )
 
 
 def _proved(verdict: Verdict, mu_tail: Interval, reason: str) -> Identification:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, InvalidOperation
 from fractions import Fraction
 
 from gdpbridge.errors import InputError
@@ -29,7 +29,10 @@ class Interval:
     high: Decimal
 
     def __init__(self, low: Decimal | float | int | str, high: Decimal | float | int | str) -> None:
-        lower, upper = Decimal(low), Decimal(high)
+        try:
+            lower, upper = Decimal(low), Decimal(high)
+        except (InvalidOperation, TypeError, ValueError):
+            lower = upper = Decimal("nan")
         if lower.is_nan() or upper.is_nan() or lower > upper:
             raise InputError("interval", f"[{low}, {high}]", "two numbers, the lower end first")
         object.__setattr__(self, "low", lower)

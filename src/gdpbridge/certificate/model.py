@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, FailFast, Field, StringConstraints, ValidationError
 
 from gdpbridge.errors import InputError
 
@@ -30,7 +30,10 @@ __all__ = [
 
 MAX_BYTES = 16 * 2**20
 MAX_CELLS = 100_000
+# no level of a certificate is deeper or has more names than this, and most values are in cells
 MAX_DEPTH = 8
+MAX_NAMES = 16
+MAX_VALUES = 5 * MAX_CELLS
 
 NAME: Final = "gdpbridge.certificate"
 VERSION: Final = 1
@@ -113,7 +116,9 @@ class Evidence(_Strict):
     breakpoints: tuple[Breakpoint, ...] = Field(
         max_length=2, description="of a refined profile: where it changes its formula, in order"
     )
-    cells: tuple[Cell, ...] = Field(max_length=MAX_CELLS, description="adjacent ranges from 0 on")
+    cells: Annotated[tuple[Cell, ...], FailFast()] = Field(
+        max_length=MAX_CELLS, description="adjacent ranges from 0 on"
+    )
     witness: Binary | Literal["tail"] | None = Field(
         description="an ε with G(ε) ≥ mu.low; tail: mu.low is at most the tail parameter; "
         "null: the mechanism is a Gaussian curve, or no finite μ exists"
@@ -164,21 +169,33 @@ def read(source: Certificate | dict[str, Any] | str | bytes | Path) -> Certifica
     Raises:
         InputError: if it is not a certificate of a known version.
     """
-    if isinstance(source, Certificate):
-        return source
     if isinstance(source, str | Path):
         source = _file(Path(source))
-    document = _parsed(source) if isinstance(source, bytes) else source
+    document: object = source
+    if isinstance(source, bytes):
+        document = _parsed(source)
+    elif isinstance(source, Certificate):
+        # a copy with changes was never validated
+        try:
+            document = source.model_dump(mode="json", by_alias=True, warnings=False)
+        except (AttributeError, TypeError, ValueError):
+            raise InputError("certificate", "a document", "JSON data") from None
+    _refuse_outsized(document)
     _refuse_other_schemas(document)
     try:
         # the JSON round trip lets strict models take lists for tuples
         return Certificate.model_validate_json(json.dumps(document))
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
+        first = error.errors(include_url=False)[0]
+        place = ".".join(_name(part) for part in first["loc"])
         raise InputError(f"certificate: {place}", first["input"], first["msg"]) from None
     except (RecursionError, TypeError, ValueError):
         raise InputError("certificate", "a document", "JSON data") from None
+
+
+def _name(part: str | int) -> str:
+    text = str(part)
+    return text if text.isidentifier() or isinstance(part, int) else repr(text[:40])
 
 
 def _file(path: Path) -> bytes:
@@ -187,6 +204,8 @@ def _file(path: Path) -> bytes:
             content = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise InputError("certificate", str(path), f"a readable file ({error.strerror})") from None
+    except ValueError:
+        raise InputError("certificate", str(path), "a path") from None
     return content
 
 
@@ -210,6 +229,31 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _constant(name: str) -> object:
     raise ValueError(name)
+
+
+def _refuse_outsized(document: object) -> None:
+    """Refuse what could not be a certificate before it costs memory or time."""
+    if not isinstance(document, dict):
+        raise InputError("certificate", type(document).__name__, "a JSON object")
+    level: list[object] = [document]
+    for _ in range(MAX_DEPTH):
+        inner: list[object] = []
+        for value in level:
+            if isinstance(value, dict):
+                if len(value) > MAX_NAMES:
+                    raise InputError("certificate", f"an object of {len(value)} names", "smaller")
+                inner.extend(value.values())
+            elif isinstance(value, list | tuple):
+                if len(value) > MAX_CELLS:
+                    raise InputError("certificate", f"a list of {len(value)}", "shorter")
+                inner.extend(value)
+            elif isinstance(value, int) and value.bit_length() > 64:
+                raise InputError("certificate", "a huge integer", "numbers as strings")
+            if len(inner) > MAX_VALUES:
+                raise InputError("certificate", "a huge document", f"at most {MAX_VALUES:,} values")
+        level = inner
+    if level:
+        raise InputError("certificate", "a deep document", f"at most {MAX_DEPTH} levels deep")
 
 
 def _refuse_other_schemas(document: object) -> None:

@@ -25,6 +25,7 @@ from gdpbridge.interval import Interval
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import to_fraction
 from gdpbridge.profiles.base import Profile
+from gdpbridge.profiles.clip_rectify import ClipRectify
 
 __all__ = ["range_of", "write"]
 
@@ -81,12 +82,17 @@ def _accepted(checker: CellChecker, proved: ProvedCell, splits: int) -> Iterator
 
 def _breakpoints(profile: Profile, bits: int) -> tuple[Breakpoint, ...]:
     """Bracket the breakpoints that are not rational; the checker knows the others."""
+    # the knots of clip and rectify are in its specification, its base may have breakpoints
+    inner = profile.base if isinstance(profile, ClipRectify) else profile
     with precision(bits):
-        brackets = [piece.bracket() for piece in profile.curve.pieces[1:]]
+        brackets = [
+            piece.bracket()
+            for piece in inner.curve.pieces[1:]
+            if not isinstance(piece.start, Fraction)
+        ]
         return tuple(
             Breakpoint(low=_exact_binary(to_fraction(low)), high=_exact_binary(to_fraction(high)))
             for low, high in brackets
-            if low < high
         )
 
 

@@ -100,31 +100,41 @@ def _check(params: Sequence[Any], args: Sequence[str], command: str) -> dict[str
         CommandLineError: for the first word that is wrong, or what is missing.
     """
     options, words = _by_spelling(params), deque(args)
+    wanted = deque(param for param in params if not isinstance(param, TyperOption))
     written: dict[str, Written] = {}
     while words:
         if not _is_option(words[0]):
-            field = shown(words[0])
-            raise CommandLineError(
-                words[0], None, f"{field} is one word too many: {command} takes options only"
-            )
+            word = words.popleft()
+            if not wanted:
+                raise CommandLineError(
+                    word, None, f"{shown(word)} is one word too many for {command}"
+                )
+            name = wanted.popleft().metavar
+            written[f"--{name.lower()}"] = Written(name, word)
+            continue
         option, found = _take(options, words, command)
         if option.name == "help":
             return written
-        if option.opts[0] in written and not option.multiple:
+        if option.multiple:
+            # which of its values is wrong is for the error to say
+            found = Written(found.option)
+        elif option.opts[0] in written:
             raise CommandLineError(
                 found.option, found.value, f"{found.option} is given twice: must be given once"
             )
         written.update(dict.fromkeys(option.opts, found))
-    for option in params:
-        if option.opts[0] in written:
-            continue
-        if option.required:
-            field = option.opts[0]
-            raise CommandLineError(
-                field, None, f"{field} is missing: {command} needs {option.help}"
-            )
-        written.update({spelling: Written(spelling) for spelling in option.opts})
+    for word in wanted:
+        raise _missing(word.metavar, command, word.help)
+    for option in options.values():
+        if option.opts[0] not in written:
+            if option.required:
+                raise _missing(option.opts[0], command, option.help)
+            written.update({spelling: Written(spelling) for spelling in option.opts})
     return written
+
+
+def _missing(name: str, command: str, what: str | None) -> CommandLineError:
+    return CommandLineError(name, None, f"{name} is missing: {command} needs {what}")
 
 
 def _by_spelling(params: Iterable[Any]) -> dict[str, TyperOption]:
@@ -137,6 +147,7 @@ def _by_spelling(params: Iterable[Any]) -> dict[str, TyperOption]:
 
 
 def _is_option(word: str) -> bool:
+    # "-" alone is standard input
     return word.startswith("-") and word != "-"
 
 

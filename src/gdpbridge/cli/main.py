@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gdpbridge.cli.commands import Command, Group
+from gdpbridge.cli.commands import Group
 from gdpbridge.cli.errors import CommandLineError
 from gdpbridge.cli.identify import identify
 from gdpbridge.cli.measure import measure
@@ -63,21 +63,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         output = _run(words or ["--help"])
+        write(sys.stdout, output.text)
     except (CommandLineError, GdpBridgeError) as error:
         return _complain(words, error, _status_of(error))
     except (KeyboardInterrupt, typer.Abort):
         return _complain(words, "interrupted", Status.INTERRUPTED)
+    except OSError as error:
+        return _complain(words, f"failed: {error}", Status.FAULT)
     except Exception as error:
         if os.environ.get("GDPBRIDGE_DEBUG"):
             traceback.print_exc()
         return _complain(words, _fault(error), Status.FAULT)
-    write(sys.stdout, output.text)
     return output.status
 
 
 def _app() -> typer.Typer:
     app = typer.Typer(cls=Group, rich_markup_mode=None, add_completion=False)
-    app.callback(help=_HELP, epilog=_EPILOG, options_metavar="")(_general_options)
+    app.callback(help=_HELP, epilog=_EPILOG)(_general_options)
     add_mechanism_command(app, "measure", measure, summary=_MEASURE, epilog=_MEASURE_EPILOG)
     add_mechanism_command(app, "identify", identify, summary=_IDENTIFY, epilog=_IDENTIFY_EPILOG)
     return app

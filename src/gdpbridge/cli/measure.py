@@ -42,7 +42,7 @@ Method = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help=f"one of {', '.join(_METHODS)}; only {_METHODS[0]} proves [default: {_METHODS[0]}]",
+        help=f"one of {', '.join(_METHODS)} [default: {_METHODS[0]}, which proves]",
         show_default=False,
     ),
 ]

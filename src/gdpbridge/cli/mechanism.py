@@ -8,27 +8,22 @@ from the registry: a new mechanism needs nothing here.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from copy import copy
+from collections.abc import Callable
 from functools import cached_property
-from typing import Annotated, Any, cast
+from typing import Any, cast
 
 import typer
-from pydantic.fields import FieldInfo
 from typer.core import TyperCommand
 
 from gdpbridge.cli.commands import Command, Group, leading_options
 from gdpbridge.cli.output import Output
-from gdpbridge.errors import InputError
+from gdpbridge.cli.parameters import PREFIX, declared, example_words, fields_of, read
 from gdpbridge.profiles import kinds
 from gdpbridge.profiles.base import Profile
 
 __all__ = ["add_mechanism_command", "example"]
 
 Action = Callable[..., Output]
-
-# keeps a mechanism's parameter apart from an option of the command with the same name
-_PREFIX = "parameter_"
 
 
 def add_mechanism_command(
@@ -43,19 +38,14 @@ def add_mechanism_command(
         summary: what the command does, one sentence.
         epilog: the end of the command's help.
     """
-
-    class Mechanisms(_Mechanisms):
-        pass
-
-    Mechanisms.action = staticmethod(action)
+    group = type("Mechanisms", (_Mechanisms,), {"action": staticmethod(action)})
     app.add_typer(
-        typer.Typer(cls=Mechanisms, rich_markup_mode=None, add_completion=False),
+        typer.Typer(cls=group, rich_markup_mode=None, add_completion=False),
         name=name,
-        help=f"{summary} Each mechanism has a --help of its own.",
+        help=f"{summary} gdpbridge {name} MECHANISM --help lists the options.",
         short_help=summary,
         epilog=epilog,
         subcommand_metavar="MECHANISM [OPTIONS]",
-        options_metavar="",
     )
 
 
@@ -66,9 +56,11 @@ class _Mechanisms(Group):
     action: Action
 
     def list_commands(self, ctx: Any) -> list[str]:
+        """Return the kinds."""
         return list(kinds())
 
     def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
+        """Make the command of a kind."""
         cls = kinds().get(cmd_name)
         return None if cls is None else _subcommand(self.name or "", cls, self.action)
 
@@ -84,100 +76,61 @@ class _Mechanisms(Group):
             args = [rest[0], *leading, *rest[1:]]
         return super().parse_args(ctx, args)
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the mechanisms."""
+        with formatter.section("Mechanisms"):
+            formatter.write_dl([(kind, _summary(cls)) for kind, cls in kinds().items()])
+
     @cached_property
     def _without_mechanism(self) -> TyperCommand:
-        return _command(self.name or "", self.action, "", "")
+        return _command(self.name or "", self.action, _options(self.action), "", "")
 
 
 def _subcommand(name: str, cls: type[Profile], action: Action) -> TyperCommand:
     """The command for one kind of mechanism."""
-    fields = _fields(cls)
+    fields = fields_of(cls)
 
     def run(**given: Any) -> Output:
-        typed = {field: given.pop(_PREFIX + field) for field in fields}
+        typed = {field: given.pop(PREFIX + field) for field in fields}
         parameters = {
-            field: _value(field, text, fields[field])
-            for field, text in typed.items()
-            if text is not None
+            field: read(field, value, fields[field])
+            for field, value in typed.items()
+            if value is not None
         }
         return action(cls(**parameters), **given)
 
-    own = list(inspect.signature(action, eval_str=True).parameters.values())[1:]
-    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [*(_option(name, field) for name, field in fields.items()), *own]
-    )
-    summary = inspect.cleandoc(cls.__doc__ or "").partition("\n")[0]
+    options = [*(declared(name, field) for name, field in fields.items()), *_options(action)]
     kind = cls.model_fields["kind"].default
-    return _command(kind, run, summary, f"Example: {example(name, cls)}")
+    return _command(kind, run, options, _summary(cls), f"Example: {example(name, cls)}")
 
 
-def _command(name: str, function: Action, summary: str, epilog: str) -> TyperCommand:
+def _options(action: Action) -> list[inspect.Parameter]:
+    """The options that an action declares, which are all its arguments but the profile."""
+    return list(inspect.signature(action, eval_str=True).parameters.values())[1:]
+
+
+def _command(
+    name: str, action: Action, options: list[inspect.Parameter], summary: str, epilog: str
+) -> TyperCommand:
+    """Make a command that calls ``action`` with the options given."""
+
+    def run(**given: Any) -> Output:
+        return action(**given)
+
+    run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     alone = typer.Typer(rich_markup_mode=None, add_completion=False)
-    alone.command(name, cls=Command, help=summary, epilog=epilog)(function)
+    alone.command(name, cls=Command, help=summary, epilog=epilog)(run)
     return cast(TyperCommand, typer.main.get_command(alone))
 
 
+def _summary(cls: type[Profile]) -> str:
+    return inspect.cleandoc(cls.__doc__ or "").partition("\n")[0]
+
+
 def example(command: str, cls: type[Profile]) -> str:
-    """A command line that works, for a kind of mechanism."""
+    """A command line for a kind of mechanism, with typical values."""
     words = ["gdpbridge", command, cls.model_fields["kind"].default]
     for name, field in cls.parameters().items():
         if field.is_required():
-            low, high = _extra(field)["typical"]
-            words += [_spellings(name)[0], f"{float(f'{(low * high) ** 0.5:.1g}'):g}"]
+            words += example_words(name, field)
     return " ".join(words)
-
-
-def _fields(cls: type[Profile]) -> Mapping[str, FieldInfo]:
-    # a kind that overrides the relation gives its default only
-    relation = copy(Profile.model_fields["neighbours"])
-    relation.default = cls.model_fields["neighbours"].default
-    return {**cls.parameters(), "neighbours": relation}
-
-
-def _option(name: str, field: FieldInfo) -> inspect.Parameter:
-    """Declare a parameter of a mechanism as an option of the command line."""
-    extra = _extra(field)
-    about = f"{field.description}: {extra['allowed']}"
-    if field.default is not None and not field.is_required():
-        shown = field.default if isinstance(field.default, str) else f"{field.default:g}"
-        about += f" [default: {shown}]"
-    declared = typer.Option(
-        *_spellings(name), metavar=extra.get("symbol", "RELATION"), help=about, show_default=False
-    )
-    return inspect.Parameter(
-        _PREFIX + name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=inspect.Parameter.empty if field.is_required() else None,
-        annotation=Annotated[str | None, declared],
-    )
-
-
-def _spellings(name: str) -> list[str]:
-    """The names of a parameter's option; A may be written a."""
-    return list(dict.fromkeys(f"--{text.replace('_', '-')}" for text in (name, name.lower())))
-
-
-def _value(name: str, text: str, field: FieldInfo) -> float | int | str:
-    """Read a parameter's value; its range is the profile's to check.
-
-    Raises:
-        InputError: for a text that is no number, or one too small for a float.
-    """
-    extra = _extra(field)
-    if "typical" not in extra:
-        return text
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        number = float(text)
-    except ValueError:
-        raise InputError(name, text, extra["allowed"]) from None
-    if number == 0 and any(digit in "123456789" for digit in text.lower().partition("e")[0]):
-        raise InputError(name, text, f"{extra['allowed']}, and 0 or at least 1e-307 in size")
-    return number
-
-
-def _extra(field: FieldInfo) -> dict[str, Any]:
-    return cast(dict[str, Any], field.json_schema_extra)

@@ -45,15 +45,21 @@ class Output:
 
 
 def write(stream: TextIO, text: str) -> None:
-    """Write a text and flush; a reader that has gone away is no fault of ours."""
+    """Write a text and flush; a reader that has gone away is no fault of ours.
+
+    Raises:
+        OSError: if the text cannot be written, as on a full disk.
+    """
     if hasattr(stream, "reconfigure"):
         stream.reconfigure(errors="backslashreplace")
     try:
         stream.write(text)
         stream.flush()
-    except BrokenPipeError:
+    except OSError as error:
         # the interpreter flushes once more when it exits
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise
 
 
 def is_unicode(stream: TextIO) -> bool:
@@ -63,7 +69,7 @@ def is_unicode(stream: TextIO) -> bool:
 
 def has_colour(stream: TextIO) -> bool:
     """Whether a stream shows colour: a terminal, and nobody asked for none."""
-    plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return stream.isatty() and not plain
 
 

@@ -6,31 +6,32 @@ import os
 import sys
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from gdpbridge.cli.output import write
-
-if TYPE_CHECKING:
-    import rich.progress
+from gdpbridge.cli.output import text_width, write
 
 __all__ = ["Progress"]
 
 _QUIET_SECONDS = 1.0
 _LINE_SECONDS = 5.0
+_REDRAW_SECONDS = 0.1
+_BAR_WIDTH = 20
+_CLEAR = "\r\x1b[2K"
 
 
 class Progress:
     """Called with a sentence and a share; shows them once a run takes over a second.
 
     A terminal gets one moving line, which is gone at the end; anything else gets a plain line
-    every few seconds.
+    every few seconds. It is drawn here, not by rich, whose display does not survive an
+    interruption while it starts.
     """
 
     def __init__(self, *, silent: bool) -> None:
         self._silent = silent
         self._next = time.monotonic() + _QUIET_SECONDS
-        self._bar: rich.progress.Progress | None = None
-        self._moving = not silent and _can_move()
+        self._moving = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._drawn = False
 
     def __enter__(self) -> Self:
         return self
@@ -38,35 +39,21 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, _: TracebackType | None
     ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        if self._drawn:
+            write(sys.stderr, _CLEAR)
 
     def __call__(self, sentence: str, share: float) -> None:
         """Report a share in [0, 1] of the work as done."""
-        if self._silent or time.monotonic() < self._next:
+        now = time.monotonic()
+        if self._silent or now < self._next:
             return
         if self._moving:
-            self._move(sentence, share)
+            self._next = now + _REDRAW_SECONDS
+            self._drawn = True
+            done = round(_BAR_WIDTH * share)
+            bar = "━" * done + "─" * (_BAR_WIDTH - done)
+            line = f"{bar} {share:4.0%} {sentence}"
+            write(sys.stderr, f"{_CLEAR}{line[: text_width() - 1]}")
         else:
-            self._next = time.monotonic() + _LINE_SECONDS
+            self._next = now + _LINE_SECONDS
             write(sys.stderr, f"{sentence}: {share:.0%}\n")
-
-    def _move(self, sentence: str, share: float) -> None:
-        if self._bar is None:
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-
-            self._bar = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(bar_width=20),
-                TaskProgressColumn(),
-                console=Console(stderr=True),
-                transient=True,
-            )
-            self._bar.add_task(sentence, total=1.0)
-            self._bar.start()
-        self._bar.update(self._bar.task_ids[0], description=sentence, completed=share)
-
-
-def _can_move() -> bool:
-    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"

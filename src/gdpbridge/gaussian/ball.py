@@ -25,11 +25,13 @@ from fractions import Fraction
 from flint import arb, arb_series
 
 from gdpbridge.errors import InputError, UndecidedError
-from gdpbridge.numeric.exact import float_ceiling, float_floor, rational
+from gdpbridge.numeric.exact import rational
 from gdpbridge.numeric.flint_context import precision, working_precision
-from gdpbridge.numeric.kinds import BALLS, Probability, ball, to_fraction
+from gdpbridge.numeric.kinds import BALLS, Probability, ball, float_above, float_below
 
 __all__ = [
+    "beta_complement_lower",
+    "beta_complement_upper",
     "beta_lower",
     "beta_upper",
     "delta_complement_lower",
@@ -376,12 +378,25 @@ def beta_upper(alpha: Number, mu: Number) -> float:
     return _ceiling(_beta_at(alpha, mu))
 
 
+def beta_complement_lower(alpha: Number, mu: Number) -> float:
+    """Return a float at most 1 - f_μ(α), the best true-positive rate at false-positive rate α.
+
+    Arguments as in :func:`beta_lower`.
+    """
+    return _floor(_beta_complement_at(alpha, mu))
+
+
+def beta_complement_upper(alpha: Number, mu: Number) -> float:
+    """Return a float at least 1 - f_μ(α); arguments as in :func:`beta_lower`."""
+    return _ceiling(_beta_complement_at(alpha, mu))
+
+
 def _floor(enclosure: Enclosure) -> float:
-    return _rounded(enclosure, lambda value: float_floor(to_fraction(value.lower())))
+    return _rounded(enclosure, float_below)
 
 
 def _ceiling(enclosure: Enclosure) -> float:
-    return _rounded(enclosure, lambda value: float_ceiling(to_fraction(value.upper())))
+    return _rounded(enclosure, float_above)
 
 
 def _rounded(enclosure: Enclosure, rounding: Callable[[arb], float]) -> float:
@@ -457,16 +472,23 @@ def _delta(delta: Number | None, log_delta: Number | None) -> tuple[Enclosure, F
 
 
 def _beta_at(alpha: Number, mu: Number) -> Enclosure:
+    return _test_error(alpha, mu, sign=1)
+
+
+def _beta_complement_at(alpha: Number, mu: Number) -> Enclosure:
+    return _test_error(alpha, mu, sign=-1)
+
+
+def _test_error(alpha: Number, mu: Number, sign: int) -> Enclosure:
+    """Φ(sign·(Φ⁻¹(1 - α) - μ)): the type II error for +1, the power for -1."""
     level, width = _number("alpha", alpha, 0, 1), _number("mu", mu, 0)
-    if level == 0:
-        return lambda: arb(1)
-    if level == 1:
-        return lambda: arb(0)
+    if level in (0, 1):
+        return lambda: arb(1 if (level == 0) == (sign > 0) else 0)
 
     def enclosure() -> arb:
         root = arb(2).sqrt()
         quantile = root * (2 * ball(level)).erfcinv()
-        return ((ball(width) - quantile) / root).erfc() / 2
+        return (sign * (ball(width) - quantile) / root).erfc() / 2
 
     return enclosure
 

@@ -29,12 +29,21 @@ from gdpbridge.numeric.exact import (
     floor_to_places,
 )
 from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import ball, to_fraction
+from gdpbridge.numeric.kinds import BALLS, ball, float_above, to_fraction
 from gdpbridge.profiles.base import MAX_EPS, Profile
-from gdpbridge.profiles.constants import Constant, interval_around
+from gdpbridge.profiles.constants import Constant, constant_text, interval_around, rational_above
 from gdpbridge.profiles.failure import past_failure
 from gdpbridge.profiles.pieces import Curve
-from gdpbridge.profiles.tail import ConstantTail, GaussianCurveTail, GaussianDecayTail
+from gdpbridge.profiles.tail import (
+    AssumedTail,
+    CertainFailureTail,
+    CoarseDecayTail,
+    ConstantTail,
+    GaussianBoundTail,
+    GaussianCurveTail,
+    GaussianDecayTail,
+    PlateauTail,
+)
 
 __all__ = ["DEFAULT_HEAD", "DEFAULT_TOL", "measure", "method_names"]
 
@@ -45,6 +54,7 @@ _BELOW_ONE, _P_ALLOWED = 1 - Fraction(1, 10**30), "a number > 0 and < 1"
 _TOL_RANGE = (Fraction(1, 10**100), Fraction(1))
 _BITS = 256
 _MAX_BITS = 8192
+_LEAST_FAILURE = -4000
 
 Real = float | int | str | Decimal
 
@@ -92,6 +102,12 @@ def measure(
     started = time.perf_counter()
     if not isinstance(profile, Profile):
         raise InputError("profile", profile, "a profile, such as gdpbridge.profiles.Laplace(...)")
+    if method == "certified":
+        method = _proving(profile)
+    elif method == "breakpoints" and profile.curve.lines is None:
+        raise InputError(
+            "method", method, "certified: the losses of this mechanism are not discrete"
+        )
     request = _Request(
         profile,
         tol=_number("tol", tol, *_TOL_RANGE, allowed="a number in [1e-100, 1]"),
@@ -106,6 +122,7 @@ def measure(
 
 
 _INFINITE = Interval("Infinity", "Infinity")
+_BY_TAIL = "the supremum is the tail parameter μ_t, approached as ε grows"
 
 
 @dataclass(frozen=True)
@@ -165,14 +182,14 @@ class _Request:
             whole_range_mu=self._whole_range(identified.verdict, found),
             mu_tail=identified.mu_tail,
             tail_status=identified.tail_status,
-            certified=found.proof is not None,
+            certified=found.proof is not None and not self.profile.assumptions,
             method=method,
             evaluations=found.evaluations,
             cells=found.cells,
             seconds=time.perf_counter() - started,
-            notes=found.notes,
+            notes=(*found.notes, *self.profile.remarks, *self.profile.assumptions),
             failure=found.failure.exact,
-            proof=found.proof,
+            proof=None if self.profile.assumptions else found.proof,
         )
 
     def _scope(self, verdict: Verdict) -> tuple[Fraction | None, Fraction | None]:
@@ -181,7 +198,9 @@ class _Request:
             return self.eps_h, self.failure
         tail = self.profile.tail
         if isinstance(tail, ConstantTail):
-            return None, tail.value
+            return None, rational_above(tail.value)
+        if isinstance(tail, PlateauTail):
+            return min(rational_above(tail.start), _EPS_TOP) or DEFAULT_HEAD, None
         return DEFAULT_HEAD, None
 
     def _whole(self) -> _Found:
@@ -189,15 +208,37 @@ class _Request:
         match curve.tail:
             case GaussianCurveTail(mu):
                 return self._constant(mu, Statement.WHOLE)
+            case GaussianBoundTail(mu):
+                # nothing below the tail parameter will do, and the bound says that it does
+                found = self._constant(mu, Statement.WHOLE)
+                return replace(found, attained_at=math.inf, notes=(_BY_TAIL,))
             case GaussianDecayTail() as tail:
                 bits = _BITS + 4 * digits_of(self.tol)
                 handover = gaussian_decay_handover(curve, tail, bits)
                 answer = self._solve(curve, handover.end)
                 return self._with_tail(answer, handover)
+            case CoarseDecayTail() as tail:
+                return self._with_tail(*self._to_coarse_tail(curve, tail))
+            case AssumedTail(mu, start, _) if mu is not None:
+                return self._with_assumed_tail(self._solve(curve, start), mu, start)
             case ConstantTail(start, _):
                 answer = self._solve(curve, upper_bound(start))
                 return self._found(answer, Statement.WHOLE)
         raise AssertionError(f"a whole-range statement for {curve.tail}")
+
+    def _to_coarse_tail(self, curve: Curve, tail: CoarseDecayTail) -> tuple[Answer, Handover]:
+        """Measure up to where the bound of the tail takes over; it says nothing of the least μ."""
+        bound = GaussianDecayTail(tail.log_factor, tail.width, tail.start)
+        handover = gaussian_decay_handover(curve, bound, _BITS + 4 * digits_of(self.tol))
+        return self._solve(curve, handover.end), replace(handover, low=Fraction(0))
+
+    def _with_assumed_tail(self, answer: Answer, mu: Fraction, start: Fraction) -> _Found:
+        """Join a head to a tail that is taken on trust."""
+        head = self._found(answer, Statement.WHOLE)
+        top = self._interval(answer.low, max(answer.high, mu)).high
+        note = f"beyond ε = {float(start):g} the tail is assumed, not proved"
+        mu_range = Interval(head.mu.low, max(head.mu.high, top))
+        return replace(head, mu=mu_range, proof=None, notes=(*head.notes, note))
 
     def _with_tail(self, answer: Answer, handover: Handover) -> _Found:
         low, high = max(answer.low, handover.low), max(answer.high, handover.high)
@@ -212,8 +253,7 @@ class _Request:
             replace(answer, low=low, high=high, proof=proof), Statement.WHOLE, notes=(beyond,)
         )
         if by_tail:
-            note = "the supremum is the tail parameter μ_t, approached as ε grows"
-            return replace(found, attained_at=math.inf, notes=(*found.notes, note))
+            return replace(found, attained_at=math.inf, notes=(*found.notes, _BY_TAIL))
         return found
 
     def _head(self, eps_h: Fraction) -> _Found:
@@ -221,6 +261,8 @@ class _Request:
         failure = self._failure_at(eps_h)
         if isinstance(curve.tail, GaussianCurveTail):
             return self._constant(curve.tail.mu, Statement.HEAD, failure)
+        if isinstance(curve.tail, CertainFailureTail):
+            return self._hopeless(Statement.HEAD, failure)
         end = eps_h if curve.end is None else min(eps_h, upper_bound(curve.end))
         return self._found(self._solve(curve, end), Statement.HEAD, failure)
 
@@ -232,9 +274,15 @@ class _Request:
         # a float stands for the decimal it prints as
         nearest = float(p)
         failure = _Failure(p, nearest if exact(nearest) == p else float_ceiling(p), log)
-        if isinstance(tail, ConstantTail) and tail.value > p:
+        if isinstance(tail, CertainFailureTail):
+            return self._hopeless(Statement.APPROXIMATE, failure)
+        if isinstance(tail, PlateauTail) and _exceeds(tail.value, p):
+            least = f"at least {constant_text(tail.value)}: nothing is known below it"
+            raise InputError("failure", nearest, least)
+        if isinstance(tail, ConstantTail) and _exceeds(tail.value, p):
             note = (
-                f"δ(ε) never falls below {float(tail.value):g}, more than the failure probability"
+                f"δ(ε) never falls below {constant_text(tail.value)}, more than the failure "
+                "probability"
             )
             return _Found(
                 Statement.APPROXIMATE, _INFINITE, Proof(), math.inf, failure, notes=(note,)
@@ -244,12 +292,20 @@ class _Request:
         answer = self._solve(past, upper_bound(past.end))
         return self._found(answer, Statement.APPROXIMATE, failure)
 
+    @staticmethod
+    def _hopeless(statement: Statement, failure: _Failure) -> _Found:
+        note = "δ(0) = 1, while every Gaussian curve is below 1 there: no finite μ will do"
+        return _Found(statement, _INFINITE, Proof(), 0.0, failure, notes=(note,))
+
     def _whole_range(self, verdict: Verdict, found: _Found) -> Interval | None:
         if verdict is Verdict.UNKNOWN:
             return None
         if verdict is Verdict.NOT_GDP:
             return _INFINITE
-        return found.mu if found.statement is Statement.WHOLE else self._whole().mu
+        if found.statement is Statement.WHOLE:
+            return found.mu
+        # the whole range may be out of another method's reach though the statement is not
+        return replace(self, solve=_method(_proving(self.profile)))._whole().mu
 
     def _solve(self, curve: Curve, end: Fraction) -> Answer:
         if curve.end == 0:
@@ -282,7 +338,7 @@ class _Request:
     def _constant(
         self, mu: Constant, statement: Statement, failure: _Failure = _Failure()
     ) -> _Found:
-        around = interval_around(mu)
+        around = interval_around(mu, digits_of(self.tol) + 8)
         interval = self._interval(Fraction(around.low), Fraction(around.high))
         note = "G(ε) = μ for every ε: the profile is a Gaussian curve"
         return _Found(statement, interval, Proof(), 0.0, failure, notes=(note,))
@@ -294,18 +350,22 @@ class _Request:
 
     def _failure_at(self, eps_h: Fraction) -> _Failure:
         """Return an upper bound of δ(ε_h)."""
+        curve = self.profile.curve
+        if isinstance(curve.end, Fraction) and eps_h >= curve.end:
+            return _Failure()
         bits = _BITS
         while bits <= _MAX_BITS:
             with precision(bits):
-                log = self.profile.curve.enclose(ball(eps_h)).log()
+                # δ is non-increasing; a ball about ε_h itself could hold a breakpoint
+                before = (ball(eps_h) * (1 - arb(2) ** -(bits // 2))).lower()
+                log = curve.enclose(before).log()
                 if log == arb.neg_inf():
                     return _Failure()
                 if not log.is_nan():
-                    top = to_fraction(log.exp().upper())
-                    rounded = Fraction(decimal_ceiling(top, 20))
-                    return _Failure(
-                        rounded, float_ceiling(rounded), float_ceiling(to_fraction(log.upper()))
-                    )
+                    # below that, the fraction itself would be out of reach
+                    top = log.exp().upper().max(arb(10) ** _LEAST_FAILURE)
+                    rounded = Fraction(decimal_ceiling(to_fraction(top.upper()), 20))
+                    return _Failure(rounded, float_ceiling(rounded), float_above(log))
             bits *= 2
         raise UndecidedError(f"δ at eps_h = {float(eps_h):g} could not be told from 0")
 
@@ -325,6 +385,18 @@ def _positive(field: str, value: Real, high: Fraction, allowed: str) -> Fraction
     if number == 0:
         raise InputError(field, value, allowed)
     return number
+
+
+def _exceeds(value: Constant, p: Fraction) -> bool:
+    with precision(_BITS):
+        return bool(BALLS.constant(value) > ball(p))
+
+
+def _proving(profile: Profile) -> str:
+    """Return the name of the method that proves, for this profile, or else of the best one."""
+    if not profile.has_series:
+        return "adaptive"
+    return "certified" if profile.curve.lines is None else "breakpoints"
 
 
 def _method(name: str) -> Method:

@@ -91,6 +91,8 @@ class Measurement:
     @cached_property
     def certificate(self) -> Certificate | None:
         """A document that proves the interval to someone else; None if it is not certified."""
+        if not self.profile.certifiable:
+            return None
         if self.proof is None or self.verdict is Verdict.UNKNOWN or self.mu_tail is None:
             return None
         return write(

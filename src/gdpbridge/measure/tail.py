@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 from flint import arb
 
@@ -45,10 +46,12 @@ def upper_bound(value: Constant) -> Fraction:
 
 
 def gaussian_decay_handover(curve: Curve, tail: GaussianDecayTail, bits: int) -> Handover:
-    """Find where log δ = log B - ε²/(2μ_t²) is proved to stay below log δ_μ.
+    """Find where log δ ≤ log B + κε - ε²/(2μ_t²) is proved to stay below log δ_μ.
 
-    Let μ ≥ μ_t. The elementary lower bound of log δ_μ exceeds log δ by a difference that grows
-    with ε as soon as y = ε/μ + μ/2 ≥ 4/μ: one inequality at one ε proves the whole tail.
+    Let μ ≥ μ_t, and y = ε/μ + μ/2. The elementary lower bound of log δ_μ exceeds the bound of log δ
+    by a difference whose derivative, ε(1/μ_t² - 1/μ²) + 1/2 - κ - 2y/(μ(y² + 3)), is positive for
+    good as soon as ε(1/μ_t² - 1/μ²) or 1/2 - κ is at least 2/(μy): one inequality at one ε proves
+    the whole tail.
 
     Args:
         curve: the profile's curve.
@@ -61,14 +64,20 @@ def gaussian_decay_handover(curve: Curve, tail: GaussianDecayTail, bits: int) ->
     with precision(bits):
         mu_t = BALLS.constant(tail.mu_t)
         mu = mu_t.upper()
-        at_zero = curve.enclose(arb(0))
-        if at_zero.log() > arb.neg_inf():
-            mu = mu.max(gaussian.mu_of(arb(0), at_zero).lower())
+        for eps in _places(curve):
+            value = curve.enclose(eps)
+            if value.log() > arb.neg_inf():
+                mu = mu.max(gaussian.mu_of(eps, value).lower())
+        spread = 1 / (mu_t * mu_t) - 1 / (mu * mu)
+        linear = BALLS.constant(tail.linear)
+        slack = arb(1) / 2 - linear
         start = BALLS.constant(tail.start).upper()
 
         def holds(eps: arb) -> bool:
-            decay = BALLS.constant(tail.log_factor) - eps * eps / (2 * mu_t * mu_t)
-            growing = eps / mu + mu / 2 >= 4 / mu
+            decay = BALLS.constant(tail.log_factor) + linear * eps
+            decay -= eps * eps / (2 * mu_t * mu_t)
+            needed = 2 / (eps + mu * mu / 2)
+            growing = slack >= needed or eps * spread >= needed
             return bool(growing and gaussian.log_delta_tail_lower(eps, mu) >= decay)
 
         low, high = start, start.max(arb(1))
@@ -80,3 +89,12 @@ def gaussian_decay_handover(curve: Curve, tail: GaussianDecayTail, bits: int) ->
             middle = ((low + high) / 2).mid()
             low, high = (low, middle) if holds(middle) else (middle, high)
         return Handover(to_fraction(high), to_fraction(mu_t.lower()), to_fraction(mu))
+
+
+def _places(curve: Curve) -> list[arb]:
+    """Return some ε at which G is a good lower bound of its supremum."""
+    if curve.lines is None:
+        return [arb(0)]
+    # a line touches its Gaussian curve well inside its range
+    ends = [arb(0), *(curve.lines.end(index) for index in range(min(curve.lines.count or 4, 4)))]
+    return [arb(0), *(((low + high) / 2).mid() for low, high in pairwise(ends))]

@@ -16,9 +16,23 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_series, fmpq
 
+from gdpbridge.numeric.exact import float_ceiling, float_floor
 from gdpbridge.numeric.flint_context import precision
 
-__all__ = ["BALLS", "FLOATS", "SERIES", "Operations", "Probability", "ball", "to_fraction"]
+__all__ = [
+    "BALLS",
+    "FLOATS",
+    "SERIES",
+    "Operations",
+    "Probability",
+    "ball",
+    "float_above",
+    "float_below",
+    "to_fraction",
+]
+
+# beyond it every number is outside the range of floats, and a gigabyte as a fraction before long
+_FLOAT_EXPONENTS = 1100
 
 
 def ball(value: Fraction) -> arb:
@@ -30,6 +44,27 @@ def to_fraction(value: arb) -> Fraction:
     """Return the exact value of a ball of radius zero."""
     mantissa, exponent = value.man_exp()
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+
+
+def float_below(value: arb) -> float:
+    """Return the largest float that is at most every number of a finite ball."""
+    return float_floor(to_fraction(_within_reach(value.lower())))
+
+
+def float_above(value: arb) -> float:
+    """Return the smallest float that is at least every number of a finite ball."""
+    return float_ceiling(to_fraction(_within_reach(value.upper())))
+
+
+def _within_reach(value: arb) -> arb:
+    """Replace an exact number that floats do not reach by one that rounds to the same floats."""
+    if value.is_zero():
+        return value
+    largest, smallest = arb(2) ** _FLOAT_EXPONENTS, arb(2) ** -_FLOAT_EXPONENTS
+    for reach, beyond in (largest, abs(value) > largest), (smallest, abs(value) < smallest):
+        if beyond:
+            return reach if value > 0 else -reach
+    return value
 
 
 class Operations(ABC):
@@ -67,6 +102,34 @@ class Operations(ABC):
     def logaddexp(self, x: Any, y: Any) -> Any:
         """Return log(e^x + e^y)."""
 
+    @abstractmethod
+    def sqrt(self, x: Any) -> Any:
+        """Return the square root."""
+
+    @abstractmethod
+    def erfc(self, x: Any) -> Any:
+        """Return the complementary error function."""
+
+    @abstractmethod
+    def log_erfc(self, x: Any) -> Any:
+        """Return log erfc(x)."""
+
+    @abstractmethod
+    def absolute(self, x: Any) -> Any:
+        """Return |x|; next to a kink a series knows its first derivative at most."""
+
+    @abstractmethod
+    def minimum(self, x: Any, y: Any) -> Any:
+        """Return the smaller one; for kinks see :meth:`absolute`."""
+
+    @abstractmethod
+    def power(self, x: Any, exponent: Fraction) -> Any:
+        """Return x to a rational power; of x > 0 unless the exponent is a whole number."""
+
+    @abstractmethod
+    def divide(self, x: Any, y: Any) -> Any:
+        """Return x / y, not a number where y may be 0."""
+
 
 class _Floats(Operations):
     def constant(self, value: Fraction | Callable[[], arb]) -> float:
@@ -101,6 +164,31 @@ class _Floats(Operations):
     def logaddexp(self, x: Any, y: Any) -> Any:
         return np.logaddexp(x, y)
 
+    def sqrt(self, x: Any) -> Any:
+        return np.sqrt(x)
+
+    def erfc(self, x: Any) -> Any:
+        from scipy.special import erfc
+
+        return erfc(x)
+
+    def log_erfc(self, x: Any) -> Any:
+        from scipy.special import log_ndtr
+
+        return log_ndtr(-np.sqrt(2.0) * x) + np.log(2.0)
+
+    def absolute(self, x: Any) -> Any:
+        return np.abs(x)
+
+    def minimum(self, x: Any, y: Any) -> Any:
+        return np.minimum(x, y)
+
+    def power(self, x: Any, exponent: Fraction) -> Any:
+        return np.power(x, float(exponent))
+
+    def divide(self, x: Any, y: Any) -> Any:
+        return np.divide(x, y)
+
 
 class _Balls(Operations):
     def constant(self, value: Fraction | Callable[[], arb]) -> Any:
@@ -127,9 +215,52 @@ class _Balls(Operations):
     def logaddexp(self, x: Any, y: Any) -> Any:
         return x + self.log1pexp(y - x)
 
+    def sqrt(self, x: Any) -> Any:
+        return x.sqrt()
+
+    def erfc(self, x: Any) -> Any:
+        return x.erfc()
+
+    def log_erfc(self, x: Any) -> Any:
+        return self.log(self.erfc(x))
+
+    def absolute(self, x: Any) -> Any:
+        return abs(x)
+
+    def minimum(self, x: Any, y: Any) -> Any:
+        return x.min(y)
+
+    def power(self, x: Any, exponent: Fraction) -> Any:
+        if exponent.denominator == 1:
+            whole = x ** abs(exponent.numerator)
+            return whole if exponent >= 0 else self.divide(arb(1), whole)
+        return self.exp(ball(exponent) * self.log(x))
+
+    def divide(self, x: Any, y: Any) -> Any:
+        return x / y
+
 
 class _Series(_Balls):
     """Truncated power series; only their constant terms need more care than exp and log."""
+
+    def absolute(self, x: Any) -> Any:
+        if isinstance(x, arb):
+            return abs(x)
+        return _chosen(x, -x, x[0])
+
+    def minimum(self, x: Any, y: Any) -> Any:
+        difference = y - x
+        if isinstance(difference, arb):
+            return x.min(y)
+        # one of the two is a series, and so must both be
+        zero = 0 * difference
+        return _chosen(x + zero, y + zero, difference[0])
+
+    def divide(self, x: Any, y: Any) -> Any:
+        if not isinstance(y, arb) and y[0].contains(0):
+            # python-flint raises where Arb knows nothing
+            return x * arb_series([arb.nan()] * y.prec, y.prec)
+        return x / y
 
     def expm1(self, x: Any) -> Any:
         if isinstance(x, arb):  # a constant
@@ -140,6 +271,19 @@ class _Series(_Balls):
         if isinstance(x, arb):
             return x.log1p()
         return _with_constant_term((1 + x).log(), x[0].log1p())
+
+
+def _chosen(x: arb_series, y: arb_series, sign: arb) -> arb_series:
+    """Return x where ``sign`` is positive and y where it is negative, both where it is neither."""
+    if sign > 0:
+        return x
+    if sign < 0:
+        return y
+    value = x[0].union(y[0])
+    if x.prec == 2:
+        # at a kink both one-sided slopes lie in this hull, and so does every difference quotient
+        return arb_series([value, x[1].union(y[1])], 2)
+    return arb_series([value, *[arb.nan()] * (x.prec - 1)], x.prec)
 
 
 def _with_constant_term(series: arb_series, constant: arb) -> arb_series:

@@ -8,6 +8,11 @@ __all__ = ["kinds", "profile_class"]
 
 
 def __getattr__(name: str) -> object:
+    if name == "Callable":
+        # in no registry: a function can be written neither in a file nor on a command line
+        from gdpbridge.profiles.function import Callable
+
+        return Callable
     for cls in kinds().values():
         if cls.__name__ == name:
             return cls
@@ -15,4 +20,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *(cls.__name__ for cls in kinds().values())])
+    return sorted([*__all__, "Callable", *(cls.__name__ for cls in kinds().values())])

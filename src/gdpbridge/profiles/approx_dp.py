@@ -6,14 +6,17 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any, Literal
 
-from gdpbridge.numeric.kinds import Operations, Probability
+from flint import arb
+
+from gdpbridge.numeric.kinds import BALLS, Operations, Probability, ball
 from gdpbridge.profiles.base import MAX_EPS, Profile, Real, parameter
-from gdpbridge.profiles.constants import logarithm
-from gdpbridge.profiles.pieces import Curve, Piece
-from gdpbridge.profiles.pure_dp import pure_dp_curve, pure_dp_delta
+from gdpbridge.profiles.binomial import binomial_curve
+from gdpbridge.profiles.constants import Constant, logarithm
+from gdpbridge.profiles.lines import DerivedLines, Line, Lines
+from gdpbridge.profiles.pieces import Curve, Formula, Piece
+from gdpbridge.profiles.pure_dp import pure_dp_curve
 from gdpbridge.profiles.registry import register
 from gdpbridge.profiles.tail import ConstantTail
 
@@ -30,6 +33,7 @@ class ApproxDP(Profile):
         symbol="ε₀",
         allowed=f"a number in [0, {MAX_EPS:g}]",
         typical=(0.05, 10.0),
+        effect="raises",
         ge=0,
         le=MAX_EPS,
     )
@@ -38,6 +42,7 @@ class ApproxDP(Profile):
         symbol="δ₀",
         allowed="a number in [0, 1)",
         typical=(1e-12, 0.1),
+        effect="raises",
         ge=0,
         lt=1,
         alias="delta",
@@ -45,25 +50,73 @@ class ApproxDP(Profile):
 
     def build_curve(self) -> Curve:
         """Return the piece on [0, ε₀] and the constant after it."""
-        eps0, delta0 = self.exact("epsilon"), self.exact("delta0")
-        tail = ConstantTail(eps0, delta0)
+        delta0 = self.exact("delta0")
+        pure = pure_dp_curve(self.exact("epsilon"))
+        return _failing(pure, delta0, logarithm(1 - delta0)) if delta0 else pure
+
+    def composed_curve(self, times: int) -> Curve:
+        """Return the curve of ``times`` randomized responses that may fail each time."""
+        pure, delta0 = binomial_curve(self.exact("epsilon"), times), self.exact("delta0")
         if delta0 == 0:
-            return pure_dp_curve(eps0)
+            return pure
+        if times <= _EXACT_TIMES:
+            return _failing(pure, 1 - (1 - delta0) ** times, logarithm((1 - delta0) ** times))
 
-        def head(eps: Any, ops: Operations) -> Probability:
-            pure = pure_dp_delta(eps, ops.constant(eps0), ops)
-            log_kept = ops.constant(logarithm(1 - delta0))
+        def log_kept() -> arb:
+            return times * ball(1 - delta0).log()
+
+        return _failing(pure, lambda: -log_kept().expm1(), log_kept)
+
+
+# beyond it, the failure probability of all runs together has too many digits
+_EXACT_TIMES = 8
+
+
+def _failing(pure: Curve, failure: Constant, log_kept: Constant) -> Curve:
+    """Return p + (1 - p)·δ for a curve that falls to 0, p > 0."""
+    assert pure.end is not None
+
+    def log_failure() -> arb:
+        return BALLS.constant(failure).log()
+
+    def head(formula: Formula) -> Formula:
+        def delta(eps: Any, ops: Operations) -> Probability:
+            value, kept = formula(eps, ops), ops.constant(log_kept)
             return Probability(
-                lambda: ops.logaddexp(ops.constant(logarithm(delta0)), log_kept + pure.log()),
-                lambda: log_kept + pure.log_complement(),
+                lambda: ops.logaddexp(ops.constant(log_failure), kept + value.log()),
+                lambda: kept + value.log_complement(),
             )
 
-        def rest(eps: Any, ops: Operations) -> Probability:
-            # 0·ε keeps the kind and shape of ε
-            return Probability(
-                lambda: ops.constant(logarithm(delta0)) + 0 * eps,
-                lambda: ops.constant(logarithm(1 - delta0)) + 0 * eps,
-            )
+        return delta
 
-        constant = Piece(eps0, rest)
-        return Curve((constant,) if eps0 == 0 else (Piece(Fraction(0), head), constant), tail)
+    def rest(eps: Any, ops: Operations) -> Probability:
+        # 0·ε keeps the kind and shape of ε
+        return Probability(
+            lambda: ops.constant(log_failure) + 0 * eps, lambda: ops.constant(log_kept) + 0 * eps
+        )
+
+    pieces = [Piece(piece.start, head(piece.formula)) for piece in pure.pieces if pure.end != 0]
+    return Curve(
+        (*pieces, Piece(pure.end, rest)),
+        ConstantTail(pure.end, failure),
+        lines=None if pure.lines is None else _FailingLines(pure.lines, failure),
+    )
+
+
+class _FailingLines(DerivedLines):
+    """The lines of p + (1 - p)·δ."""
+
+    def __init__(self, base: Lines, failure: Constant) -> None:
+        super().__init__(base)
+        self.failure = failure
+
+    def line(self, index: int) -> Line:
+        """Mix a line with the constant 1."""
+        line, failed = self.base.line(index), BALLS.constant(self.failure)
+        kept = 1 - failed
+        return Line(
+            failed + kept * line.a,
+            kept * line.a_complement,
+            kept * line.b,
+            failed + kept * line.b_complement,
+        )

@@ -5,11 +5,18 @@ from __future__ import annotations
 from abc import abstractmethod
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializeAsAny,
+    ValidationError,
+)
 from pydantic.fields import FieldInfo
 
 from gdpbridge.errors import InputError
@@ -17,16 +24,21 @@ from gdpbridge.numeric.exact import decimal_text, exact
 from gdpbridge.profiles.pieces import Curve
 from gdpbridge.profiles.tail import Tail
 
-__all__ = ["Neighbours", "Profile", "Real", "Whole", "parameter"]
+if TYPE_CHECKING:
+    from gdpbridge.profiles.compose import Composed
+    from gdpbridge.profiles.subsample import Subsampled
+
+__all__ = ["Base", "Neighbours", "Profile", "Real", "Whole", "parameter"]
 
 Neighbours = Literal["add-remove", "replace-one"]
 
 MAX_EPS = 1e5
+MAX_WHOLE = 10**12
 
 
 def _real(value: object) -> float:
     """Accept every real number type; refuse text and truth values, which pydantic would read."""
-    if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__"):
+    if isinstance(value, bool | np.bool_ | str | bytes) or not hasattr(value, "__float__"):
         raise ValueError("not a number")
     try:
         return float(cast(Any, value))
@@ -36,6 +48,9 @@ def _real(value: object) -> float:
 
 def _whole(value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
+        # bounds are checked after that, and pydantic cannot make a float of larger ones
+        if abs(value) > MAX_WHOLE:
+            raise ValueError("too large")
         return value
     number = _real(value)
     if not number.is_integer():
@@ -53,6 +68,7 @@ def parameter(
     symbol: str,
     allowed: str,
     typical: tuple[float, float],
+    effect: Literal["raises", "lowers"] | None = None,
     default: Any = ...,
     **bounds: Any,
 ) -> Any:
@@ -63,10 +79,13 @@ def parameter(
         symbol: how the literature writes it.
         allowed: the words that follow "must be" in an error.
         typical: a range that tests and examples draw from.
+        effect: whether a larger value raises or lowers μ, if it does one of the two throughout.
         default: its default; the parameter is required if left out.
         **bounds: pydantic's ``gt``, ``ge``, ``lt`` and ``le``.
     """
     extra: dict[str, Any] = {"symbol": symbol, "allowed": allowed, "typical": list(typical)}
+    if effect is not None:
+        extra["effect"] = effect
     return Field(
         default, description=description, allow_inf_nan=False, json_schema_extra=extra, **bounds
     )
@@ -86,7 +105,7 @@ class Profile(BaseModel):
 
     kind: str
     neighbours: Neighbours | None = Field(
-        None,
+        default=None,
         description="the neighbouring relation that the sensitivity or guarantee is stated for",
         json_schema_extra={"allowed": "'add-remove' or 'replace-one'"},
     )
@@ -105,6 +124,32 @@ class Profile(BaseModel):
     def curve(self) -> Curve:
         """The profile as the measuring methods see it."""
         return self.build_curve()
+
+    @property
+    def inner(self) -> tuple[Profile, ...]:
+        """The mechanisms that this one is made of."""
+        found = [getattr(self, "base", None), *getattr(self, "parts", ())]
+        return tuple(profile for profile in found if isinstance(profile, Profile))
+
+    @property
+    def certifiable(self) -> bool:
+        """Whether certificates can be written of results about this profile."""
+        return all(profile.certifiable for profile in self.inner)
+
+    @property
+    def has_series(self) -> bool:
+        """Whether the curve can be differentiated, as proofs want it."""
+        return all(profile.has_series for profile in self.inner)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What is taken on trust, a sentence each: results that rest on it are not certified."""
+        return tuple(dict.fromkeys(text for one in self.inner for text in one.assumptions))
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What else every result about this profile should say, a sentence each."""
+        return tuple(dict.fromkeys(text for one in self.inner for text in one.remarks))
 
     @property
     def tail(self) -> Tail:
@@ -138,6 +183,101 @@ class Profile(BaseModel):
 
         points = _checked_eps(eps)
         return _like(eps, mu_from_logs(points, *self.curve.logs(points)))
+
+    def least_epsilon(self, delta: ArrayLike) -> float | NDArray[np.float64]:
+        """Return the least ε in [0, 1e5] with δ(ε) ≤ δ, inf if there is none, in float64.
+
+        The answer is on the safe side of the float64 curve: it is the least float at which the
+        computed δ(ε) is at most δ.
+
+        Args:
+            delta: δ in [0, 1], a number or an array.
+
+        Returns:
+            A float for a number, an array of the shape of ``delta`` otherwise.
+
+        Raises:
+            InputError: for δ outside the range.
+        """
+        targets = _checked(delta, "delta", 1.0)
+        with np.errstate(divide="ignore"):
+            logs = np.log(targets)
+        # floats ≥ 0 are in the order of their bits, so that halving these finds neighbours
+        low = np.full(targets.shape, -1, dtype=np.int64)
+        high = np.full(targets.shape, np.float64(MAX_EPS).view(np.int64))
+        reached = self.curve.logs(high.view(np.float64))[0] <= logs
+        while (high - low > 1).any():
+            middle = low + (high - low + 1) // 2
+            below = self.curve.logs(middle.view(np.float64))[0] <= logs
+            low, high = np.where(below, low, middle), np.where(below, middle, high)
+        return _like(delta, np.where(reached, high.view(np.float64), np.inf))
+
+    def subsample(
+        self,
+        rate: float | None = None,
+        scheme: str = "poisson",
+        *,
+        sample: int | None = None,
+        population: int | None = None,
+    ) -> Subsampled:
+        """Return the profile of the mechanism run on a random sample of the records.
+
+        Args:
+            rate: the chance γ in (0, 1] that a record is in the sample.
+            scheme: "poisson" (add-remove neighbours), "without-replacement" or
+                "with-replacement" (both replace-one).
+            sample: the number of records drawn, instead of the rate; needed with replacement.
+            population: the number of records that the sample is drawn from.
+
+        Raises:
+            InputError: for a value outside its range, a scheme stated for another neighbouring
+                relation than this profile's, or, with replacement, a kind whose profile for groups
+                of records is not known.
+        """
+        from gdpbridge.profiles.subsample import Subsampled
+
+        return Subsampled(
+            base=self, rate=rate, scheme=scheme, sample=sample, population=population
+        )
+
+    def compose(self, times: int) -> Composed:
+        """Return the exact profile of the mechanism run ``times`` times, also adaptively.
+
+        Args:
+            times: how often, from 1 to a million.
+
+        Raises:
+            InputError: for a value outside its range, or a kind whose exact composition is not
+                known.
+        """
+        from gdpbridge.profiles.compose import Composed
+
+        return Composed(base=self, times=times)
+
+    def group_curve(self, size: int) -> Curve:
+        """Return the curve for groups of ``size`` records, for kinds that know it.
+
+        Raises:
+            InputError: for other kinds.
+        """
+        raise InputError(
+            "mechanism",
+            self.kind,
+            "gaussian, gdp, laplace or pure-dp for sampling with replacement, which needs the "
+            "profile for groups of records",
+        )
+
+    def composed_curve(self, times: int) -> Curve:
+        """Return the curve of ``times`` runs, for kinds that know it exactly.
+
+        Raises:
+            InputError: for other kinds.
+        """
+        raise InputError(
+            "mechanism",
+            self.kind,
+            "approx-dp, gaussian, gdp, pure-dp or randomized-response for exact composition",
+        )
 
     @classmethod
     def parameters(cls) -> dict[str, FieldInfo]:
@@ -181,6 +321,9 @@ class Profile(BaseModel):
     @classmethod
     def _input_error(cls, error: ValidationError) -> InputError:
         first = error.errors()[0]
+        raised = first.get("ctx", {}).get("error")
+        if isinstance(raised, InputError):
+            return raised
         name = str(first["loc"][0]) if first["loc"] else cls.__name__
         fields = cls._public_fields()
         if first["type"] == "missing":
@@ -190,23 +333,42 @@ class Profile(BaseModel):
             known = ", ".join(key for key in fields if key != "kind")
             return InputError(name, "not a parameter", f"one of {known}")
         extra = cast(dict[str, Any], fields[name].json_schema_extra or {})
-        return InputError(name, first["input"], str(extra.get("allowed", first["msg"])))
+        place = ".".join(str(part) for part in first["loc"] if part != "[key]")
+        return InputError(place, first["input"], str(extra.get("allowed", first["msg"])))
 
 
 def _checked_eps(eps: ArrayLike) -> NDArray[np.float64]:
-    allowed = f"a number or an array of numbers in [0, {MAX_EPS:g}]"
+    return _checked(eps, "eps", MAX_EPS)
+
+
+def _checked(values: ArrayLike, field: str, top: float) -> NDArray[np.float64]:
+    allowed = f"a number or an array of numbers in [0, {top:g}]"
     try:
-        points = np.asarray(eps)
+        points = np.asarray(values)
         if points.dtype.kind not in "iuf":
             raise TypeError
         points = points.astype(np.float64)
     except (TypeError, ValueError):
-        raise InputError("eps", eps, allowed) from None
-    outside = ~((points >= 0) & (points <= MAX_EPS))
+        raise InputError(field, values, allowed) from None
+    outside = ~((points >= 0) & (points <= top))
     if outside.any():
-        raise InputError("eps", points[outside].flat[0], allowed)
+        raise InputError(field, points[outside].flat[0], allowed)
     return points
 
 
 def _like(given: ArrayLike, values: NDArray[np.float64]) -> float | NDArray[np.float64]:
     return float(values) if np.ndim(given) == 0 else values
+
+
+def as_profile(value: object) -> object:
+    """Accept a mechanism as a profile or as the plain data of one."""
+    if isinstance(value, dict):
+        from gdpbridge.profiles.registry import profile_class
+
+        kind = value.get("kind")
+        return profile_class(str(kind))(**value)
+    return value
+
+
+# a mechanism inside another one
+Base = Annotated[SerializeAsAny[Profile], BeforeValidator(as_profile)]

@@ -12,7 +12,7 @@ from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, ball, to_fraction
 
-__all__ = ["Constant", "constant_text", "interval_around", "logarithm"]
+__all__ = ["Constant", "constant_text", "interval_around", "logarithm", "rational_above"]
 
 # a rational number, or a function that encloses a real one at the working precision
 Constant = Fraction | Callable[[], arb]
@@ -25,20 +25,26 @@ def logarithm(value: Fraction) -> Constant:
     return lambda: ball(value).log()
 
 
-def interval_around(value: Constant) -> Interval:
-    """Return an interval of some twenty digits that holds the constant."""
+def interval_around(value: Constant, digits: int = _DIGITS) -> Interval:
+    """Return an interval that holds the constant and agrees with it in nearly as many digits."""
     if isinstance(value, Fraction):
         low = high = value
     else:
-        with precision(4 * _DIGITS):
+        with precision(4 * digits):
             enclosure = BALLS.constant(value)
             low, high = to_fraction(enclosure.lower()), to_fraction(enclosure.upper())
-    return Interval(decimal_floor(low, _DIGITS), decimal_ceiling(high, _DIGITS))
+    return Interval(decimal_floor(low, digits), decimal_ceiling(high, digits))
+
+
+def rational_above(value: Constant) -> Fraction:
+    """Return a constant if it is rational, else a decimal of twenty digits hardly above it."""
+    if isinstance(value, Fraction):
+        return value
+    return Fraction(interval_around(value, 20).high)
 
 
 def constant_text(value: Constant) -> str:
-    """Return a constant for a reader: exact if short, else with an ellipsis."""
-    if isinstance(value, Fraction):
-        text = f"{float(value):.10g}"
-        return text if Fraction(text) == value else f"{text}…"
-    return f"{float(interval_around(value).low):.10g}…"
+    """Return a constant that is not negative, for a reader: its first digits, all certain."""
+    low = interval_around(value).low
+    text = f"{float(decimal_floor(Fraction(low), 10)):.10g}"
+    return text if isinstance(value, Fraction) and Fraction(text) == value else f"{text}…"

@@ -13,8 +13,9 @@ from gdpbridge.errors import UndecidedError
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, Operations, Probability, ball
 from gdpbridge.profiles.constants import Constant, logarithm
+from gdpbridge.profiles.lines import PastFailureLines
 from gdpbridge.profiles.pieces import ZERO, Curve, Formula, Piece
-from gdpbridge.profiles.tail import ConstantTail
+from gdpbridge.profiles.tail import ConstantTail, PlateauTail
 
 __all__ = ["below_from", "past_failure"]
 
@@ -33,7 +34,8 @@ def past_failure(curve: Curve, failure: Fraction) -> Curve:
     stop = end() if callable(end) else ball(end)
     kept = [piece for piece in curve.pieces if not BALLS.constant(piece.start) >= stop]
     pieces = tuple(Piece(piece.start, _past(piece.formula, failure)) for piece in kept)
-    return Curve(pieces, ConstantTail(end, Fraction(0)), end)
+    lines = None if curve.lines is None else PastFailureLines(curve.lines, failure, stop)
+    return Curve(pieces, ConstantTail(end, Fraction(0)), end, lines)
 
 
 def _past(formula: Formula, failure: Fraction) -> Formula:
@@ -56,7 +58,7 @@ def below_from(curve: Curve, failure: Fraction) -> Constant:
     Raises:
         UndecidedError: if no such ε was found.
     """
-    if isinstance(curve.tail, ConstantTail) and failure == curve.tail.value:
+    if isinstance(curve.tail, ConstantTail | PlateauTail) and failure == curve.tail.value:
         return curve.tail.start
     with precision(128):
         log_failure = ball(failure).log()

@@ -6,12 +6,17 @@ theorem 1; Balle and Wang 2018).
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any, Literal
 
+from flint import arb, arb_series
+
 from gdpbridge.gaussian import ball
 from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability
+from gdpbridge.numeric.kinds import ball as ball_of
 from gdpbridge.profiles.base import Profile, Real, parameter
+from gdpbridge.profiles.constants import Constant
 from gdpbridge.profiles.pieces import Curve, Piece
 from gdpbridge.profiles.registry import register
 from gdpbridge.profiles.tail import GaussianCurveTail
@@ -21,7 +26,7 @@ __all__ = ["GDP", "Gaussian", "gaussian_curve"]
 MAX_MU = 1000
 
 
-def gaussian_curve(mu: Fraction) -> Curve:
+def gaussian_curve(mu: Constant) -> Curve:
     """Return the curve δ_μ, μ ≥ 0."""
 
     def delta(eps: Any, ops: Operations) -> Probability:
@@ -37,12 +42,27 @@ def gaussian_curve(mu: Fraction) -> Curve:
             )
         low, high = eps[0].lower(), eps[0].upper()
         return Probability(
-            lambda: ball.log_delta_series(low, high, width),
-            lambda: ball.log_delta_complement_series(low, high, width),
+            lambda: _chained(ball.log_delta_series(low, high, width), eps),
+            lambda: _chained(ball.log_delta_complement_series(low, high, width), eps),
         )
 
     end = Fraction(0) if mu == 0 else None
     return Curve((Piece(Fraction(0), delta),), GaussianCurveTail(mu), end=end)
+
+
+def _chained(outer: arb_series, inner: arb_series) -> arb_series:
+    """Return the series of outer(inner(x)); ``outer`` is in powers of the step of ``inner``."""
+    step = inner - inner[0]
+    step = arb_series([0, *step.coeffs()[1:]], inner.prec)
+    return outer[0] + outer[1] * step + outer[2] * step * step
+
+
+def _root(times: int, mu: Fraction) -> Constant:
+    """Return √times·μ."""
+    root = math.isqrt(times)
+    if root * root == times:
+        return root * mu
+    return lambda: arb(times).sqrt() * ball_of(mu)
 
 
 @register
@@ -55,6 +75,7 @@ class Gaussian(Profile):
         symbol="σ",
         allowed="a finite number > 0",
         typical=(0.1, 20.0),
+        effect="lowers",
         gt=0,
     )
     sensitivity: Real = parameter(
@@ -62,6 +83,7 @@ class Gaussian(Profile):
         symbol="Δ",
         allowed="a finite number > 0",
         typical=(0.5, 2.0),
+        effect="raises",
         default=1.0,
         gt=0,
     )
@@ -76,6 +98,14 @@ class Gaussian(Profile):
     def build_curve(self) -> Curve:
         """Return δ_μ with μ = sensitivity / sigma."""
         return gaussian_curve(self._mu())
+
+    def composed_curve(self, times: int) -> Curve:
+        """Return the curve of √times·μ."""
+        return gaussian_curve(_root(times, self._mu()))
+
+    def group_curve(self, size: int) -> Curve:
+        """Return the curve for ``size`` times the sensitivity."""
+        return gaussian_curve(size * self._mu())
 
 
 @register
@@ -95,3 +125,11 @@ class GDP(Profile):
     def build_curve(self) -> Curve:
         """Return δ_μ."""
         return gaussian_curve(self.exact("mu"))
+
+    def composed_curve(self, times: int) -> Curve:
+        """Return the curve of √times·μ."""
+        return gaussian_curve(_root(times, self.exact("mu")))
+
+    def group_curve(self, size: int) -> Curve:
+        """Return the curve of size·μ: μ-GDP for one record is (size·μ)-GDP for ``size``."""
+        return gaussian_curve(size * self.exact("mu"))

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from flint import arb
 
 from gdpbridge.numeric.kinds import Operations, ball
-from gdpbridge.profiles.base import Neighbours, Profile, Whole, parameter
+from gdpbridge.profiles.base import MAX_WHOLE, Neighbours, Profile, Whole, parameter
 from gdpbridge.profiles.pieces import Curve
 from gdpbridge.profiles.refine import NaiveProfile, refine
 from gdpbridge.profiles.registry import register
@@ -30,16 +30,20 @@ class ICEA(Profile):
     messages: Whole = parameter(
         "number m of messages that each user sends",
         symbol="m",
-        allowed="a whole number ≥ 1",
+        allowed="a whole number ≥ 1, at most 10^4",
         typical=(10, 100),
+        effect="lowers",
         ge=1,
+        le=10**4,
     )
     users: Whole = parameter(
         "number n of users",
         symbol="n",
-        allowed="a whole number ≥ 1",
+        allowed="a whole number ≥ 1, at most 10^12",
         typical=(2, 100),
+        effect="raises",
         ge=1,
+        le=MAX_WHOLE,
     )
 
     def build_curve(self) -> Curve:

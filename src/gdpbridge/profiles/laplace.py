@@ -28,6 +28,7 @@ class Laplace(Profile):
         symbol="b",
         allowed="a finite number > 0",
         typical=(0.2, 20.0),
+        effect="lowers",
         gt=0,
     )
     sensitivity: Real = parameter(
@@ -35,6 +36,7 @@ class Laplace(Profile):
         symbol="Δ",
         allowed="a finite number > 0",
         typical=(0.5, 2.0),
+        effect="raises",
         default=1.0,
         gt=0,
     )
@@ -46,7 +48,11 @@ class Laplace(Profile):
 
     def build_curve(self) -> Curve:
         """Return the single piece on [0, ε₀]."""
-        eps0 = self.exact("sensitivity") / self.exact("scale")
+        return self.group_curve(1)
+
+    def group_curve(self, size: int) -> Curve:
+        """Return the curve for ``size`` times the sensitivity."""
+        eps0 = size * self.exact("sensitivity") / self.exact("scale")
 
         def delta(eps: Any, ops: Operations) -> Probability:
             return Probability.from_log_complement(ops, (eps - ops.constant(eps0)) / 2)

@@ -19,6 +19,7 @@ from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability
 from gdpbridge.profiles.constants import Constant
 
 if TYPE_CHECKING:
+    from gdpbridge.profiles.lines import Lines
     from gdpbridge.profiles.tail import Tail
 
 __all__ = ["ZERO", "Curve", "Formula", "Piece"]
@@ -46,7 +47,7 @@ class Piece:
         start = BALLS.constant(self.start)
         if start.is_exact():
             return start, start
-        pad = (1 + start) * arb(2) ** -(working_precision() // 2)
+        pad = start * arb(2) ** -(working_precision() // 2)
         return (start - pad).lower(), (start + pad).upper()
 
 
@@ -58,11 +59,14 @@ class Curve:
         pieces: adjacent pieces, the first starting at 0.
         tail: what is known of δ(ε) for large ε.
         end: where δ becomes 0 for good, or None if it never does.
+        lines: the lines that the curve is made of, where it is linear in e^ε between knots; its
+            pieces then have no power series.
     """
 
     pieces: tuple[Piece, ...]
     tail: Tail
     end: Constant | None = None
+    lines: Lines | None = None
 
     def logs(self, eps: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return log δ(ε) and log(1 - δ(ε)) in float64, of the shape of ``eps``."""
@@ -76,8 +80,10 @@ class Curve:
             if mine.any():
                 value = piece.formula(eps[mine], FLOATS)
                 # rounding near δ = 0 and δ = 1 must not leave [0, 1]
-                log[mine] = np.fmin(np.nan_to_num(value.log(), nan=-np.inf), 0.0)
-                log_complement[mine] = np.fmin(np.nan_to_num(value.log_complement(), nan=0.0), 0.0)
+                log[mine] = np.fmin(np.nan_to_num(value.log(), nan=-np.inf, neginf=-np.inf), 0.0)
+                log_complement[mine] = np.fmin(
+                    np.nan_to_num(value.log_complement(), nan=0.0, neginf=-np.inf), 0.0
+                )
         return log, log_complement
 
     def enclose(self, eps: arb) -> Probability:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from gdpbridge.numeric.kinds import Operations, Probability
 from gdpbridge.profiles.base import MAX_EPS, Profile, Real, parameter
+from gdpbridge.profiles.binomial import binomial_curve
 from gdpbridge.profiles.pieces import Curve, Piece
 from gdpbridge.profiles.registry import register
 from gdpbridge.profiles.tail import ConstantTail
@@ -21,7 +22,7 @@ __all__ = ["PureDP", "pure_dp_curve", "pure_dp_delta"]
 def pure_dp_delta(eps: Any, eps0: Any, ops: Operations) -> Probability:
     """Return (e^ε₀ - e^ε)/(1 + e^ε₀) for ε ≤ ε₀."""
     return Probability(
-        lambda: ops.log1mexp(eps - eps0) + eps0 - ops.log1pexp(eps0),
+        lambda: ops.log1mexp(eps - eps0) - ops.log1pexp(-eps0),
         lambda: ops.log1pexp(eps) - ops.log1pexp(eps0),
     )
 
@@ -45,6 +46,7 @@ class PureDP(Profile):
         symbol="ε₀",
         allowed=f"a number in [0, {MAX_EPS:g}]",
         typical=(0.05, 10.0),
+        effect="raises",
         ge=0,
         le=MAX_EPS,
     )
@@ -52,3 +54,11 @@ class PureDP(Profile):
     def build_curve(self) -> Curve:
         """Return the single piece on [0, ε₀]."""
         return pure_dp_curve(self.exact("epsilon"))
+
+    def composed_curve(self, times: int) -> Curve:
+        """Return the binomial curve of ``times`` randomized responses."""
+        return binomial_curve(self.exact("epsilon"), times)
+
+    def group_curve(self, size: int) -> Curve:
+        """Return the curve of (size·ε₀)-DP."""
+        return pure_dp_curve(size * self.exact("epsilon"))

@@ -9,8 +9,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, Literal
 
+from gdpbridge.errors import InputError
 from gdpbridge.numeric.kinds import Operations, Probability
-from gdpbridge.profiles.base import Neighbours, Profile, Real, Whole, parameter
+from gdpbridge.profiles.base import MAX_WHOLE, Neighbours, Profile, Real, Whole, parameter
+from gdpbridge.profiles.binomial import binomial_curve
 from gdpbridge.profiles.constants import logarithm
 from gdpbridge.profiles.pieces import ZERO, Curve, Piece
 from gdpbridge.profiles.registry import register
@@ -30,16 +32,19 @@ class RandomizedResponse(Profile):
         symbol="p",
         allowed="a number in (0, 1]",
         typical=(0.05, 1.0),
+        effect="lowers",
         gt=0,
         le=1,
     )
     buckets: Whole = parameter(
         "number k of possible answers",
         symbol="k",
-        allowed="a whole number ≥ 2",
+        allowed="a whole number ≥ 2, at most 10^12",
         typical=(2, 50),
+        effect="raises",
         default=2,
         ge=2,
+        le=MAX_WHOLE,
     )
 
     def build_curve(self) -> Curve:
@@ -59,3 +64,16 @@ class RandomizedResponse(Profile):
             )
 
         return Curve((Piece(Fraction(0), delta),), ConstantTail(eps0, Fraction(0)), end=eps0)
+
+    def composed_curve(self, times: int) -> Curve:
+        """Return the binomial curve, for two possible answers.
+
+        Raises:
+            InputError: for more answers, whose losses are not two numbers.
+        """
+        if self.buckets != 2:
+            raise InputError("buckets", self.buckets, "2 for exact composition")
+        noise = self.exact("noise_parameter")
+        if noise == 1:
+            return binomial_curve(Fraction(0), times)
+        return binomial_curve(logarithm((2 - noise) / noise), times)

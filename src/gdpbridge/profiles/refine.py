@@ -26,10 +26,11 @@ from gdpbridge.numeric.kinds import BALLS, SERIES, Operations, Probability, to_f
 from gdpbridge.profiles.constants import Constant
 from gdpbridge.profiles.pieces import Piece
 
-__all__ = ["NaiveProfile", "refine"]
+__all__ = ["NaiveProfile", "line_to", "refine"]
 
 # enough to decide which of the shapes a profile has
 _SHAPE_BITS = 256
+_MAX_ROOT_BITS = 8192
 
 
 @dataclass(frozen=True)
@@ -61,21 +62,23 @@ def refine(naive: NaiveProfile) -> tuple[tuple[Piece, ...], Constant]:
         crossing = _crossing(naive, touching) if touching else None
     if touching is None:
         return (plain,), Fraction(0)
-    line, rest = _line(naive, touching), Piece(touching, plain.formula)
+    line, rest = line_to(naive.log_delta, touching), Piece(touching, plain.formula)
     if crossing is None:
         return (Piece(Fraction(0), line), rest), touching
     return (plain, Piece(crossing, line), rest), touching
 
 
-def _line(naive: NaiveProfile, touching: Constant) -> Callable[[Any, Operations], Probability]:
+def line_to(
+    log_delta: Callable[[Any, Operations], Any], touching: Constant
+) -> Callable[[Any, Operations], Probability]:
     """Return the line through (-1, 1) and the touching point: 1 - δ = h·(1 + e^ε)."""
 
     def log_height() -> arb:
         at = BALLS.constant(touching)
-        return BALLS.log1mexp(naive.log_delta(at, BALLS)) - BALLS.log1pexp(at)
+        return BALLS.log1mexp(log_delta(at, BALLS)) - BALLS.log1pexp(at)
 
     def log_touching() -> arb:
-        return naive.log_delta(BALLS.constant(touching), BALLS)
+        return log_delta(BALLS.constant(touching), BALLS)
 
     def delta(eps: Any, ops: Operations) -> Probability:
         at, log_at = ops.constant(touching), ops.constant(log_touching)
@@ -102,14 +105,31 @@ class _Root:
         """Return a ball that holds the zero, at whose ends the function changes sign."""
         bits = working_precision()
         if bits not in self._known:
-            self._known[bits] = self._solve(bits)
+            self._known[bits] = self._located(bits)
         return self._known[bits]
+
+    def _located(self, bits: int) -> arb:
+        """Solve with as many bits as the signs need, which may be more than the ones in force."""
+        needed = bits
+        while True:
+            with precision(needed):
+                try:
+                    return self._solve(needed)
+                except UndecidedError:
+                    if needed > _MAX_ROOT_BITS:
+                        raise
+            needed *= 2
 
     def _solve(self, bits: int) -> arb:
         low, high = BALLS.constant(self._low).mid(), BALLS.constant(self._high).mid()
-        rising = self._function(high) > 0
+        at_low, at_high = self._function(low), self._function(high)
+        rising = bool(at_low < 0 and at_high > 0)
+        if not (rising or (at_low > 0 and at_high < 0)):
+            raise UndecidedError("a breakpoint of the refined profile could not be bracketed")
         for _ in range(2 * bits):
-            middle = ((low + high) / 2).mid()
+            # a zero far below 1 is a matter of its exponent
+            wide = low > 0 and high > 4 * low
+            middle = ((low * high).sqrt() if wide else (low + high) / 2).mid()
             value = self._function(middle)
             if value.contains(0):
                 return self._widened(middle, bits)
@@ -118,7 +138,7 @@ class _Root:
 
     def _widened(self, middle: arb, bits: int) -> arb:
         """Enlarge a point whose sign is lost to rounding until both ends have their signs."""
-        radius = (abs(middle) + 1) * arb(2) ** -bits
+        radius = abs(middle) * arb(2) ** -bits
         for _ in range(bits):
             radius *= 2
             left, right = (
@@ -150,16 +170,15 @@ def _tangent_point(naive: NaiveProfile) -> _Root | None:
         return None
     if not first > 0:
         raise UndecidedError("whether the naive profile can be refined is a borderline case")
-    end = 2 * start
-    while not sign(end) < 0:
-        end *= 2
-    low, high = to_fraction(start), to_fraction(end)
-    return _Root(sign, low, high)
+    factor = arb(2)
+    while not sign(start * factor) < 0:
+        factor *= factor
+    return _Root(sign, to_fraction(start), to_fraction((start * factor).mid()))
 
 
 def _crossing(naive: NaiveProfile, touching: _Root) -> _Root | None:
     """Return where the naive profile rises above the line, or None if it starts above it."""
-    line = _line(naive, touching)
+    line = line_to(naive.log_delta, touching)
 
     def gap(eps: arb) -> arb:
         return naive.log_delta(eps, BALLS) - line(eps, BALLS).log()

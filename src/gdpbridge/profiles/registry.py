@@ -13,9 +13,10 @@ from gdpbridge.errors import InputError
 if TYPE_CHECKING:
     from gdpbridge.profiles.base import Profile
 
-__all__ = ["kinds", "profile_class", "register"]
+__all__ = ["kinds", "profile_class", "register", "register_transformation", "transformations"]
 
 _classes: dict[str, type[Profile]] = {}
+_transformations: dict[str, type[Profile]] = {}
 
 T = TypeVar("T", bound="type[Profile]")
 
@@ -24,6 +25,13 @@ def register(cls: T) -> T:
     """Class decorator: make a mechanism known under its ``kind``."""
     known: type[Profile] = cls
     _classes[known.model_fields["kind"].default] = known
+    return cls
+
+
+def register_transformation(cls: T) -> T:
+    """Class decorator: make what turns one mechanism into another known under its ``kind``."""
+    known: type[Profile] = cls
+    _transformations[known.model_fields["kind"].default] = known
     return cls
 
 
@@ -42,6 +50,12 @@ def kinds() -> dict[str, type[Profile]]:
     return dict(sorted(_classes.items()))
 
 
+def transformations() -> dict[str, type[Profile]]:
+    """Return what makes a mechanism of others, by kind, in alphabetical order."""
+    _load_all()
+    return dict(sorted(_transformations.items()))
+
+
 def profile_class(kind: str) -> type[Profile]:
     """Return the class of a kind.
 
@@ -49,8 +63,9 @@ def profile_class(kind: str) -> type[Profile]:
         InputError: for an unknown kind, with the nearest known names.
     """
     known = kinds()
-    if kind in known:
-        return known[kind]
+    cls = known.get(kind) or _transformations.get(kind)
+    if cls is not None:
+        return cls
     near = difflib.get_close_matches(kind, known, n=1, cutoff=0.5)
     hint = f" (did you mean {near[0]}?)" if near else ""
     raise InputError("mechanism", kind, f"one of {', '.join(known)}{hint}")

@@ -32,6 +32,7 @@ class SGDFamily(Profile):
         symbol="A",
         allowed="a finite number > 0",
         typical=(0.5, 5.0),
+        effect="raises",
         gt=0,
     )
     B: Real = parameter(
@@ -39,6 +40,7 @@ class SGDFamily(Profile):
         symbol="B",
         allowed="a finite number > 0",
         typical=(0.01, 10.0),
+        effect="raises",
         gt=0,
     )
     sigma: Real = parameter(
@@ -46,6 +48,7 @@ class SGDFamily(Profile):
         symbol="σ",
         allowed="a finite number > 0",
         typical=(0.5, 5.0),
+        effect="lowers",
         gt=0,
     )
 

@@ -1,1 +1,1 @@
-"""Results as versioned plain data, and what is made from it: text for a person, JSON for a program."""
+"""Results as versioned plain data, and the text and JSON made from it."""

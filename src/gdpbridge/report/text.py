@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
+
+from pydantic.fields import FieldInfo
 
 from gdpbridge.identify import TailStatus, Verdict
 from gdpbridge.interval import Interval
@@ -50,19 +53,31 @@ def to_text(record: Record, width: int, *, colour: bool = False, digits: int | N
         digits: the most decimal places of μ to show; all that are certain if None.
     """
     width = max(width, _NARROWEST)
-    lines = textwrap.wrap(_mechanism(record.mechanism), width, subsequent_indent="  ", **_WHOLE)
+    lines = _wrap(_mechanism(record.mechanism), width, "  ")
     lines.append("")
     for row in _rows(record, width - _LABEL_WIDTH, digits):
         beside = row.text
         if isinstance(beside, str):
-            beside = tuple(textwrap.wrap(beside, width - _LABEL_WIDTH, **_WHOLE))
+            beside = tuple(_wrap(beside, width - _LABEL_WIDTH))
         for label, line in zip((row.label, *[""] * len(beside)), beside, strict=False):
             shown = f"\x1b[{row.colour}m{line}\x1b[0m" if colour and row.colour else line
             lines.append(f"{label:<{_LABEL_WIDTH}}{shown}")
     return "\n".join(lines) + "\n"
 
 
-_WHOLE: Any = {"break_long_words": False, "break_on_hyphens": False}
+# a formula or an interval breaks at none of its spaces
+_JOINED = re.compile(r"(?<=[=≤≥→+-]) | (?=[=≤≥→+-] )|\[\S+ \S+[\])]")
+
+
+def _wrap(text: str, width: int, indent: str = "") -> list[str]:
+    lines = textwrap.wrap(
+        _JOINED.sub(lambda found: found[0].replace(" ", "\u00a0"), text),
+        width,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.replace("\u00a0", " ") for line in lines]
 
 
 def _rows(record: Record, width: int, digits: int | None) -> Iterator[_Row]:
@@ -82,7 +97,7 @@ def _measured(record: MeasurementRecord, width: int, digits: int | None) -> Iter
         yield _Row("ε_h", _number(record.eps_h))
     if record.statement is not Statement.WHOLE:
         yield _Row("p", _failure(record))
-        yield _Row("Whole range", _whole_range(record.whole_range_mu))
+        yield _Row("Whole range", _whole_range(record.whole_range_mu, digits))
     at = (
         "in the limit ε → ∞"
         if math.isinf(record.attained_at)
@@ -92,34 +107,41 @@ def _measured(record: MeasurementRecord, width: int, digits: int | None) -> Iter
 
 
 def _how(record: MeasurementRecord) -> Iterator[_Row]:
-    if record.certified:
-        yield _Row("Proof", "both ends of the interval are proved in ball arithmetic")
-    else:
-        yield _Row("Proof", "none: floating point only")
-    work = f"{record.cells:,} cells, {record.evaluations:,} evaluations"
+    # with it comes SciPy, which is slow to import
+    from gdpbridge.measure.floats import NOT_PROVED
+
+    proved = "both ends proved in ball arithmetic"
+    yield _Row("Proof", proved if record.certified else "none: computed in floating point")
+    work = f"{_count(record.cells, 'cell')}, {_count(record.evaluations, 'evaluation')}"
     yield _Row("Method", f"{record.method}: {work}, {_duration(record.seconds)}")
-    for label, note in zip(("Notes", *[""] * len(record.notes)), record.notes, strict=False):
+    notes = [note for note in record.notes if note != NOT_PROVED]
+    for label, note in zip(("Notes", *[""] * len(notes)), notes, strict=False):
         yield _Row(label, note)
 
 
 def _mechanism(mechanism: dict[str, Any]) -> str:
     fields = profile_class(mechanism["kind"]).parameters()
-    parts = [
-        f"{_named(name, str(_extra(field)['symbol']))} = {_number(mechanism[name])}"
-        for name, field in fields.items()
-    ]
+    parts = [part for name, field in fields.items() for part in _part(name, field, mechanism[name])]
     if mechanism["neighbours"] is not None:
         parts.append(f"neighbours {mechanism['neighbours']}")
     return f"{mechanism['kind']}: {', '.join(parts)}"
 
 
-def _extra(field: Any) -> dict[str, Any]:
-    extra: dict[str, Any] = field.json_schema_extra
-    return extra
-
-
-def _named(name: str, symbol: str) -> str:
-    return name if name == symbol else f"{name.replace('_', ' ')} {symbol}"
+def _part(name: str, field: FieldInfo, value: Any) -> Iterator[str]:
+    """A parameter with its symbol; nothing for one that is left out."""
+    symbol = cast(dict[str, Any], field.json_schema_extra).get("symbol", name)
+    match value:
+        case None | False:
+            return
+        case True:
+            yield name
+        case dict():
+            yield from (f"{key} = {_number(number)}" for key, number in value.items())
+        case str():
+            yield value if field.is_required() else f"{name} {value}"
+        case _:
+            label = name if name == symbol else f"{name.replace('_', ' ')} {symbol}"
+            yield f"{label} = {_number(value)}"
 
 
 def _mu(mu: Interval, width: int, digits: int | None) -> tuple[str, ...]:
@@ -141,11 +163,12 @@ def _mu(mu: Interval, width: int, digits: int | None) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def _certain(mu: Interval, digits: int | None) -> str:
-    whole, point, places = mu.certain.rstrip("…").partition(".")
-    if digits is not None and len(places) > digits:
-        places = places[:digits]
-    return f"{whole}{point}{places}…" if whole else ""
+def _certain(value: Interval, digits: int | None) -> str:
+    """The digits that are certain, at most so many after the point."""
+    whole, point, places = value.certain.rstrip("…").partition(".")
+    if digits is None or len(places) <= digits:
+        return value.certain
+    return f"{whole}{point}{places[:digits]}…"
 
 
 def _failure(record: MeasurementRecord) -> str:
@@ -155,36 +178,32 @@ def _failure(record: MeasurementRecord) -> str:
     if log == -math.inf:
         return "0: δ(ε_h) = 0, so that nothing is left beyond ε_h"
     return (
-        f"{_probability(p, log)} = δ(ε_h), rounded up: with this p, "
-        "δ(ε) ≤ p + (1 - p)·δ_μ(ε) holds for every ε ≥ 0"
+        f"{_probability(p, log)}, which is δ(ε_h): with this p, δ(ε) ≤ p + (1 - p)·δ_μ(ε) for "
+        "every ε ≥ 0"
     )
 
 
 def _probability(p: float, log: float) -> str:
     if log < math.log(1e-300):
-        return f"e^({log:.6f})"
+        return f"about 10^{log / math.log(10):.2f}"
     if _number(p) == f"{p:.6g}":
         return _number(p)
-    return f"{decimal_ceiling(Fraction(p), 6):g}"
+    return f"{float(decimal_ceiling(Fraction(p), 6)):.6g}"
 
 
-def _whole_range(mu: Interval | None) -> str:
+def _whole_range(mu: Interval | None, digits: int | None) -> str:
     if mu is None:
         return "not known"
     if mu.low.is_infinite():
         return "no finite μ holds for every ε ≥ 0"
-    return f"μ in {mu} holds for every ε ≥ 0"
+    shown = f"= {_certain(mu, digits)}" if mu.certain else f"in {mu}"
+    return f"μ {shown} holds for every ε ≥ 0"
 
 
 def _tail(tail: TailRecord) -> str:
     if tail.mu_t is None:
         return "μ_t is not known"
-    if tail.mu_t.low.is_infinite():
-        value = "∞"
-    elif tail.mu_t.low == tail.mu_t.high:
-        value = str(tail.mu_t)
-    else:
-        value = f"{float(tail.mu_t.low):.10g}…"
+    value = "∞" if tail.mu_t.low.is_infinite() else _certain(tail.mu_t, 10)
     how = {TailStatus.PROVED: "proved", TailStatus.ESTIMATED: "estimated, not proved"}
     return f"μ_t = {value}, {how[tail.status]}"
 
@@ -192,6 +211,10 @@ def _tail(tail: TailRecord) -> str:
 def _number(value: float) -> str:
     """A number as it was written: 2 for 2.0."""
     return f"{value:g}" if f"{value:g}" == repr(float(value)).removesuffix(".0") else repr(value)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _duration(seconds: float) -> str:

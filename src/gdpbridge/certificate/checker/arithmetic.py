@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,21 +11,42 @@ from functools import cache
 import gmpy2
 from gmpy2 import mpfr
 
-__all__ = ["Arithmetic", "Interval", "Jet"]
+from gdpbridge.certificate.checker.refusal import OutOfWork
+
+__all__ = ["Arithmetic", "Interval", "Jet", "Work"]
+
+
+class Work:
+    """A budget of microseconds, charged by formula, so that it ends alike on every machine."""
+
+    def __init__(self, limit: float = math.inf) -> None:
+        self.spent, self.limit = 0.0, limit
+
+    def charge(self, cost: float) -> None:
+        """Spend some of the budget.
+
+        Raises:
+            OutOfWork: if it is used up.
+        """
+        self.spent += cost
+        if self.spent > self.limit:
+            raise OutOfWork
 
 
 class Arithmetic:
     """Interval operations at one precision, in bits."""
 
-    def __init__(self, precision: int) -> None:
+    def __init__(self, precision: int, work: Work | None = None) -> None:
         self.precision = precision
+        self.work = work or Work()
         self.down = gmpy2.context(precision=precision, round=gmpy2.RoundDown)
         self.up = gmpy2.context(precision=precision, round=gmpy2.RoundUp)
+        # times this, a number rounded up is at most what was rounded
+        self.just_below_one = self.down.sub(1, gmpy2.exp2(1 - precision))
 
     def exactly(self, value: Fraction | int) -> Interval:
         """Return the smallest interval around a rational number."""
-        fraction = Fraction(value)
-        top, bottom = gmpy2.mpz(fraction.numerator), gmpy2.mpz(fraction.denominator)
+        top, bottom = gmpy2.mpz(value.numerator), gmpy2.mpz(value.denominator)
         return Interval(self, self.down.div(top, bottom), self.up.div(top, bottom))
 
     def between(self, low: Fraction, high: Fraction) -> Interval:
@@ -51,52 +73,66 @@ class Interval:
 
     def __add__(self, other: Interval | int) -> Interval:
         low, high = _ends(other)
-        return Interval(self.of, self.of.down.add(self.low, low), self.of.up.add(self.high, high))
+        return Interval(
+            self.of, self.of.down.add(self.low, low), self.of.up.add(self.high, high)
+        ).or_everything()
 
     __radd__ = __add__
 
     def __sub__(self, other: Interval | int) -> Interval:
         low, high = _ends(other)
-        return Interval(self.of, self.of.down.sub(self.low, high), self.of.up.sub(self.high, low))
+        return Interval(
+            self.of, self.of.down.sub(self.low, high), self.of.up.sub(self.high, low)
+        ).or_everything()
 
     def __rsub__(self, other: int) -> Interval:
         return -(self - other)
 
     def __mul__(self, other: Interval | int) -> Interval:
         low, high = _ends(other)
-        if self.low >= 0 and low >= 0:
-            pairs = [(self.low, low), (self.high, high)]
-        else:
-            pairs = [(a, b) for a in (self.low, self.high) for b in (low, high)]
+        down, up = self.of.down.mul, self.of.up.mul
+        if low >= 0:
+            # the signs tell which products are the least and the largest
+            least = down(self.low, low if self.low >= 0 else high)
+            largest = up(self.high, high if self.high >= 0 else low)
+            return Interval(self.of, least, largest).or_everything()
+        if self.low >= 0 and isinstance(other, Interval):
+            return other * self
+        pairs = [(a, b) for a in (self.low, self.high) for b in (low, high)]
+        if any(gmpy2.is_zero(a) or gmpy2.is_zero(b) for a, b in pairs) and any(
+            gmpy2.is_infinite(a) or gmpy2.is_infinite(b) for a, b in pairs
+        ):
+            return self.everything()
         return Interval(
-            self.of,
-            min(self.of.down.mul(a, b) for a, b in pairs),
-            max(self.of.up.mul(a, b) for a, b in pairs),
+            self.of, min(down(a, b) for a, b in pairs), max(up(a, b) for a, b in pairs)
         ).or_everything()
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Interval | int) -> Interval:
         low, high = _ends(other)
-        if not (low > 0 or high < 0):
-            return self.everything()
-        pairs = [(a, b) for a in (self.low, self.high) for b in (low, high)]
-        return Interval(
-            self.of,
-            min(self.of.down.div(a, b) for a, b in pairs),
-            max(self.of.up.div(a, b) for a, b in pairs),
-        ).or_everything()
+        if low > 0:
+            return Interval(
+                self.of,
+                self.of.down.div(self.low, high if self.low >= 0 else low),
+                self.of.up.div(self.high, low if self.high >= 0 else high),
+            ).or_everything()
+        if high < 0:
+            return -self / -(other if isinstance(other, Interval) else self.of.exactly(other))
+        return self.everything()
 
     def __rtruediv__(self, other: int) -> Interval:
         return self.of.exactly(other) / self
 
     def square(self) -> Interval:
         """Return the squares."""
-        top = max(self.of.up.square(self.low), self.of.up.square(self.high))
-        if self.low <= 0 <= self.high:
-            return Interval(self.of, mpfr(0), top)
-        bottom = min(self.of.down.square(self.low), self.of.down.square(self.high))
-        return Interval(self.of, bottom, top).or_everything()
+        near, far = self.low, self.high
+        if not near >= 0:
+            if not far <= 0:
+                top = max(self.of.up.square(near), self.of.up.square(far))
+                return Interval(self.of, mpfr(0), top).or_everything()
+            near, far = far, near
+        return Interval(self.of, self.of.down.square(near), self.of.up.square(far)).or_everything()
 
     def exp(self) -> Interval:
         """Return e^x."""
@@ -125,7 +161,17 @@ class Interval:
 
     def erfc(self) -> Interval:
         """Return the complementary error function, which decreases."""
-        return Interval(self.of, self.of.down.erfc(self.high), self.of.up.erfc(self.low))
+        of = self.of
+        of.work.charge(_cost_of_erfc(of.precision, float(self.low)))
+        top = of.up.erfc(self.low)
+        if self.low >= 1:
+            # MPFR is slow there, so one evaluation serves both ends of a narrow interval [a, b]:
+            # from a to b erfc falls by less than 2·e^{-a²}·(b - a)
+            steepness = of.up.exp(of.up.minus(of.down.square(self.low)))
+            fall = of.up.mul(of.up.mul(2, of.up.sub(self.high, self.low)), steepness)
+            if of.up.mul(16, fall) <= top:
+                return Interval(of, of.down.sub(of.down.mul(top, of.just_below_one), fall), top)
+        return Interval(of, of.down.erfc(self.high), top)
 
     def hull(self, other: Interval) -> Interval:
         """Return the smallest interval that holds both."""
@@ -165,9 +211,19 @@ class Interval:
 
 
 def _ends(value: Interval | int) -> tuple[mpfr, mpfr]:
-    return (
-        (value.low, value.high) if isinstance(value, Interval) else (_whole(value), _whole(value))
-    )
+    if isinstance(value, Interval):
+        return value.low, value.high
+    whole = _whole(value)
+    return whole, whole
+
+
+def _cost_of_erfc(precision: int, z: float) -> float:
+    """Return about how many microseconds MPFR takes."""
+    square = z * z
+    # between its Taylor and its asymptotic series MPFR carries the bits of e^{-z²} along
+    if square < 16 or square > 3.1 * precision:
+        return 0.003 * math.pow(precision, 1.5)
+    return 0.0015 * math.pow(precision + 1.44 * square, 2.05)
 
 
 @cache

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval, Jet
+from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval, Jet, Work
 from gdpbridge.certificate.checker.curve import GaussianCurve
-from gdpbridge.certificate.checker.mechanisms import Part, mechanism_of
-from gdpbridge.certificate.checker.refusal import Malformed, Refused, Undecided
+from gdpbridge.certificate.checker.mechanisms import Part
+from gdpbridge.certificate.checker.rectified import mechanism_of
+from gdpbridge.certificate.checker.refusal import Malformed, OutOfWork, Refused, Undecided
 from gdpbridge.certificate.model import Cell, Certificate, Range, read
 from gdpbridge.errors import InputError, UndecidedError
 
@@ -21,6 +23,10 @@ FIRST_PRECISION = 96
 MAX_PRECISION = 8192
 MAX_MU = Fraction(10) ** 6
 MAX_EPS = Fraction(2) ** 200
+# in microseconds, as charged by formula: some ten thousand cells
+MAX_WORK = 4.5e6
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -49,22 +55,35 @@ def verify(certificate: Certificate | dict[str, Any] | str | bytes | Path) -> Ve
 
     Raises:
         InputError: if it is not a certificate of a known version.
-        UndecidedError: if a line is undecided at the precision cap of 8192 bits.
+        UndecidedError: if a line is undecided at the precision cap of 8192 bits, or the whole
+            would take more work than is allowed, about five seconds.
     """
     document = read(certificate)
-    precision = _first_precision(document)
-    while precision <= MAX_PRECISION:
-        try:
-            claims = _Check(document, Arithmetic(precision)).run()
-        except Undecided as undecided:
-            line, precision = str(undecided), 2 * precision
-        except Refused as refused:
-            return Verification(False, f"refused at {refused}", ())
-        except Malformed as malformed:
-            raise InputError(malformed.field, malformed.value, malformed.allowed) from None
-        else:
-            return Verification(True, f"all {len(claims)} claims hold", tuple(claims))
-    raise UndecidedError(f"{line}: undecided with {MAX_PRECISION} bits of precision")
+    decide = _Ladder(document).decide
+    try:
+        claims = [
+            decide(_Check.verdict),
+            decide(_Check.tail_parameter),
+            *decide(_Check.failure_at_head),
+        ]
+        for number in range(decide(_Check.count_of_cells)):
+            decide(partial(_Check.numbered_cell, number=number))
+        claims += [
+            decide(_Check.upper_end),
+            decide(_Check.lower_end),
+            decide(_Check.assumption),
+        ]
+    except Refused as refused:
+        return Verification(False, f"refused at {refused}", ())
+    except Malformed as malformed:
+        raise InputError(malformed.field, malformed.value, malformed.allowed) from None
+    except Undecided as undecided:
+        raise UndecidedError(
+            f"{undecided}: undecided with {MAX_PRECISION} bits of precision"
+        ) from None
+    except OutOfWork:
+        raise UndecidedError("undecided: more work than is allowed for one certificate") from None
+    return Verification(True, f"all {len(claims)} claims hold", tuple(claims))
 
 
 def _first_precision(document: Certificate) -> int:
@@ -75,31 +94,61 @@ def _first_precision(document: Certificate) -> int:
 def binary(text: str) -> Fraction:
     """Return the number that ``0x…p…`` stands for."""
     mantissa, exponent = text.split("p")
-    return Fraction(int(mantissa, 16)) * Fraction(2) ** int(exponent)
+    whole, power = int(mantissa, 16), int(exponent)
+    return Fraction(whole << power) if power >= 0 else Fraction(whole, 1 << -power)
 
 
 class CellChecker:
     """Whether single cells are proved as they stand; for the writer of certificates."""
 
     def __init__(self, document: Certificate) -> None:
+        # what the writer tries is at least what the checker will do, but for the other lines
+        self._ladder = _Ladder(document, share=0.9)
+
+    def proves(self, cell: Cell) -> bool:
+        """Whether the checker will accept a cell.
+
+        Raises:
+            UndecidedError: if all cells so far are more work than the checker allows.
+        """
+        try:
+            self._ladder.decide(lambda check: check.cell("cell", cell))
+        except (Refused, Undecided):
+            return False
+        except OutOfWork:
+            raise UndecidedError("the certificate would be too long to check") from None
+        return True
+
+
+class _Ladder:
+    """Decides each line of one document at as little precision as that line needs."""
+
+    def __init__(self, document: Certificate, share: float = 1) -> None:
+        self._work = Work(share * MAX_WORK)
         self._document = document
         self._checks: dict[int, _Check] = {}
 
-    def proves(self, cell: Cell) -> bool:
-        """Whether the checker will accept a cell."""
+    def decide(self, line: Callable[[_Check], T]) -> T:
+        """Return what a line returns at the first precision that decides it.
+
+        Raises:
+            Undecided: if none does.
+            OutOfWork: if deciding it would take more work than is left.
+        """
         precision = _first_precision(self._document)
-        while precision <= MAX_PRECISION:
+        while True:
             try:
-                if precision not in self._checks:
-                    self._checks[precision] = _Check(self._document, Arithmetic(precision))
-                self._checks[precision].cell("cell", cell)
+                return line(self._at(precision))
             except Undecided:
                 precision *= 2
-            except Refused:
-                return False
-            else:
-                return True
-        return False
+                if precision > MAX_PRECISION:
+                    raise
+
+    def _at(self, precision: int) -> _Check:
+        self._work.charge(300 + precision / 10)
+        if precision not in self._checks:
+            self._checks[precision] = _Check(self._document, Arithmetic(precision, self._work))
+        return self._checks[precision]
 
 
 class _Check:
@@ -116,7 +165,8 @@ class _Check:
         self.mechanism = mechanism_of(self.spec, brackets, arithmetic)
         self.low, self.high = _mu_range("claim.mu", self.claim.mu.low, self.claim.mu.high)
         self.failure = Fraction(self.claim.failure_probability)
-        if not 0 <= self.failure < 1:
+        # a head's may have been rounded up to 1
+        if self.failure > 1 or (self.failure == 1 and self.claim.statement != "head"):
             raise Malformed(
                 "claim.failure_probability", self.claim.failure_probability, "in [0, 1)"
             )
@@ -127,17 +177,6 @@ class _Check:
             raise Malformed("claim.eps_h", self.claim.eps_h, "a number > 0")
         if self.claim.statement == "whole" and self.failure != 0:
             raise Malformed("claim.failure_probability", self.claim.failure_probability, "0")
-
-    def run(self) -> list[str]:
-        """Prove every line, or raise; return what was proved."""
-        return [
-            self.verdict(),
-            self.tail_parameter(),
-            *self.failure_at_head(),
-            self.upper_end(),
-            self.lower_end(),
-            self.assumption(),
-        ]
 
     # --- lines ----------------------------------------------------------------------------
 
@@ -171,7 +210,7 @@ class _Check:
         if mechanism.decay is None:
             exact = mechanism.mu or Fraction(0)
             if not low <= exact <= high:
-                raise Refused("claim.mu_tail", f"the tail parameter is {float(exact):.12g}")
+                raise Refused("claim.mu_tail", f"the tail parameter is {_about(exact)}")
         else:
             self._hold("claim.mu_tail.low", mechanism.decay.mu_t - exactly(low))
             self._hold("claim.mu_tail.high", exactly(high) - mechanism.decay.mu_t)
@@ -198,14 +237,14 @@ class _Check:
             f"p = {self.claim.failure_probability}",
         }[self.claim.statement]
         if self.high is None:
-            self._no_cells("an infinite μ")
             return "no upper end is claimed for μ"
-        if self.mechanism.mu is not None and self.claim.statement != "approximate":
-            self._no_cells("a Gaussian curve")
+        if self._is_its_own_proof:
+            assert self.mechanism.mu is not None
             if self.mechanism.mu > self.high:
-                raise Refused("claim.mu.high", f"μ is {float(self.mechanism.mu):.17g}")
+                raise Refused("claim.mu.high", f"μ is {_about(self.mechanism.mu)}")
         else:
-            self._reach(self._cells())
+            cells = self.evidence.cells
+            self._reach(binary(cells[-1].high) if cells else Fraction(0))
         return f"{covers}, with μ = {self.claim.mu.high}"
 
     def lower_end(self) -> str:
@@ -218,9 +257,10 @@ class _Check:
         if self.low == 0:
             return "the lower end 0 needs no proof"
         conclusion = f"no μ below {self.claim.mu.low} will do"
-        if self.mechanism.mu is not None and self.claim.statement != "approximate":
+        if self._is_its_own_proof:
+            assert self.mechanism.mu is not None
             if self.mechanism.mu < self.low:
-                raise Refused("claim.mu.low", f"μ is {float(self.mechanism.mu):.17g}")
+                raise Refused("claim.mu.low", f"μ is {_about(self.mechanism.mu)}")
             return f"{conclusion}: the profile is a Gaussian curve"
         if witness is None:
             raise Refused(line, "there is none for a positive mu.low")
@@ -230,10 +270,12 @@ class _Check:
             self._hold(line, self.mechanism.decay.mu_t - self.arithmetic.exactly(self.low))
             return f"{conclusion}: it is at most the tail parameter"
         at = binary(witness)
+        if at > MAX_EPS:
+            raise Refused(line, f"it lies beyond {_about(MAX_EPS)}")
         if self.eps_h is not None and at > self.eps_h:
             raise Refused(line, "it lies beyond eps_h")
         self._hold(line, self._excess_at(at, self.low))
-        return f"{conclusion}: δ exceeds the bound at ε = {float(at):.12g}"
+        return f"{conclusion}: δ exceeds the bound at ε = {_about(at)}"
 
     def assumption(self) -> str:
         """Name what is not proved."""
@@ -245,23 +287,27 @@ class _Check:
 
     # --- the cells ------------------------------------------------------------------------
 
-    def _cells(self) -> Fraction:
-        """Prove every cell, and that they follow one another without a gap; return their end."""
-        reached = Fraction(0)
-        for number, cell in enumerate(self.evidence.cells):
-            line = f"evidence.cells[{number}]"
-            low, high = binary(cell.low), binary(cell.high)
-            if low != reached:
-                raise Refused(
-                    line,
-                    f"it begins at {float(low):.17g}, not where the last one ended: "
-                    f"off by {float(low - reached):.3g}",
-                )
-            if not low < high <= MAX_EPS:
-                raise Refused(line, "it does not end after it begins")
-            self.cell(line, cell)
-            reached = high
-        return reached
+    def count_of_cells(self) -> int:
+        """Return how many cells there are to prove."""
+        if self.evidence.cells and (self.high is None or self._is_its_own_proof):
+            why = "an infinite μ" if self.high is None else "a Gaussian curve"
+            raise Malformed("evidence.cells", len(self.evidence.cells), f"none for {why}")
+        return len(self.evidence.cells)
+
+    def numbered_cell(self, number: int) -> None:
+        """Prove a cell, and that it begins where the last one ended."""
+        line, cells = f"evidence.cells[{number}]", self.evidence.cells
+        low, high = binary(cells[number].low), binary(cells[number].high)
+        reached = binary(cells[number - 1].high) if number else Fraction(0)
+        if low != reached:
+            raise Refused(
+                line,
+                f"it begins at {_about(low)}, not where the last one ended: "
+                f"off by {_about(low - reached)}",
+            )
+        if not low < high <= MAX_EPS:
+            raise Refused(line, "it does not end after it begins")
+        self.cell(line, cells[number])
 
     def cell(self, line: str, cell: Cell) -> None:
         """Prove δ ≤ δ_μ (or its approximate form) on one cell for mu.high."""
@@ -273,8 +319,7 @@ class _Check:
 
     def _monotone(self, line: str, low: Fraction, high: Fraction) -> None:
         """Compare δ at the left end with δ_μ at the right end."""
-        vanishes = self.mechanism.vanishes_from
-        if vanishes is not None and self.arithmetic.exactly(low) >= vanishes:
+        if self._vanishes_at(low):
             return
         point = Jet.variable(self.arithmetic.exactly(low))
         at, part = self.arithmetic.exactly(high), self._point(low)
@@ -294,9 +339,14 @@ class _Check:
         part = self._part_on(line, low, high)
         exactly = self.arithmetic.exactly
         point = Jet.variable(exactly(centre))
-        large = self._is_large(part, point)
-        at_centre = self._difference(part, point, large)
-        on_cell = self._difference(part, Jet.variable(self.arithmetic.between(low, high)), large)
+        cell = Jet.variable(self.arithmetic.between(low, high))
+        log = self._log(part, point)
+        if log.value > self._log_half:
+            at_centre = self._log_complement(part, point) - self._complement_of_bound(point)
+            on_cell = self._log_complement(part, cell) - self._complement_of_bound(cell)
+        else:
+            at_centre = self._bound.jet(*point.value.ends()) - log
+            on_cell = self._bound.jet(*cell.value.ends()) - self._log(part, cell)
         curvature, _ = on_cell.curvature.ends()
         if not curvature.is_bounded_below():
             raise Refused(line, "the mean-value form says nothing on so wide a cell")
@@ -311,10 +361,8 @@ class _Check:
                 least = _least(least, -slope.square() / (4 * curvature))
         self._hold(line, at_centre.value + least)
 
-    def _difference(self, part: Part, eps: Jet, large: bool) -> Jet:
-        if large:
-            return self._log_complement(part, eps) - self._bound.complement_jet(*eps.value.ends())
-        return self._bound.jet(*eps.value.ends()) - self._log(part, eps)
+    def _complement_of_bound(self, eps: Jet) -> Jet:
+        return self._bound.complement_jet(*eps.value.ends())
 
     # --- δ, or (δ - p)/(1 - p) for an approximate statement ---------------------------------
 
@@ -322,24 +370,22 @@ class _Check:
         value = part.log(eps)
         if self.claim.statement != "approximate":
             return value
-        failure = self.arithmetic.exactly(self.failure)
-        return (value.exp() - failure).log() - (1 - failure).log()
+        return (value.exp() - self._failure).log() - self._log_kept
 
     def _log_complement(self, part: Part, eps: Jet) -> Jet:
         value = part.log_complement(eps)
         if self.claim.statement != "approximate":
             return value
-        return value - (1 - self.arithmetic.exactly(self.failure)).log()
+        return value - self._log_kept
 
     def _is_large(self, part: Part, eps: Jet) -> bool:
         return self._log(part, eps).value > self._log_half
 
     def _excess_at(self, at: Fraction, mu: Fraction) -> Interval:
         """Return by how much δ exceeds δ_μ at a point, on a logarithmic scale."""
-        vanishes = self.mechanism.vanishes_from
-        eps = self.arithmetic.exactly(at)
-        if vanishes is not None and eps >= vanishes:
+        if self._vanishes_at(at):
             raise Refused("evidence.witness", "δ is 0 there")
+        eps = self.arithmetic.exactly(at)
         part, point = self._point(at), Jet.variable(eps)
         curve = GaussianCurve(self.arithmetic.exactly(mu))
         if self._is_large(part, point):
@@ -356,7 +402,7 @@ class _Check:
         if self.claim.statement == "head":
             assert self.eps_h is not None
             if reached < self.eps_h:
-                raise Refused(line, f"they end {float(self.eps_h - reached):.3g} before eps_h")
+                raise Refused(line, f"they end {_about(self.eps_h - reached)} before eps_h")
         elif self.claim.statement == "approximate":
             if not self._falls_to(self.failure, reached):
                 point = Jet.variable(self.arithmetic.exactly(reached))
@@ -365,7 +411,7 @@ class _Check:
         elif self.mechanism.decay is not None:
             self._decay(reached)
         elif self.mechanism.vanishes_from is not None:
-            self._hold(line, self.arithmetic.exactly(reached) - self.mechanism.vanishes_from)
+            raise Refused(line, f"they end at {_about(reached)}, where δ is not 0 yet")
         else:
             raise Refused("claim.statement", "no finite range covers this mechanism's tail")
 
@@ -377,7 +423,7 @@ class _Check:
             raise Refused(line, "nothing is said of the tail")
         start = binary(self.evidence.tail_from)
         if start > reached:
-            raise Refused(line, f"the cells end {float(start - reached):.3g} before it")
+            raise Refused(line, f"the cells end {_about(start - reached)} before it")
         if start < decay.start:
             raise Refused(line, "the tail's form does not hold yet")
         eps, mu = self.arithmetic.exactly(start), self._bound.mu
@@ -388,11 +434,13 @@ class _Check:
 
     def _falls_to(self, value: Fraction, at: Fraction) -> bool:
         """Whether δ(at) ≤ value by the mechanism's constant tail alone."""
-        vanishes = self.mechanism.vanishes_from
-        if vanishes is not None:
-            return self.arithmetic.exactly(at) >= vanishes
+        if self._vanishes_at(at):
+            return True
         floor = self.mechanism.floor
         return 0 < floor <= value and at >= self.mechanism.parts[-1].low
+
+    def _vanishes_at(self, at: Fraction) -> bool:
+        return self.mechanism.vanishes_at(self.arithmetic.exactly(at), at)
 
     def _part_on(self, line: str, low: Fraction, high: Fraction) -> Part:
         # where two parts meet, the later one is regular
@@ -402,7 +450,20 @@ class _Check:
         raise Refused(line, "it straddles a point at which the profile changes its formula")
 
     def _point(self, at: Fraction) -> Part:
-        return self._part_on(f"ε = {float(at):.12g}", at, at)
+        return self._part_on(f"ε = {_about(at)}", at, at)
+
+    @property
+    def _is_its_own_proof(self) -> bool:
+        """Whether the profile is a Gaussian curve, and the claim about that curve's μ."""
+        return self.mechanism.mu is not None and self.claim.statement != "approximate"
+
+    @cached_property
+    def _failure(self) -> Interval:
+        return self.arithmetic.exactly(self.failure)
+
+    @cached_property
+    def _log_kept(self) -> Interval:
+        return (1 - self._failure).log()
 
     @cached_property
     def _log_half(self) -> Interval:
@@ -415,10 +476,6 @@ class _Check:
             raise Refused("claim.mu.high", "it is 0, and δ is not")
         return GaussianCurve(self.arithmetic.exactly(self.high))
 
-    def _no_cells(self, why: str) -> None:
-        if self.evidence.cells:
-            raise Malformed("evidence.cells", len(self.evidence.cells), f"none for {why}")
-
     @staticmethod
     def _hold(line: str, difference: Interval) -> None:
         if difference >= 0:
@@ -426,6 +483,14 @@ class _Check:
         if difference < 0:
             raise Refused(line, f"short by {float(-difference.high):.3g}")
         raise Undecided(line)
+
+
+def _about(value: Fraction) -> str:
+    """Return a number for a reader, of any size."""
+    try:
+        return f"{float(value):.12g}"
+    except OverflowError:
+        return "a number beyond 1e308"
 
 
 def _least(a: Interval, b: Interval) -> Interval:
@@ -437,7 +502,7 @@ def _ordered(brackets: list[tuple[Fraction, Fraction]]) -> None:
     for number, (low, high) in enumerate(brackets):
         if not last < low < high <= MAX_EPS:
             line = f"evidence.breakpoints[{number}]"
-            raise Malformed(line, f"[{float(low):.17g}, {float(high):.17g}]", "in order")
+            raise Malformed(line, f"[{_about(low)}, {_about(high)}]", "in order")
         last = high
 
 

@@ -14,6 +14,8 @@ from gdpbridge.certificate.checker.arithmetic import Interval, Jet
 
 __all__ = ["GaussianCurve"]
 
+_KEPT = 64
+
 
 class GaussianCurve:
     """δ_μ for one μ > 0; what was computed at a point is kept for its neighbours."""
@@ -67,6 +69,9 @@ class GaussianCurve:
     def _at(self, eps: Interval) -> _Point:
         key = eps.low, eps.high
         if key not in self._points:
+            # only neighbours share points
+            if len(self._points) == _KEPT:
+                self._points.clear()
             ratio = eps / self.mu
             self._points[key] = _Point(
                 eps, ratio - self._half, ratio + self._half, self._root_two, self._norm

@@ -58,6 +58,7 @@ class Mechanism:
         decay: its Gaussian tail, or None.
         mu: its μ, where the profile is a Gaussian curve, or None.
         slow: whether δ falls no faster than exponentially.
+        exact_end: vanishes_from, where it is rational.
     """
 
     parts: tuple[Part, ...]
@@ -66,6 +67,22 @@ class Mechanism:
     decay: GaussianDecay | None = None
     mu: Fraction | None = None
     slow: bool = False
+    exact_end: Fraction | None = None
+
+    def vanishes_at(self, at: Interval, exact: Fraction) -> bool:
+        """Whether δ is 0 at a number, given as an interval and exactly.
+
+        Raises:
+            Undecided: if the precision does not tell.
+        """
+        start = self.vanishes_from
+        if start is None or self.exact_end is not None:
+            return self.exact_end is not None and exact >= self.exact_end
+        if at >= start:
+            return True
+        if not at < start:
+            raise Undecided("where δ becomes 0")
+        return False
 
 
 def mechanism_of(
@@ -98,17 +115,18 @@ Values = dict[str, Fraction]
 
 def _laplace(values: Values, _: list[Bracket], arithmetic: Arithmetic) -> Mechanism:
     # 1 - δ = e^{(ε - Δ/b)/2}
-    end = arithmetic.exactly(values["sensitivity"] / values["scale"])
+    exact_end = values["sensitivity"] / values["scale"]
+    end = arithmetic.exactly(exact_end)
 
     def log_complement(eps: Jet) -> Jet:
         return (eps - end).scaled(arithmetic.exactly(Fraction(1, 2)))
 
-    return _bounded(lambda eps: _log1mexp(log_complement(eps)), log_complement, end)
+    return _bounded(lambda eps: _log1mexp(log_complement(eps)), log_complement, end, exact_end)
 
 
 def _pure_dp(values: Values, _: list[Bracket], arithmetic: Arithmetic) -> Mechanism:
     end = arithmetic.exactly(values["epsilon"])
-    return _bounded(*_pure_dp_formulas(end), end)
+    return _bounded(*_pure_dp_formulas(end), end, values["epsilon"])
 
 
 def _pure_dp_formulas(end: Interval) -> tuple[Formula, Formula]:
@@ -165,8 +183,9 @@ def _gdp(values: Values, _: list[Bracket], arithmetic: Arithmetic) -> Mechanism:
 
 
 def _curve(mu: Fraction, arithmetic: Arithmetic) -> Mechanism:
-    # a Gaussian curve with μ = 0 is never evaluated: its claims are about μ alone
-    curve = GaussianCurve(arithmetic.exactly(mu or 1))
+    if mu == 0:
+        return Mechanism((), vanishes_from=arithmetic.exactly(0), mu=mu, exact_end=mu)
+    curve = GaussianCurve(arithmetic.exactly(mu))
     part = Part(
         Fraction(0),
         None,
@@ -280,10 +299,13 @@ def _require_falling_height(
         high *= 2
     for _ in range(arithmetic.precision // 2):
         middle = (low + high) / 2
-        if is_convex_at(arithmetic.exactly(middle)) > 0:
+        convexity = is_convex_at(arithmetic.exactly(middle))
+        if convexity >= 0:
             high = middle
-        else:
+        elif convexity <= 0:
             low = middle
+        else:
+            break
     _require(
         "evidence.breakpoints: the profile is refined by its lines",
         -_slope_sign(naive, arithmetic.between(low, high)),
@@ -308,8 +330,11 @@ def _require(what: str, positive: Interval) -> None:
     raise Undecided(what)
 
 
-def _bounded(log: Formula, log_complement: Formula, end: Interval) -> Mechanism:
-    return Mechanism((Part(Fraction(0), None, log, log_complement),), vanishes_from=end)
+def _bounded(
+    log: Formula, log_complement: Formula, end: Interval, exact_end: Fraction | None = None
+) -> Mechanism:
+    part = Part(Fraction(0), None, log, log_complement)
+    return Mechanism((part,), vanishes_from=end, exact_end=exact_end)
 
 
 def _log1mexp(value: Jet) -> Jet:

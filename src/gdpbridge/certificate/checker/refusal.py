@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Malformed", "Refused", "Undecided"]
+__all__ = ["Malformed", "OutOfWork", "Refused", "Undecided"]
 
 
 class Refused(Exception):
@@ -34,3 +34,7 @@ class Malformed(Exception):
 
 class Undecided(Exception):
     """The precision in force does not tell whether a line holds."""
+
+
+class OutOfWork(Exception):
+    """The document would take longer to check than any is allowed to."""

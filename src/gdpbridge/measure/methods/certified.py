@@ -89,6 +89,7 @@ class _Proof:
         self.witness = arb(0)
         self.low = Fraction(0)
         self.candidate = arb(0)
+        self._raise_candidate(problem.tol / 2)
 
     def run(self) -> Answer:
         self._accept(arb(0))
@@ -113,15 +114,20 @@ class _Proof:
         value = self._enclose(eps)
         if value.log() == arb.neg_inf():
             return
+        if value.log().is_nan() and value.log_complement().is_finite():
+            # δ cannot be told from 0 here, and G is at least 0
+            return
         try:
             mu = gaussian.mu_of(eps, value)
         except UndecidedError:
             raise _MorePrecisionError from None
         low = Fraction(floor_to_places(to_fraction(mu.lower()), self.places))
-        if low > self.low or self.candidate.is_zero():
-            self.witness, self.low = eps, max(low, Fraction(0))
-            high = max(self.low + self.problem.tol / 2, to_fraction(mu.upper()))
-            self.candidate = ball(Fraction(ceiling_to_places(high, self.places))).upper()
+        if low > self.low:
+            self.witness, self.low = eps, low
+            self._raise_candidate(max(low + self.problem.tol / 2, to_fraction(mu.upper())))
+
+    def _raise_candidate(self, high: Fraction) -> None:
+        self.candidate = ball(Fraction(ceiling_to_places(high, self.places))).upper()
 
     def _peaks(self) -> list[arb]:
         """Return the likely places of the supremum, from a float64 grid on each piece."""
@@ -249,7 +255,8 @@ class _Proof:
         if value.log() == arb.neg_inf():
             return True
         curve = gaussian.probability(cell.high, self.candidate)
-        if _is_large(value):
+        if _is_large(value) or value.log().is_nan():
+            # log δ is not a number where δ cannot be told from 0, but 1 - δ still bounds it
             return bool(curve.log_complement() <= value.log_complement())
         return bool(value.log() <= curve.log())
 

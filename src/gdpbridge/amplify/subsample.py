@@ -1,0 +1,156 @@
+"""The largest sampling rate that reaches a target μ, and samples drawn at that rate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from gdpbridge.amplify.files import sample_file
+from gdpbridge.amplify.frames import sample
+from gdpbridge.calibrate import calibrate
+from gdpbridge.errors import InputError
+from gdpbridge.interval import Interval
+from gdpbridge.measure import DEFAULT_TOL, Measurement, measure
+from gdpbridge.measure.problem import Progress, silent
+from gdpbridge.profiles.base import Profile
+from gdpbridge.profiles.subsample import Subsampled
+
+__all__ = ["SubsamplePlan", "subsampling_plan"]
+
+Real = float | int | str | Decimal
+
+_NOTES = {
+    "poisson": (
+        "each record is in the sample with probability rate, independently: sample sizes vary, and "
+        "are as private as the data",
+    ),
+    "without-replacement": (
+        "the sample is a fixed number of records, at most rate times their number, every such set "
+        "with the same probability",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class SubsamplePlan:
+    """The answer of :func:`subsampling_plan`.
+
+    Attributes:
+        scheme: "poisson" or "without-replacement".
+        target_mu: the target.
+        rate: the safe end: with it μ is proved to be at most the target.
+        beyond: the other end: with it μ is proved to be above the target; None if the rate is 1.
+        before: the measurement of the mechanism on all the data.
+        measurement: the measurement of the mechanism on the sample, at the safe end.
+        notes: what a careful reader should know, a sentence each.
+    """
+
+    scheme: str
+    target_mu: float
+    rate: float
+    beyond: float | None
+    before: Measurement
+    measurement: Measurement
+    notes: tuple[str, ...] = field(repr=False)
+
+    @property
+    def profile(self) -> Profile:
+        """The profile of the mechanism on the sample."""
+        return self.measurement.profile
+
+    @property
+    def mu(self) -> Interval:
+        """An interval for the μ at the safe end."""
+        return self.measurement.mu
+
+    def sample(
+        self,
+        data: Any,
+        *,
+        order_by: str | Sequence[str] | None = None,
+        engine_random: str | None = None,
+    ) -> Any:
+        """Draw a sample of a frame at the plan's rate; see :func:`gdpbridge.sample`."""
+        return sample(
+            data, self.rate, scheme=self.scheme, order_by=order_by, engine_random=engine_random
+        )
+
+    def sample_file(
+        self, source: str | Path, target: str | Path, *, progress: Progress = silent
+    ) -> int:
+        """Draw a sample of a file at the plan's rate; see :func:`gdpbridge.sample_file`."""
+        return sample_file(source, target, self.rate, scheme=self.scheme, progress=progress)
+
+
+def subsampling_plan(
+    profile: Profile,
+    mu: Real,
+    *,
+    scheme: str = "poisson",
+    eps_h: Real | None = None,
+    failure: Real | None = None,
+    tol: Real = DEFAULT_TOL,
+) -> SubsamplePlan:
+    """Find the largest rate at which a mechanism on a random sample reaches a target μ.
+
+    Args:
+        profile: the mechanism's profile on all the data.
+        mu: the target μ > 0.
+        scheme: "poisson" (add-remove neighbours) or "without-replacement" (replace-one).
+        eps_h: a target for the head [0, eps_h] only.
+        failure: a target for all but a failure of that probability.
+        tol: the largest width of the intervals for μ.
+
+    Returns:
+        The rate as a bracket, proved at both ends.
+
+    Raises:
+        InputError: for an argument outside its range, or a target that no rate reaches: sampling
+            hardly touches the tail, so that a whole-range μ may have a floor.
+    """
+    if not isinstance(profile, Profile):
+        raise InputError("profile", profile, "a profile, such as gdpbridge.profiles.Laplace(...)")
+    if scheme not in _NOTES:
+        raise InputError("scheme", scheme, f"one of {', '.join(_NOTES)}")
+    scope = {"eps_h": eps_h, "failure": failure}
+    everything = measure(Subsampled(base=profile, scheme=scheme, rate=1), tol, **scope)
+    try:
+        reached = everything.mu.high <= Decimal(str(mu))
+    except ArithmeticError:
+        raise InputError("mu", mu, "a number > 0 and at most 1000") from None
+    if reached:
+        return SubsamplePlan(
+            scheme,
+            float(mu),
+            1.0,
+            None,
+            everything,
+            everything,
+            ("the target is met without sampling",),
+        )
+    try:
+        found = calibrate(
+            Subsampled.model_fields["kind"].default,
+            mu,
+            parameter="rate",
+            tol=tol,
+            base=profile,
+            scheme=scheme,
+            **scope,
+        )
+    except InputError as error:
+        if error.field != "target_mu":
+            raise
+        raise InputError("mu", error.value, error.allowed) from None
+    return SubsamplePlan(
+        scheme,
+        found.target_mu,
+        found.value,
+        found.beyond,
+        everything,
+        found.measurement,
+        _NOTES[scheme],
+    )

@@ -1,0 +1,227 @@
+"""Calibrate: the parameter of a mechanism that reaches a target μ, from the safe side.
+
+μ is monotone in each parameter that declares its effect. The answer is a bracket: at its safe end
+μ is proved to be at most the target, at its other end to be above it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, cast
+
+from pydantic.fields import FieldInfo
+
+from gdpbridge.errors import InputError
+from gdpbridge.interval import Interval
+from gdpbridge.measure import DEFAULT_TOL, Measurement, measure
+from gdpbridge.numeric.exact import exact
+from gdpbridge.profiles.base import Profile
+from gdpbridge.profiles.registry import profile_class
+
+__all__ = ["Calibration", "calibrate"]
+
+Real = float | int | str | Decimal
+
+_MAX_STEPS = 120
+_WIDEN = 4.0
+# how much of the tolerance may be given away at the safe end
+_NEAR = 8
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The answer of :func:`calibrate`.
+
+    Attributes:
+        parameter: the parameter that was free.
+        target_mu: the target.
+        value: the safe end: here μ is proved to be at most the target.
+        beyond: the other end of the bracket: here μ is proved to be above the target.
+        profile: the mechanism with the safe value.
+        measurement: its measurement.
+    """
+
+    parameter: str
+    target_mu: float
+    value: float
+    beyond: float
+    profile: Profile
+    measurement: Measurement
+
+
+def calibrate(
+    kind: str,
+    target_mu: Real,
+    *,
+    parameter: str | None = None,
+    tol: Real = DEFAULT_TOL,
+    eps_h: Real | None = None,
+    failure: Real | None = None,
+    **parameters: Any,
+) -> Calibration:
+    """Find the parameter value at which a mechanism's μ meets a target.
+
+    Args:
+        kind: the mechanism's kind, such as "laplace".
+        target_mu: the target μ > 0.
+        parameter: the free parameter; by default the one required parameter that is not given.
+        tol: the width of the intervals for μ, in [1e-100, 1]; the safe end falls short of the
+            target by no more than that.
+        eps_h: as for :func:`gdpbridge.measure`: a target for a head statement.
+        failure: as for :func:`gdpbridge.measure`: a target for an approximate statement.
+        **parameters: the other parameters.
+
+    Returns:
+        The bracket, and the mechanism and its measurement at the safe end.
+
+    Raises:
+        InputError: for an unknown kind or parameter, or a target that no value reaches.
+    """
+    cls = profile_class(kind)
+    target = _target(target_mu)
+    free, raises = _free_parameter(cls, parameter, parameters)
+
+    def at(value: float) -> Measurement:
+        profile = cls(**parameters, **{free: value})
+        return measure(profile, tol, eps_h=eps_h, failure=failure)
+
+    info = cls.parameters()[free]
+    # at most the target, read as a decimal and as a binary number alike
+    limit = min(Decimal(float.__repr__(target)), Decimal(target))
+    search = _Search(info, raises, limit, Decimal(str(tol)), at)
+    safe, beyond = search.bracket()
+    measured = safe.measurement
+    return Calibration(free, target, safe.value, beyond.value, measured.profile, measured)
+
+
+def _target(target_mu: Real) -> float:
+    try:
+        target = exact(target_mu)
+    except ValueError:
+        target = exact(0)
+    if not 0 < target <= 1000:
+        raise InputError("target_mu", target_mu, "a number > 0 and at most 1000")
+    return float(target)
+
+
+def _free_parameter(
+    cls: type[Profile], name: str | None, given: dict[str, Any]
+) -> tuple[str, bool]:
+    """Return the free parameter, and whether μ rises with it."""
+    kind = cls.model_fields["kind"].default
+    effects = {
+        field: cast(dict[str, Any], info.json_schema_extra).get("effect")
+        for field, info in cls.parameters().items()
+    }
+    possible = [field for field, effect in effects.items() if effect]
+    if name is None:
+        missing = [
+            field
+            for field, info in cls.parameters().items()
+            if info.is_required() and field not in given
+        ]
+        if len(missing) != 1:
+            raise InputError(
+                "parameter",
+                "not named",
+                f"named, or all but one of {kind}'s parameters given ({', '.join(effects)})",
+            )
+        name = missing[0]
+    elif name in given:
+        raise InputError("parameter", name, "one that is not given a value")
+    if name not in possible:
+        known = f"one of {', '.join(possible)}" if possible else "left alone"
+        raise InputError("parameter", name, f"{known} for {kind}")
+    return name, effects[name] == "raises"
+
+
+@dataclass(frozen=True)
+class _Tried:
+    value: float
+    measurement: Measurement
+
+
+class _Search:
+    """Search along one parameter for the two ends of the bracket."""
+
+    def __init__(
+        self,
+        info: FieldInfo,
+        raises: bool,
+        target: Decimal,
+        tol: Decimal,
+        at: Callable[[float], Measurement],
+    ) -> None:
+        extra = cast(dict[str, Any], info.json_schema_extra)
+        self.typical = [float(value) for value in extra["typical"]]
+        self.whole = info.annotation is int
+        self.raises, self.target, self.tol, self.at = raises, target, tol, at
+
+    def bracket(self) -> tuple[_Tried, _Tried]:
+        """Return a value with μ ≤ target and one with μ > target, both proved, close together."""
+        safe, beyond = self._reach(below=True), self._reach(below=False)
+        # what is left between the two ends is what intervals of this width cannot tell
+        nearest, _ = self._narrow(safe, beyond, lambda mu: mu.high - self.target)
+        _, next_ = self._narrow(nearest, beyond, lambda mu: mu.low - self.target)
+        return nearest, next_
+
+    def _reach(self, below: bool) -> _Tried:
+        """Widen the typical range until an end is proved to be below, or above, the target.
+
+        Raises:
+            InputError: if the parameter's range ends before.
+        """
+        downwards = below == self.raises
+        value = self.typical[0] if downwards else self.typical[1]
+        nearest: _Tried | None = None
+        for _ in range(_MAX_STEPS):
+            try:
+                nearest = _Tried(value, self.at(value))
+            except InputError as error:
+                if nearest is None or error.field.startswith("tol"):
+                    raise
+                break
+            mu = nearest.measurement.mu
+            if mu.high <= self.target if below else mu.low > self.target:
+                return nearest
+            step = value / _WIDEN if downwards else value * _WIDEN
+            if self.whole and step < 1:
+                break
+            value = float(math.floor(step)) if self.whole else step
+        assert nearest is not None
+        bound = "at least" if below else "below"
+        raise InputError("target_mu", self.target, f"{bound} {nearest.measurement.mu.upper:.6g}")
+
+    def _narrow(
+        self, low: _Tried, high: _Tried, excess: Callable[[Interval], Decimal]
+    ) -> tuple[_Tried, _Tried]:
+        """Close in on the change of sign of ``excess``: it is ≤ 0 at ``low``, > 0 at ``high``."""
+        below, above = excess(low.measurement.mu), excess(high.measurement.mu)
+        for step in range(_MAX_STEPS):
+            if -below <= self.tol / _NEAR and above <= self.tol / _NEAR:
+                break
+            # the secant converges fast, bisection now and then makes sure that it does at all
+            share = 0.5 if step % 3 == 2 or above.is_infinite() else float(below / (below - above))
+            value = self._between(low.value, high.value, min(max(share, 0.01), 0.99))
+            if value in (low.value, high.value):
+                break
+            tried = _Tried(value, self.at(value))
+            gap = excess(tried.measurement.mu)
+            if gap <= 0:
+                low, below = tried, gap
+            else:
+                high, above = tried, gap
+        return low, high
+
+    def _between(self, low: float, high: float, share: float) -> float:
+        if self.whole:
+            inner = sorted((low, high))
+            rounded = round(low + share * (high - low))
+            return (
+                float(min(max(rounded, inner[0] + 1), inner[1] - 1)) if abs(high - low) > 1 else low
+            )
+        value = math.exp((1 - share) * math.log(low) + share * math.log(high))
+        return min(max(value, min(low, high)), max(low, high))

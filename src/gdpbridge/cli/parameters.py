@@ -1,0 +1,123 @@
+"""A mechanism's parameters as words of the command line: declared, read, and shown by example.
+
+What a parameter becomes follows from its declaration alone: a number is an option with a value, a
+truth value a switch, a mapping an option that may be repeated (``--set A=2``), a required text a
+word without an option.
+"""
+
+from __future__ import annotations
+
+import inspect
+from copy import copy
+from typing import Annotated, Any, cast, get_origin
+
+import typer
+from pydantic.fields import FieldInfo
+
+from gdpbridge.errors import InputError
+from gdpbridge.profiles.base import Profile
+
+__all__ = ["PREFIX", "declared", "example_words", "fields_of", "read"]
+
+# keeps a mechanism's parameter apart from an option of the command with the same name
+PREFIX = "parameter_"
+
+
+def fields_of(cls: type[Profile]) -> dict[str, FieldInfo]:
+    """Return what the command line asks for a kind of mechanism, by public name."""
+    # a kind that overrides the relation gives its default only
+    relation = copy(Profile.model_fields["neighbours"])
+    relation.default = cls.model_fields["neighbours"].default
+    return {**cls.parameters(), "neighbours": relation}
+
+
+def declared(name: str, field: FieldInfo) -> inspect.Parameter:
+    """Declare a parameter as Typer wants it."""
+    extra = _extra(field)
+    about = f"{field.description}: {extra['allowed']}"
+    annotation: Any
+    default: Any
+    if field.annotation is bool:
+        option = typer.Option(_spellings(name)[0], help=field.description)
+        annotation, default = Annotated[bool, option], False
+    elif _is_mapping(field):
+        option = typer.Option(_spellings(name)[0], metavar="NAME=NUMBER", help=about)
+        annotation, default = Annotated[list[str] | None, option], None
+    elif _is_word(field):
+        word = typer.Argument(metavar=name.upper(), help=about)
+        annotation, default = Annotated[str, word], inspect.Parameter.empty
+    else:
+        if field.default is not None and not field.is_required():
+            shown = field.default if isinstance(field.default, str) else f"{field.default:g}"
+            about += f" [default: {shown}]"
+        option = typer.Option(
+            *_spellings(name), metavar=extra.get("symbol", "WORD"), help=about, show_default=False
+        )
+        default = inspect.Parameter.empty if field.is_required() else None
+        annotation = Annotated[str | None, option]
+    return inspect.Parameter(
+        PREFIX + name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )
+
+
+def read(name: str, given: Any, field: FieldInfo) -> Any:
+    """Read what was typed for a parameter; its range is the profile's to check.
+
+    Raises:
+        InputError: for a text that is not what the parameter is made of.
+    """
+    if _is_mapping(field):
+        return _pairs(name, given)
+    if "typical" in _extra(field):
+        return _number(name, given, _extra(field)["allowed"])
+    return given
+
+
+def example_words(name: str, field: FieldInfo) -> list[str]:
+    """Return words that give a required parameter a typical value."""
+    if _is_word(field):
+        return [name.upper()]
+    low, high = _extra(field)["typical"]
+    return [_spellings(name)[0], f"{float(f'{(low * high) ** 0.5:.1g}'):g}"]
+
+
+def _pairs(name: str, given: list[str]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for text in given:
+        key, equals, number = text.partition("=")
+        if not equals or key in found:
+            raise InputError(name, text, "NAME=NUMBER, each name once, such as A=2")
+        found[key] = _number(f"{name} {key}", number, "a finite number")
+    return found
+
+
+def _number(name: str, text: str, allowed: str) -> float:
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        number = float(text)
+    except ValueError:
+        raise InputError(name, text, allowed) from None
+    # a nonzero number that no float holds would be taken for 0
+    if number == 0 and any(digit in "123456789" for digit in text.lower().partition("e")[0]):
+        raise InputError(name, text, f"{allowed}, and 0 or at least 1e-307 in size")
+    return number
+
+
+def _spellings(name: str) -> list[str]:
+    """The names of a parameter's option; A may be written a."""
+    return list(dict.fromkeys(f"--{text.replace('_', '-')}" for text in (name, name.lower())))
+
+
+def _is_mapping(field: FieldInfo) -> bool:
+    return get_origin(field.annotation) is dict
+
+
+def _is_word(field: FieldInfo) -> bool:
+    return field.annotation is str and field.is_required()
+
+
+def _extra(field: FieldInfo) -> dict[str, Any]:
+    return cast(dict[str, Any], field.json_schema_extra)

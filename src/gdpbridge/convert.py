@@ -1,0 +1,213 @@
+"""Convert between a μ, a pair (μ, p), a mechanism's profile, and single (ε, δ) pairs.
+
+Every answer is an interval; its upper end is the safe one to publish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+
+from flint import arb
+
+from gdpbridge.errors import InputError, UndecidedError
+from gdpbridge.gaussian import ball as gaussian
+from gdpbridge.interval import Interval
+from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor, exact
+from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import BALLS, Probability, ball, to_fraction
+from gdpbridge.profiles.base import MAX_EPS, Profile
+from gdpbridge.profiles.tail import ConstantTail
+
+__all__ = ["Source", "delta_at", "epsilon_at", "mu_of_pair"]
+
+Real = float | int | str | Decimal
+# a μ, a pair (μ, p), or a mechanism
+Source = Real | tuple[Real, Real] | Profile
+
+_DIGITS = 20
+_BITS = 160
+_MAX_BITS = 1 << 13
+_MAX_MU = Fraction(1000)
+_FARTHEST = 2.0**1000
+_INFINITE = Interval("Infinity", "Infinity")
+_ZERO = Interval(0, 0)
+_DELTA, _EPS = "a number in [0, 1]", f"a number in [0, {MAX_EPS:g}]"
+
+
+def delta_at(source: Source, eps: Real) -> Interval:
+    """Return an interval for the least δ at which a guarantee is (ε, δ)-DP.
+
+    Args:
+        source: a μ ≥ 0, a pair (μ, p), or a profile.
+        eps: ε in [0, 1e5].
+
+    Raises:
+        InputError: for an argument outside its range.
+        UndecidedError: at the precision cap.
+
+    Source: Dong, Roth and Su (2022), corollary 2.13; for (μ, p), δ = p + (1 - p)·δ_μ(ε).
+    """
+    at = _number("epsilon", eps, Fraction(MAX_EPS), _EPS)
+    log_delta = _log_delta(source)
+    if log_delta is None:
+        return _ZERO
+    return _enclosed(lambda: log_delta(ball(at)).exp())
+
+
+def epsilon_at(source: Source, delta: Real) -> Interval:
+    """Return an interval for the least ε ≥ 0 at which a guarantee is (ε, δ)-DP.
+
+    Args:
+        source: a μ ≥ 0, a pair (μ, p), or a profile.
+        delta: δ in [0, 1].
+
+    Returns:
+        Two neighbouring floats, as a rule; infinity where no ε will do.
+
+    Raises:
+        InputError: for an argument outside its range.
+        UndecidedError: at the precision cap.
+
+    Source: as for :func:`delta_at`.
+    """
+    target = _number("delta", delta, Fraction(1), _DELTA)
+    log_delta = _log_delta(source)
+    if log_delta is None or target == 1:
+        return _ZERO
+    if isinstance(source, tuple):
+        mu, p = source[0], exact(source[1])
+        if exact(mu) == 0:
+            return _ZERO if target >= p else _INFINITE
+        if target > p:
+            # p + (1 - p)·δ_μ ≤ δ is a question about δ_μ alone
+            return _least_epsilon(_curve(mu), (target - p) / (1 - p))
+        return _INFINITE
+    known = _constant_from(source, target)
+    return _least_epsilon(log_delta, target) if known is None else _enclosed(known)
+
+
+def mu_of_pair(eps: Real, delta: Real) -> Interval:
+    """Return an interval for the μ whose curve passes through (ε, δ).
+
+    It is the μ of a Gaussian mechanism calibrated to that pair. A mechanism known only to be
+    (ε, δ)-DP need not be GDP at all.
+
+    Args:
+        eps: ε in [0, 1e5].
+        delta: δ in [0, 1].
+
+    Raises:
+        InputError: for an argument outside its range.
+    """
+    at = _number("epsilon", eps, Fraction(MAX_EPS), _EPS)
+    value = _number("delta", delta, Fraction(1), _DELTA)
+    if value == 0:
+        return _ZERO
+    if value == 1:
+        return _INFINITE
+    return _enclosed(
+        lambda: gaussian.mu_of(ball(at), Probability.from_log(BALLS, ball(value).log()))
+    )
+
+
+LogDelta = Callable[[arb], arb]
+
+
+def _log_delta(source: Source) -> LogDelta | None:
+    """Return log δ(ε) as an enclosure, or None if δ is 0 throughout."""
+    if isinstance(source, Profile):
+        curve = source.curve
+        return None if curve.end == 0 else lambda eps: curve.enclose(eps).log()
+    mu, p = source if isinstance(source, tuple) else (source, 0)
+    width = _number("mu", mu, _MAX_MU, f"a number in [0, {float(_MAX_MU):g}]")
+    log_curve = _curve(mu)
+    failure = _number("failure", p, Fraction(1), "a number in [0, 1)")
+    if failure == 1:
+        raise InputError("failure", p, "a number in [0, 1)")
+
+    def mixture(eps: arb) -> arb:
+        if width == 0:
+            return ball(failure).log()
+        log = log_curve(eps)
+        return (ball(failure) + ball(1 - failure) * log.exp()).log() if failure else log
+
+    return None if width == 0 and failure == 0 else mixture
+
+
+def _curve(mu: Real) -> LogDelta:
+    width = exact(mu)
+    return lambda eps: gaussian.log_delta_of(eps, ball(width))
+
+
+def _constant_from(source: Source, target: Fraction) -> Callable[[], arb] | None:
+    """Return the ε from which δ is constant and at most the target, if it is above it before."""
+    if not isinstance(source, Profile) or not isinstance(source.tail, ConstantTail):
+        return None
+    start, value = source.tail.start, source.tail.value
+    if value != target:
+        return None
+    return lambda: BALLS.constant(start)
+
+
+def _least_epsilon(log_delta: LogDelta, target: Fraction) -> Interval:
+    """Bisect down to two neighbouring floats, δ proved above the target at one, not at the other.
+
+    Raises:
+        UndecidedError: at the precision cap.
+    """
+    if target == 0:
+        return _INFINITE
+
+    def is_above(eps: float) -> bool:
+        bits = _BITS
+        while bits <= _MAX_BITS:
+            with precision(bits):
+                log, bound = log_delta(ball(Fraction(eps))), ball(target).log()
+                if log > bound:
+                    return True
+                if log <= bound:
+                    return False
+            bits *= 2
+        raise UndecidedError(f"whether δ({eps:g}) is above {float(target):g} was not decided")
+
+    low, high = 0.0, 1.0
+    if not is_above(low):
+        return _ZERO
+    while is_above(high):
+        low, high = high, 2 * high
+        if high > _FARTHEST:
+            return _INFINITE
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if is_above(middle) else (low, middle)
+    return Interval(Decimal(low), Decimal(high))
+
+
+def _enclosed(value: Callable[[], arb]) -> Interval:
+    """Return an interval of some twenty digits.
+
+    Raises:
+        UndecidedError: at the precision cap.
+    """
+    bits = _BITS
+    while bits <= _MAX_BITS:
+        with precision(bits):
+            enclosure = value()
+            if enclosure.is_finite() and (
+                enclosure.is_exact() or enclosure.rel_accuracy_bits() > _BITS // 2
+            ):
+                low, high = to_fraction(enclosure.lower()), to_fraction(enclosure.upper())
+                return Interval(decimal_floor(low, _DIGITS), decimal_ceiling(high, _DIGITS))
+        bits *= 2
+    raise UndecidedError(f"undecided with {_MAX_BITS} bits of precision")
+
+
+def _number(field: str, value: object, high: Fraction, allowed: str) -> Fraction:
+    try:
+        number = exact(value)  # type: ignore[arg-type]
+    except ValueError:
+        raise InputError(field, value, allowed) from None
+    if not 0 <= number <= high:
+        raise InputError(field, value, allowed)
+    return number

@@ -1,0 +1,227 @@
+"""Curves of discrete losses: the largest μ over their lines, found in floats and proved in balls.
+
+A line a - b·e^ε touches the Gaussian curve of μ = Φ⁻¹(a) - Φ⁻¹(b) at ε = (Φ⁻¹(b)² - Φ⁻¹(a)²)/2 and
+lies below it elsewhere: (b, 1 - a) is a breakpoint of the trade-off curve. The supremum of G on
+[0, E] is therefore the largest of these μ among the lines that touch within [0, E], and G(0), G(E).
+
+Upper end: for a candidate M, all lines are proved to lie below δ_M on [0, E]. δ is convex in
+t = e^ε, so that the chord over many lines lies above them, by an amount that falls with the square
+of its length: blocks of lines are proved by their chord, and split where it is too high. A single
+line that is too high is a better witness.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from flint import arb
+
+from gdpbridge.certificate.proof import Proof
+from gdpbridge.errors import UndecidedError
+from gdpbridge.gaussian import ball as gaussian
+from gdpbridge.gaussian.pairs import mu_from_logs
+from gdpbridge.measure.problem import Answer, Problem
+from gdpbridge.numeric.exact import ceiling_to_places, digits_of, floor_to_places
+from gdpbridge.numeric.flint_context import precision, working_precision
+from gdpbridge.numeric.kinds import ball, to_fraction
+from gdpbridge.profiles.lines import Line, Lines
+
+__all__ = ["solve"]
+
+MAX_PRECISION = 8192
+# lines looked at in floats: at first everywhere, then around the best
+_SAMPLE = 4096
+
+
+def solve(problem: Problem) -> Answer:
+    """Measure with proof; see the module's text.
+
+    Raises:
+        UndecidedError: if the precision cap is reached.
+    """
+    lines = problem.curve.lines
+    assert lines is not None
+    bits = 96 + 4 * digits_of(problem.tol)
+    while bits <= MAX_PRECISION:
+        with precision(bits):
+            try:
+                return _Search(problem, lines).run()
+            except _MorePrecisionError:
+                bits *= 2
+    raise UndecidedError(
+        f"undecided with {MAX_PRECISION} bits of precision: ask for a larger --tol"
+    )
+
+
+class _MorePrecisionError(Exception):
+    """The working precision does not decide."""
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A point of the curve, on the scale t = e^ε."""
+
+    t: arb
+    value: arb
+    complement: arb
+
+
+class _Search:
+    """One attempt at the working precision."""
+
+    def __init__(self, problem: Problem, lines: Lines) -> None:
+        self.problem, self.lines = problem, lines
+        self.end = ball(problem.end).upper()
+        self.count = lines.until(self.end)
+        self.evaluations = 0
+        self.cells = 0
+        self.places = digits_of(problem.tol) + 2
+        self.witness = arb(0)
+        self.low = Fraction(0)
+        self.candidate = arb(0)
+        self._known: dict[int, Line] = {}
+
+    def run(self) -> Answer:
+        self._accept_point(arb(0))
+        self._accept_point(ball(self.problem.end).lower())
+        for index in self._likely():
+            self._accept(index)
+        self._cover()
+        return Answer(
+            low=self.low,
+            high=to_fraction(self.candidate),
+            attained_at=to_fraction(self.witness),
+            evaluations=self.evaluations,
+            cells=self.cells,
+            proof=Proof(witness=to_fraction(self.witness), bits=working_precision()),
+        )
+
+    # --- the lower end: witnesses ---------------------------------------------------------
+
+    def _likely(self) -> list[int]:
+        """Return the lines about the largest G, as floats see it at the middles of lines."""
+        low, high = 0, self.count
+        while True:
+            indices = np.unique(np.linspace(low, high - 1, min(_SAMPLE, high - low)).astype(int))
+            ends = self.lines.ends(indices)
+            starts = np.where(indices > 0, self.lines.ends(np.maximum(indices - 1, 0)), 0.0)
+            middles = np.minimum((starts + ends) / 2, float(self.problem.end))
+            values = np.nan_to_num(mu_from_logs(middles, *self.problem.curve.logs(middles)))
+            self.evaluations += indices.size
+            top = int(np.argmax(values))
+            left, right = indices[max(top - 1, 0)], indices[min(top + 1, indices.size - 1)]
+            if right - left <= 2:
+                return list(range(int(left), int(right) + 1))
+            low, high = int(left), int(right) + 1
+
+    def _accept_point(self, eps: arb) -> None:
+        """Make ``eps`` the witness if G is larger there than at the last one."""
+        value = self.problem.curve.enclose(eps)
+        self.evaluations += 1
+        if value.log() == arb.neg_inf():
+            return
+        try:
+            mu = gaussian.mu_of(eps, value)
+        except UndecidedError:
+            # at the end of an approximate statement's range δ - p may be as good as 0
+            if eps.is_zero():
+                raise _MorePrecisionError from None
+            return
+        self._raise(mu, eps)
+
+    def _accept(self, index: int) -> None:
+        """Make the point where a line touches the witness if G is larger there."""
+        line = self._line(index)
+        upper, lower = _quantile(line.a, line.a_complement), _quantile(line.b, line.b_complement)
+        touching = (lower * lower - upper * upper) / 2
+        if touching >= 0 and touching <= self.problem_end:
+            self._raise(upper - lower, touching.mid())
+
+    @property
+    def problem_end(self) -> arb:
+        """The end of the range, rounded down: a witness must not lie beyond it."""
+        return ball(self.problem.end).lower()
+
+    def _raise(self, mu: arb, eps: arb) -> None:
+        if not mu.is_finite():
+            raise _MorePrecisionError
+        low = Fraction(floor_to_places(to_fraction(mu.lower()), self.places))
+        if low > self.low or self.candidate.is_zero():
+            self.witness, self.low = eps, max(low, Fraction(0))
+            high = max(self.low + self.problem.tol / 2, to_fraction(mu.upper()))
+            self.candidate = ball(Fraction(ceiling_to_places(high, self.places))).upper()
+
+    # --- the upper end: blocks of lines -----------------------------------------------------
+
+    def _cover(self) -> None:
+        """Prove every block for the candidate, splitting and raising the candidate as needed."""
+        stack = [(0, self.count - 1)]
+        while stack:
+            first, last = stack.pop()
+            if self._is_below(self._chord(first, last)):
+                self.cells += 1
+                if self.cells % 1000 == 0:
+                    self.problem.progress("covering", last / self.count)
+            elif first < last:
+                middle = (first + last) // 2
+                stack += [(middle + 1, last), (first, middle)]
+            else:
+                before = self.low
+                self._accept(first)
+                if self.low == before:
+                    raise _MorePrecisionError
+                stack.append((first, last))
+
+    def _chord(self, first: int, last: int) -> Line:
+        """Return a line above the curve from one line's left end to another one's right end."""
+        if first == last:
+            return self._line(first)
+        left, right = self._point(first, self.lines.start(first)), self._right(last)
+        b = (left.value - right.value) / (right.t - left.t)
+        return Line(left.value + b * left.t, left.complement - b * left.t, b, 1 - b)
+
+    def _right(self, index: int) -> _Point:
+        end = self.lines.end(index)
+        # past the end of the range nothing need be proved
+        return self._point(index, self.end if index == self.count - 1 and end > self.end else end)
+
+    def _point(self, index: int, eps: arb) -> _Point:
+        line, t = self._line(index), eps.exp()
+        return _Point(t, line.at(t), line.complement_at(t))
+
+    def _line(self, index: int) -> Line:
+        if index not in self._known:
+            self.evaluations += 1
+            self._known[index] = self.lines.line(index)
+        return self._known[index]
+
+    def _is_below(self, line: Line) -> bool:
+        """Whether a line is proved to lie below δ_M on [0, end], M the candidate.
+
+        δ_M minus the line is convex in t, and least where δ_M has the line's slope: if that is
+        outside the range, at an end of it, where δ itself is below δ_M.
+        """
+        if line.a <= 0:
+            return True
+        lower = _quantile(line.b, line.b_complement)
+        slope_at = -self.candidate * (lower + self.candidate / 2)
+        if slope_at <= 0 or slope_at >= self.end:
+            return self._is_below_at(line, arb(0) if slope_at <= 0 else self.end)
+        return bool(_quantile(line.a, line.a_complement) - lower <= self.candidate)
+
+    def _is_below_at(self, line: Line, eps: arb) -> bool:
+        curve, t = gaussian.probability(eps, self.candidate), eps.exp()
+        # not their logarithms: a line may meet zero here
+        if line.at(t) > 0.5:
+            return bool(curve.log_complement().exp() <= line.complement_at(t))
+        return bool(line.at(t) <= curve.log().exp())
+
+
+def _quantile(p: arb, complement: arb) -> arb:
+    """Enclose Φ⁻¹(p), from the smaller one of p and 1 - p."""
+    root = arb(2).sqrt()
+    if p < complement:
+        return -root * (2 * p).erfcinv()
+    return root * (2 * complement).erfcinv()

@@ -1,0 +1,268 @@
+"""The checker's intervals and jets enclose what they should, and never claim more."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import gmpy2
+import mpmath
+import pytest
+from gmpy2 import mpfr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval, Jet, Work
+from gdpbridge.certificate.checker.refusal import OutOfWork
+
+AT = Arithmetic(64)
+INFINITE = mpfr("inf")
+UNARY = {
+    "exp": mpmath.exp,
+    "expm1": mpmath.expm1,
+    "log": mpmath.log,
+    "log1p": mpmath.log1p,
+    "sqrt": mpmath.sqrt,
+    "erfc": mpmath.erfc,
+}
+BINARY = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+}
+
+rationals = st.builds(
+    Fraction, st.integers(-(10**6), 10**6), st.integers(1, 10**5)
+) | st.sampled_from([Fraction(0), Fraction(1), Fraction(-1), Fraction(1, 10**30)])
+
+
+@st.composite
+def intervals(draw: st.DrawFn) -> tuple[Interval, Fraction]:
+    """An interval and a rational number inside it."""
+    a, b, share = draw(rationals), draw(rationals), draw(st.fractions(0, 1, max_denominator=64))
+    low, high = min(a, b), max(a, b)
+    return AT.between(low, high), low + share * (high - low)
+
+
+def holds(interval: Interval, value: object) -> bool:
+    """Whether an interval holds an mpmath number."""
+    return as_mp(interval.low) <= value <= as_mp(interval.high)
+
+
+def as_mp(value: mpfr) -> mpmath.mpf:
+    """An mpfr as an mpmath number, exactly."""
+    if not gmpy2.is_finite(value):
+        return mpmath.mpf(str(value))
+    mantissa, exponent = value.as_mantissa_exp()
+    return mpmath.ldexp(int(mantissa), int(exponent))
+
+
+def exact(value: Fraction) -> mpmath.mpf:
+    """A rational number to many digits."""
+    return mpmath.mpf(value.numerator) / value.denominator
+
+
+@pytest.fixture(autouse=True)
+def many_digits():
+    """Sixty digits for the reference."""
+    with mpmath.workdps(60):
+        yield
+
+
+@given(rationals)
+def test_a_rational_is_enclosed_tightly(value: Fraction) -> None:
+    """The ends are the neighbouring numbers, rounded down and up."""
+    around = AT.exactly(value)
+    low, high = (Fraction(*map(int, end.as_integer_ratio())) for end in (around.low, around.high))
+    assert low <= value <= high
+    assert high - low <= abs(value) * Fraction(1, 2**63)
+
+
+@pytest.mark.parametrize("name", BINARY)
+@settings(max_examples=60)
+@given(intervals(), intervals())
+def test_binary_operations_enclose(
+    name: str, a: tuple[Interval, Fraction], b: tuple[Interval, Fraction]
+) -> None:
+    """x∘y lies in X∘Y for every x in X and y in Y."""
+    (first, x), (second, y) = a, b
+    if name == "div" and y == 0:
+        return
+    result = BINARY[name](first, second)
+    value = BINARY[name](x, y)
+    assert (
+        Fraction(*map(int, result.low.as_integer_ratio())) <= value
+        if gmpy2.is_finite(result.low)
+        else result.low < 0
+    )
+    assert (
+        Fraction(*map(int, result.high.as_integer_ratio())) >= value
+        if gmpy2.is_finite(result.high)
+        else result.high > 0
+    )
+
+
+@given(intervals(), st.integers(-9, 9))
+def test_operations_with_whole_numbers_enclose(a: tuple[Interval, Fraction], n: int) -> None:
+    """Whole numbers may stand on either side."""
+    interval, x = a
+    for result, value in [
+        (interval + n, x + n),
+        (n + interval, n + x),
+        (interval - n, x - n),
+        (n - interval, n - x),
+        (n * interval, n * x),
+        *([(interval / n, x / n)] if n else []),
+        *([(n / interval, n / x)] if x else []),
+    ]:
+        assert holds(result, exact(value))
+
+
+@pytest.mark.parametrize("name", UNARY)
+@settings(max_examples=40)
+@given(intervals())
+def test_functions_enclose(name: str, a: tuple[Interval, Fraction]) -> None:
+    """f(x) lies in f(X) where f is defined."""
+    interval, x = a
+    if abs(x) > 10**4 or (name in ("log", "sqrt") and x <= 0) or (name == "log1p" and x <= -1):
+        return
+    assert holds(getattr(interval, name)(), UNARY[name](exact(x)))
+
+
+@given(st.fractions(1, 200), st.fractions(0, 1), st.integers(0, 90))
+def test_erfc_of_a_narrow_interval(at: Fraction, share: Fraction, bits: int) -> None:
+    """The one evaluation that serves both ends encloses all between them, and hardly more."""
+    width = Fraction(1, 2**bits)
+    result = AT.between(at, at + width).erfc()
+    assert holds(result, mpmath.erfc(exact(at + share * width)))
+    truth = mpmath.erfc(exact(at)) - mpmath.erfc(exact(at + width))
+    slack = mpmath.erfc(exact(at)) * mpmath.mpf(2) ** -40
+    assert as_mp(result.high) - as_mp(result.low) <= 2 * truth + slack
+
+
+@given(intervals())
+def test_squares_and_negation_enclose(a: tuple[Interval, Fraction]) -> None:
+    """A square is not negative; negation swaps the ends."""
+    interval, x = a
+    assert holds(interval.square(), exact(x * x))
+    assert interval.square().low >= 0
+    assert holds(-interval, exact(-x))
+
+
+def test_negation_keeps_all_digits() -> None:
+    """The bare minus sign of gmpy2 would round to 53 bits."""
+    third = Arithmetic(300).exactly(Fraction(1, 3))
+    opposite = -third
+    assert opposite.low == Arithmetic(300).exactly(Fraction(-1, 3)).low
+    assert (third + opposite).high < mpfr(2) ** -298
+
+
+def test_rounding_is_outward() -> None:
+    """What is not representable is enclosed by two different numbers."""
+    third = AT.exactly(Fraction(1, 3))
+    for result in (
+        third, third + 1, third * third, third / 7, third.exp(), third.log(), third.erfc(),
+        third.expm1(), third.log1p(), third.sqrt(), third.square(), AT.pi,
+    ):  # fmt: skip
+        assert result.low < result.high
+
+
+def test_pi() -> None:
+    """The constant is enclosed at any precision."""
+    for bits in (53, 64, 500):
+        with mpmath.workprec(700):
+            assert holds(Arithmetic(bits).pi, +mpmath.pi)
+
+
+def everything() -> Interval:
+    """The whole line."""
+    return Interval(AT, -INFINITE, INFINITE)
+
+
+@pytest.mark.parametrize(
+    "undefined",
+    [
+        lambda: AT.exactly(0) * everything(),
+        lambda: everything() * AT.exactly(0),
+        lambda: AT.between(Fraction(-1), Fraction(0)) * Interval(AT, INFINITE, INFINITE),
+        lambda: AT.exactly(1) / AT.between(Fraction(-1), Fraction(1)),
+        lambda: AT.exactly(1) / AT.exactly(0),
+        lambda: 1 / AT.between(Fraction(0), Fraction(1)),
+        lambda: AT.exactly(-1).log(),
+        lambda: AT.exactly(0).log(),
+        lambda: AT.exactly(-2).log1p(),
+        lambda: AT.exactly(-1).sqrt(),
+        lambda: everything() - everything(),
+        lambda: everything() + everything(),
+        lambda: everything() / everything(),
+        lambda: Interval(AT, INFINITE, INFINITE) - Interval(AT, INFINITE, INFINITE),
+        lambda: Interval(AT, mpfr("nan"), mpfr("nan")) * AT.exactly(1),
+        lambda: Interval(AT, mpfr("nan"), mpfr("nan")) + 1,
+    ],
+)
+def test_what_is_undefined_compares_with_nothing(undefined) -> None:
+    """No comparison with an undefined value is true."""
+    value = undefined()
+    for other in (0, AT.exactly(5), everything()):
+        assert not value < other
+        assert not value <= other
+        assert not value > other
+        assert not value >= other
+
+
+def test_overflow_and_underflow_stay_enclosed() -> None:
+    """e^huge is between a huge number and infinity; e^-huge and erfc(huge) between 0 and tiny."""
+    huge = AT.exactly(2**300)
+    assert huge.exp().high == INFINITE
+    assert gmpy2.is_finite(huge.exp().low)
+    for tiny in ((-huge).exp(), huge.erfc()):
+        assert tiny.low == 0 < tiny.high
+        assert not tiny > 0
+        assert tiny.log().low == -INFINITE
+    assert not huge.exp() * huge.erfc() > 0
+
+
+def test_a_log_that_reaches_zero_has_no_lower_bound() -> None:
+    """log [0, 1] = [-∞, 0]."""
+    around = AT.between(Fraction(0), Fraction(1)).log()
+    assert around.low == -INFINITE
+    assert around.high == 0
+    assert not around.is_bounded_below()
+
+
+JETS = {
+    "exp": (Jet.exp, mpmath.exp, 0),
+    "expm1": (Jet.expm1, mpmath.expm1, 0),
+    "log": (Jet.log, mpmath.log, 1),
+    "log1p": (Jet.log1p, mpmath.log1p, 1),
+    "square": (Jet.square, lambda x: x * x, 0),
+    "log of a sum": (lambda x: (x.exp() + 1).log(), lambda x: mpmath.log(mpmath.exp(x) + 1), 0),
+    "1 - x": (lambda x: 3 - x.square(), lambda x: 3 - x * x, 0),
+}
+
+
+@pytest.mark.parametrize("name", JETS)
+@settings(max_examples=25)
+@given(st.fractions(0, 3), st.fractions(0, 1), st.fractions(0, 1))
+def test_jets_enclose_derivatives(
+    name: str, start: Fraction, width: Fraction, share: Fraction
+) -> None:
+    """Value, slope and half the second derivative at every point of a range are enclosed."""
+    jet_of, function, shift = JETS[name]
+    low = start + shift
+    jet = jet_of(Jet.variable(AT.between(low, low + width)))
+    value, slope, curvature = mpmath.taylor(function, exact(low + share * width), 2)
+    error = mpmath.mpf(10) ** -15  # of mpmath's numerical derivatives
+    assert holds(jet.value, value)
+    assert as_mp(jet.slope.low) - error <= slope <= as_mp(jet.slope.high) + error
+    assert as_mp(jet.curvature.low) - error <= curvature <= as_mp(jet.curvature.high) + error
+
+
+def test_work_is_limited() -> None:
+    """A budget of work ends, and no budget does not."""
+    with pytest.raises(OutOfWork):
+        Arithmetic(8192, Work(1000)).exactly(60).erfc()
+    work = Work()
+    Arithmetic(64, work).exactly(60).erfc()
+    assert 0 < work.spent < math.inf

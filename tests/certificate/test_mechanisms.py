@@ -1,0 +1,175 @@
+"""The checker's formulas are those of the profiles, for every kind that there is."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from flint import arb
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import gdpbridge
+from gdpbridge.certificate.checker import mechanisms
+from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval, Jet
+from gdpbridge.certificate.checker.check import binary
+from gdpbridge.certificate.checker.refusal import Malformed, Refused
+from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import ball, to_fraction
+from gdpbridge.profiles import kinds
+from gdpbridge.profiles.base import Profile
+
+BITS = 400
+AT = Arithmetic(BITS)
+KNOWN = sorted(set(kinds()) & set(map(str, mechanisms._KINDS)))
+
+
+def profiles_of(kind: str) -> st.SearchStrategy[Profile]:
+    """Profiles of a kind with parameters from their typical ranges."""
+    cls = kinds()[kind]
+    strategies = {}
+    for name, field in cls.parameters().items():
+        low, high = field.json_schema_extra["typical"]
+        whole = isinstance(low, int) and isinstance(high, int)
+        strategies[name] = st.integers(low, high) if whole else st.floats(low, high)
+    return st.builds(lambda values: cls(**values), st.fixed_dictionaries(strategies))
+
+
+@pytest.mark.parametrize("kind", sorted(kinds()))
+def test_every_kind_is_known_to_the_checker(kind: str) -> None:
+    """A new kind of profile needs its formulas written again for the checker."""
+    assert kind in mechanisms._KINDS, (
+        f"the checker does not know the mechanism {kind!r}: add it to _KINDS in "
+        "src/gdpbridge/certificate/checker/mechanisms.py and to docs/check-a-mu.md, or make "
+        "Measurement.certificate None for it and leave it out here"
+    )
+
+
+def brackets_of(profile: Profile) -> list[tuple[Fraction, Fraction]]:
+    """The brackets that a certificate of the profile would have."""
+    document = gdpbridge.measure(profile, tol=1e-2, eps_h=1e-3).certificate
+    assert document is not None
+    return [(binary(b.low), binary(b.high)) for b in document.evidence.breakpoints]
+
+
+def overlap(interval: Interval, reference: arb) -> bool:
+    """Whether two enclosures have a number in common."""
+    low, high = (
+        Fraction(*map(int, end.as_integer_ratio())) for end in (interval.low, interval.high)
+    )
+    return low <= to_fraction(reference.upper()) and to_fraction(reference.lower()) <= high
+
+
+@pytest.mark.parametrize("kind", KNOWN)
+@settings(max_examples=15)
+@given(data=st.data())
+def test_formulas_agree(kind: str, data: st.DataObject) -> None:
+    """log δ and log(1 - δ) agree at random points, and δ vanishes at the same ones."""
+    profile = data.draw(profiles_of(kind))
+    brackets = brackets_of(profile)
+    mechanism = mechanisms.mechanism_of(profile.specification(), brackets, AT)
+    for eps in data.draw(st.lists(st.fractions(0, 15, max_denominator=999), max_size=6)):
+        if any(low <= eps <= high for low, high in brackets):
+            continue
+        at = AT.exactly(eps)
+        with precision(BITS):
+            reference = profile.curve.enclose(ball(eps))
+            log, complement = reference.log(), reference.log_complement()
+        if mechanism.vanishes_at(at, eps):
+            assert log == arb.neg_inf()
+            continue
+        [part] = [p for p in mechanism.parts if p.low <= eps and (p.high is None or eps <= p.high)][
+            -1:
+        ]
+        assert overlap(part.log(Jet.variable(at)).value, log)
+        assert overlap(part.log_complement(Jet.variable(at)).value, complement)
+
+
+@pytest.mark.parametrize("kind", KNOWN)
+@settings(max_examples=10)
+@given(data=st.data())
+def test_jets_of_formulas_hold_on_cells(kind: str, data: st.DataObject) -> None:
+    """The value at any point of a cell lies within the first-order expansion about another."""
+    profile = data.draw(profiles_of(kind))
+    mechanism = mechanisms.mechanism_of(profile.specification(), brackets_of(profile), AT)
+    assume(mechanism.parts)
+    part = data.draw(st.sampled_from(mechanism.parts))
+    low = part.low + data.draw(st.fractions(Fraction(1, 50), 3, max_denominator=50))
+    high = low + data.draw(st.fractions(Fraction(1, 50), 1, max_denominator=50))
+    assume(part.high is None or high <= part.high)
+    at = low + data.draw(st.fractions(0, 1, max_denominator=8)) * (high - low)
+    for formula in (part.log, part.log_complement):
+        cell = formula(Jet.variable(AT.between(low, high)))
+        first, last, inner = (formula(Jet.variable(AT.exactly(e))) for e in (low, high, at))
+        if not (cell.curvature.is_bounded_below() and first.value.is_bounded_below()):
+            continue
+        step = AT.exactly(at - low)
+        taylor = first.value + first.slope * step + cell.curvature * step.square()
+        assert taylor.low <= inner.value.high
+        assert inner.value.low <= taylor.high
+        for jet in (first, last, inner):
+            assert cell.slope.low <= jet.slope.high
+            assert jet.slope.low <= cell.slope.high
+            assert cell.curvature.low <= jet.curvature.high
+            assert jet.curvature.low <= cell.curvature.high
+
+
+SGD = {"kind": "sgd-family", "neighbours": None, "A": "1", "B": "2", "sigma": "1"}
+ICEA = {"kind": "icea", "neighbours": "replace-one", "messages": "50", "users": "10"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "brackets"),
+    [
+        (SGD, []),  # B ≥ 1 is always refined
+        (ICEA, []),
+        ({**SGD, "B": "0.5"}, []),  # it touches
+        (SGD, [(Fraction(0), Fraction(4))]),  # δ̂ is not convex at 0
+        (SGD, [(Fraction(1, 2), Fraction(6, 10))]),  # before the touching point
+        (SGD, [(Fraction(3), Fraction(4))]),  # after it
+        (ICEA, [(Fraction(0), Fraction(40))]),
+        (ICEA, [(Fraction(1, 10**6), Fraction(1, 1000))]),
+        (SGD, [(Fraction(1, 10), Fraction(2, 10)), (Fraction(1), Fraction(3))]),  # no crossing
+    ],
+)
+def test_wrong_brackets_are_refused(spec: dict, brackets: list) -> None:
+    """A profile whose breakpoints are misplaced is not built."""
+    with pytest.raises((Refused, Malformed)):
+        mechanisms.mechanism_of(spec, brackets, AT)
+
+
+@pytest.mark.parametrize("share", [Fraction(1, 10), Fraction(1, 2), Fraction(9, 10)])
+def test_a_crossing_elsewhere_is_refused(share: Fraction) -> None:
+    """Moving or swapping the two brackets of a profile that has a crossing is found out."""
+    profile = kinds()["sgd-family"](A=1, B=0.5, sigma=1)
+    crossing, touching = brackets_of(profile)
+    spec = profile.specification()
+    mechanisms.mechanism_of(spec, [crossing, touching], AT)
+    for wrong in (
+        [touching],
+        [crossing],
+        [touching, crossing],
+        [touching, touching],
+        [(crossing[0] * share, crossing[0] * (1 + share) / 2), touching],
+        [(crossing[1] + share / 10, crossing[1] + share / 5), touching],
+        [(crossing[0], touching[0] + share * (touching[1] - touching[0])), touching],
+    ):
+        with pytest.raises((Refused, Malformed)):
+            mechanisms.mechanism_of(spec, wrong, AT)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kind": "unknown"}, {"kind": "__import__('os').system('id')"}, {"kind": None},
+        {"A": "0"}, {"A": "-1"}, {"A": None}, {"A": ""}, {"A": "nan"}, {"A": "inf"}, {"A": "1e999"},
+        {"A": "1e-999"}, {"A": "1/2"}, {"A": "0x1"}, {"A": "1_0"}, {"A": "١"}, {"A": "1\n"},
+        {"A": " 1"}, {"A": "+1"}, {"neighbours": "other"}, {"C": "1"}, {"A": "__import__('os')"},
+    ],
+)  # fmt: skip
+def test_other_parameters_are_refused(change: dict) -> None:
+    """Kinds, parameters and relations are known names and plain decimals; all else is refused."""
+    touching = brackets_of(kinds()["sgd-family"](A=1, B=2, sigma=1))
+    mechanisms.mechanism_of(SGD, touching, AT)
+    with pytest.raises(Malformed):
+        mechanisms.mechanism_of(SGD | change, touching, AT)

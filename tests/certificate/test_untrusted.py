@@ -1,0 +1,341 @@
+"""Hostile input: refused quickly, in little memory, by the errors that are documented."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import gdpbridge
+from gdpbridge import Certificate, InputError, UndecidedError, profiles, verify
+from gdpbridge.certificate.model import MAX_BYTES, Range
+
+MOST_SECONDS = 5
+HEAD = b'{"schema": {"name": "gdpbridge.certificate", "version": 1}, "x": '
+
+
+@pytest.fixture(scope="module")
+def good() -> dict[str, Any]:
+    """A certificate that validates, as plain data."""
+    document = gdpbridge.measure(profiles.SGDFamily(A=1.0, B=2.0, sigma=1.0)).certificate
+    assert document is not None
+    parsed: dict[str, Any] = json.loads(document.to_json())
+    return parsed
+
+
+def refused(source: object) -> None:
+    """Assert that something is not a certificate, and that this is found out soon."""
+    started = time.perf_counter()
+    with pytest.raises(InputError) as caught:
+        verify(source)  # type: ignore[arg-type]
+    assert time.perf_counter() - started < MOST_SECONDS
+    assert len(str(caught.value)) < 500
+
+
+def filled(unit: bytes, size: int = 2**20) -> bytes:
+    """A long list of one thing, under the name x."""
+    return HEAD + b"[" + unit * (size // len(unit)) + b"0]}"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"", b"\0", b"{", b"}", b"null", b"true", b"3", b'"text"', b"[]", b"{}", b"NaN",
+        b"\xff\xfe\x00", b"\x80abc", b"\xef\xbb\xbf{}", '{"a": 1}'.encode("utf-16"),
+        b"PK\x03\x04", b"\x1f\x8b\x08", b"<xml/>", b"__import__('os').system('id')",
+        b"[" * 100_000, b"[" * 100_000 + b"]" * 100_000, b'{"a":' * 100_000,
+        HEAD + b"[" * 500 + b"]" * 500 + b"}", HEAD + b"[" * 9 + b"]" * 9 + b"}",
+        HEAD + b"NaN}", HEAD + b"Infinity}", HEAD + b"-Infinity}", HEAD + b"1e400}",
+        HEAD + b"9" * 1_000_000 + b"}", HEAD + b"0." + b"9" * 1_000_000 + b"}",
+        HEAD + b'"' + b"a" * 1_000_000 + b'"}', HEAD + b'"\\ud800"}',
+        HEAD + b'0, "\\u001b[2J' + b"k" * 10**6 + b'": 1}',
+        HEAD + b'1, "x": 1}', HEAD + b"1} trailing", HEAD + b"1, }",
+        b'{"schema": {"name": "\\ud800", "version": 1}}',
+        b'{"schema": {"name": "gdpbridge.certificate", "version": 2}}',
+        b'{"schema": {"name": "gdpbridge.certificate", "version": true}}',
+        b'{"schema": {"name": "gdpbridge.certificate", "version": "1"}}',
+        b'{"schema": {"name": "gdpbridge.certificate"}}',
+        b'{"schema": {"version": 1}}', b'{"schema": []}', b'{"schema": null}',
+        filled(b"{},"), filled(b"[1],"), filled(b'{"":0},'), filled(b"1,"),
+        filled(b"9" * 4000 + b","),
+        HEAD + b"{" + b",".join(b'"%d":0' % i for i in range(10**5)) + b"}}",
+        filled(b'"ab",', 17 * 10**6),
+    ],
+    ids=lambda content: repr(content[:40]),
+)  # fmt: skip
+def test_bytes_that_are_no_certificate(content: bytes) -> None:
+    """Garbage, other encodings, deep nesting, constants, huge numbers and documents."""
+    refused(content)
+
+
+def test_files_that_are_no_certificate(tmp_path: Path) -> None:
+    """Missing files, folders, unreadable names, and a file of 100 MB, of which little is read."""
+    refused(tmp_path)
+    refused(tmp_path / "missing.json")
+    refused("")
+    refused("a\0b")
+    refused("x" * 100_000)
+    refused('{"schema": {}}')
+    refused("/dev/null")
+    refused("/dev/zero")
+    sparse = tmp_path / "sparse.json"
+    with sparse.open("wb") as file:
+        file.write(b"{")
+        os.truncate(file.fileno(), 10**8)
+    refused(sparse)
+    garbage = tmp_path / "garbage.json"
+    garbage.write_bytes(os.urandom(10_000))
+    refused(garbage)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [None, 3, 3.5, [], (), object(), {}, {1: 2}, {"schema": {"name": 10**5000, "version": 1}},
+     {"schema": {"name": "gdpbridge.certificate", "version": 1}, ("a",): 1},
+     {"schema": {"name": "gdpbridge.certificate", "version": 1}, "x": object()},
+     {"schema": {"name": "gdpbridge.certificate", "version": 1}, "x": {1, 2}},
+     {"schema": {"name": "gdpbridge.certificate", "version": 1}, "x": b"1"},
+     {"schema": {"name": "gdpbridge.certificate", "version": 1}, "x": float("nan")}],
+    ids=lambda source: repr(source)[:40] if not isinstance(source, dict) else f"{len(source)}",
+)  # fmt: skip
+def test_objects_that_are_no_certificate(source: object) -> None:
+    """Other Python values are refused alike."""
+    refused(source)
+
+
+def test_a_document_that_holds_itself() -> None:
+    """A cycle is as deep as it gets."""
+    loop: dict[str, Any] = {"schema": {"name": "gdpbridge.certificate", "version": 1}}
+    loop["x"] = [loop]
+    refused(loop)
+
+
+def test_duplicate_keys(good: dict[str, Any]) -> None:
+    """A name that stands twice in one object could be read in two ways."""
+    text = json.dumps(good)
+    assert verify(text.encode()).valid
+    for name in ("schema", "claim", "mu", "kind", "high"):
+        place = text.index(f'"{name}"')
+        refused(f'{text[:place]}"{name}": 0, {text[place:]}'.encode())
+
+
+def test_numbers_instead_of_strings(good: dict[str, Any]) -> None:
+    """A float would have been rounded on the way."""
+    for path, value in [
+        (("claim", "mu", "low"), 2.125),
+        (("claim", "mu", "high"), 3),
+        (("mechanism", "A"), 1),
+        (("mechanism", "A"), 1.0),
+        (("claim", "failure_probability"), 0),
+        (("schema", "version"), 1.5),
+        (("evidence", "tail_from"), 4.0),
+    ]:
+        refused(put(good, path, value))
+
+
+def put(document: dict[str, Any], path: tuple[str | int, ...], value: object) -> dict[str, Any]:
+    """A copy with one value changed."""
+    changed = copy.deepcopy(document)
+    node: Any = changed
+    for part in path[:-1]:
+        node = node[part]
+    node[path[-1]] = value
+    return changed
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["__import__('os').system('touch /tmp/owned')", "exp(-x)", "lambda: 0", "${HOME}", "$(id)",
+     "{0.__class__}", "%s%n", "1; import os", "1**9**9", "9" * 5000, "1e99999", "\x00", "１"],
+)  # fmt: skip
+@pytest.mark.parametrize("field", ["kind", "A", "neighbours", "formula"])
+def test_specifications_are_data(good: dict[str, Any], field: str, text: str) -> None:
+    """What looks like code or a formula is a wrong name or a wrong number."""
+    refused(put(good, ("mechanism", field), text))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("evidence", "cells", 0, "low"), "0x1p+9999"),
+        (("evidence", "cells", 0, "high"), "0x1p+9999"),
+        (("evidence", "cells", 1, "low"), "0x1p+9999"),
+        (("evidence", "cells", 0, "centre"), "0x1p+9999"),
+        (("evidence", "breakpoints", 0, "low"), "0x1p+9999"),
+        (("evidence", "breakpoints", 0, "high"), "0x1p+9999"),
+        (("evidence", "breakpoints", 0, "low"), "0x1p-9999"),
+        (("evidence", "witness"), "0x1p+9999"),
+        (("evidence", "witness"), "0x" + "f" * 8000 + "p+9999"),
+        (("evidence", "tail_from"), "0x1p+9999"),
+        (("claim", "mu_tail", "low"), "1e9999"),
+        (("claim", "mu", "low"), "1e9999"),
+        (("claim", "mu", "high"), "1e-9999"),
+        (("mechanism", "A"), "1e400"),
+        (("mechanism", "A"), "1e-400"),
+        (("mechanism", "B"), "1e400"),
+        (("mechanism", "sigma"), "1e400"),
+    ],
+)
+def test_extreme_numbers(good: dict[str, Any], path: tuple[str | int, ...], value: str) -> None:
+    """Numbers beyond every float are compared exactly, and refused."""
+    assert outcome(put(good, path, value)) != "valid"
+
+
+def outcome(source: object) -> str:
+    """What the checker says; anything but its documented answers is an error."""
+    started = time.perf_counter()
+    try:
+        result = "valid" if verify(source).valid else "refused"  # type: ignore[arg-type]
+    except (InputError, UndecidedError) as error:
+        result = type(error).__name__
+    assert time.perf_counter() - started < MOST_SECONDS
+    return result
+
+
+@pytest.mark.parametrize("mu", ["1e400", "1e-400"])
+@pytest.mark.parametrize("kind", ["gdp", "gaussian"])
+def test_a_gaussian_beyond_every_float(kind: str, mu: str) -> None:
+    """A mechanism's μ that no float holds is shown all the same."""
+    spec = {"kind": kind, "neighbours": None}
+    spec |= {"mu": mu} if kind == "gdp" else {"sigma": "1", "sensitivity": mu}
+    document = gdpbridge.measure(profiles.GDP(mu=1.0)).certificate
+    assert document is not None
+    changed = put(json.loads(document.to_json()), ("mechanism",), spec)
+    assert outcome(changed) == "refused"
+    changed["claim"]["mu_tail"] = {"low": "0", "high": "1000000"}
+    assert outcome(changed) == "refused"
+
+
+def test_copies_that_were_never_validated(good: dict[str, Any]) -> None:
+    """A certificate object that holds nonsense is refused as a file would be."""
+    document = Certificate.model_validate_json(json.dumps(good))
+    assert verify(document).valid
+    for low in ("nan", "-1", "1/2", 0.5, None, "__import__('os')"):
+        mu = Range.model_construct(low=low, high="3")
+        claim = document.claim.model_copy(update={"mu": mu})
+        refused(document.model_copy(update={"claim": claim}))
+    refused(Certificate.model_construct())
+    refused(Certificate.model_construct(schema_=None))
+
+
+def many_cells(count: int, digits: int, **claim: str) -> dict[str, Any]:
+    """Cells on which the comparison is undecided unless the precision is very high."""
+    document = gdpbridge.measure(profiles.GDP(mu=1.0), failure=0.1).certificate
+    assert document is not None
+    changed: dict[str, Any] = json.loads(document.to_json())
+    # equal to the profile's own curve where p is as good as 0
+    changed["claim"] |= {"failure_probability": "1e-9000", **claim}
+    changed["claim"]["mu"] = {"low": "0", "high": f"1.{'0' * (digits + 1)}"}
+    changed["evidence"]["cells"] = [
+        {"low": f"0x{i:x}p-14", "high": f"0x{i + 1:x}p-14", "centre": f"0x{i:x}p-14"}
+        for i in range(count)
+    ]
+    return changed
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        lambda: many_cells(60_000, 0),
+        lambda: many_cells(30_000, 390),
+        lambda: many_cells(1, 0),
+        lambda: moved_right(30_000, 40),
+    ],
+    ids=["many cells", "many digits", "one cell", "slow erfc"],
+)
+def test_work_is_bounded(
+    attack: Callable[[], dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Documents made to take long end as undecided or refused, by the clock as by the formula."""
+    from gdpbridge.certificate.checker import check
+
+    assert check.MAX_WORK <= MOST_SECONDS * 1e6
+    monkeypatch.setattr(check, "MAX_WORK", 5e5)
+    document = attack()
+    started = time.process_time()
+    with contextlib.suppress(UndecidedError):
+        assert not verify(document).valid
+    assert time.process_time() - started < MOST_SECONDS
+
+
+def moved_right(count: int, eps: int) -> dict[str, Any]:
+    """Cells about an ε at which MPFR's complementary error function is slowest."""
+    document = many_cells(count, 390)
+    cells = document["evidence"]["cells"]
+    first = {"low": "0x0p+0", "high": f"0x{eps:x}p+0", "centre": None}
+    document["claim"]["mu"]["high"] = f"40.{'0' * 390}"
+    document["evidence"]["cells"] = [first, *({**cell, "centre": None} for cell in cells)]
+    for i, cell in enumerate(document["evidence"]["cells"][1:]):
+        cell["low"], cell["high"] = (f"0x{(eps << 14) + i + j:x}p-14" for j in (0, 1))
+    return document
+
+
+LIMITED = """
+import resource, sys
+import gdpbridge
+kind = sys.argv[1]
+head = b'{"schema": {"name": "gdpbridge.certificate", "version": 1}, "x": ['
+unit = {"objects": b'{"":0},', "lists": b"[1],", "texts": b'"ab",'}[kind]
+size = gdpbridge.certificate.model.MAX_BYTES - len(head) - 3
+try:
+    gdpbridge.verify(head + unit * (size // len(unit)) + b"0]}")
+except gdpbridge.InputError:
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+@pytest.mark.parametrize("kind", ["objects"])
+def test_memory_is_bounded(kind: str) -> None:
+    """The largest document that is read at all takes less than a gigabyte."""
+    result = subprocess.run(
+        [sys.executable, "-c", LIMITED, kind],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert int(result.stdout) < 1000
+    assert MAX_BYTES <= 2**24
+
+
+json_like = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+    | st.sampled_from(["0x1p+0", "1", "inf", "nan", "whole", "gdp", "tail", "laplace"]),
+    lambda inner: st.lists(inner, max_size=4)
+    | st.dictionaries(
+        st.text(max_size=5) | st.sampled_from(["schema", "claim", "cells", "low", "high"]),
+        inner, max_size=4,
+    ),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(json_like, st.data())
+def test_arbitrary_trees(good: dict[str, Any], tree: object, data: st.DataObject) -> None:
+    """Any tree, alone or put in the place of any part of a certificate, is refused."""
+    assert outcome(tree if not isinstance(tree, str) else [tree]) == "InputError"
+    node: Any = good
+    path: list[str | int] = []
+    for _ in range(data.draw(st.integers(1, 4))):
+        if not isinstance(node, dict | list) or not node:
+            break
+        path.append(data.draw(st.sampled_from(list(node) if isinstance(node, dict) else [0, -1])))
+        node = node[path[-1]]
+    changed = put(good, tuple(path), tree)
+    if tree != node and path[0] != "generator":
+        assert outcome(changed) in ("InputError", "refused", "UndecidedError", "valid")
+        # what is text stays text: only another spelling or a narrower claim can still hold
+        if tree not in (None, []) and not isinstance(tree, str):
+            assert outcome(changed) == "InputError"

@@ -1,0 +1,72 @@
+"""What every measuring method promises of every kind, at the ends of its parameters' ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import gdpbridge as gdp
+from gdpbridge.errors import WorkLimitError
+from gdpbridge.measure import Measurement, Statement, method_names
+from gdpbridge.profiles.base import Profile
+
+Draw = Callable[[type[Profile]], st.SearchStrategy[dict[str, Any]]]
+GENERAL = [name for name in method_names() if name != "breakpoints"]
+
+scopes = st.one_of(
+    st.just({}),
+    st.fixed_dictionaries({"eps_h": st.sampled_from([1e-9, 0.2, 1.0, 7.0])}),
+    st.fixed_dictionaries({"failure": st.sampled_from([1e-9, 1e-3, 0.2])}),
+)
+
+
+class TestInterval:
+    """Every method's interval is as narrow as asked for and agrees with a far narrower one."""
+
+    @pytest.mark.parametrize("method", GENERAL)
+    @settings(
+        max_examples=5,
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    )
+    @given(st.data())
+    def test_width_and_agreement(
+        self, kind: type[Profile], parameters: Draw, method: str, data: st.DataObject
+    ) -> None:
+        """Width at most the tolerance, ends around the certified answer, fields that fit."""
+        profile = kind(**data.draw(parameters(kind)))
+        scope = data.draw(scopes)
+        if kind.__name__ in ("Gaussian", "GDP") and "failure" in scope:
+            scope = {"failure": 0.2}
+        try:
+            found = gdp.measure(profile, tol=1e-2, method=method, **scope)
+        except WorkLimitError as error:
+            assert error.needed > error.limit
+            assert f"{error.needed:,}" in str(error)
+            return
+        finer = gdp.measure(profile, tol="1e-12", **scope)
+        assert found.mu.low <= finer.mu.low
+        assert finer.mu.high <= found.mu.high
+        if not found.mu.high.is_infinite():
+            assert Fraction(found.mu.high) - Fraction(found.mu.low) <= Fraction("0.01")
+        self.check_fields(found, scope, method)
+        assert finer.certified
+
+    def check_fields(self, found: Measurement, scope: dict[str, Any], method: str) -> None:
+        assert found.method == method
+        if "eps_h" in scope:
+            assert found.statement is Statement.HEAD
+            assert found.eps_h == scope["eps_h"]
+        elif "failure" in scope:
+            assert found.statement is Statement.APPROXIMATE
+            assert found.failure_probability >= scope["failure"]
+        elif found.verdict is gdp.Verdict.GDP:
+            assert found.statement is Statement.WHOLE
+            assert found.failure_probability == 0
+        assert found.statement.sentence
+        if found.whole_range_mu is not None and found.statement is not Statement.WHOLE:
+            assert found.whole_range_mu.high >= found.mu.low

@@ -1,0 +1,105 @@
+"""Calibration lands on the target from the safe side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gdpbridge import measure
+from gdpbridge.calibrate import calibrate
+from gdpbridge.errors import InputError
+from gdpbridge.profiles import kinds
+
+CASES: list[tuple[str, float, dict[str, Any]]] = [
+    ("laplace", 1, {}),
+    ("laplace", 1, {"scale": 2, "parameter": "sensitivity"}),
+    ("laplace", 30, {}),
+    ("gaussian", 1, {}),
+    ("pure-dp", 1, {}),
+    ("approx-dp", 1, {"delta": 1e-6}),
+    ("randomized-response", 0.5, {}),
+    ("randomized-response", 0.5, {"buckets": 20}),
+    ("sgd-family", 1, {"A": 2, "B": 1}),
+    ("sgd-family", 1, {"A": 2, "sigma": 4}),
+]
+
+
+@pytest.mark.parametrize(("kind", "target", "given"), CASES)
+def test_lands_on_the_target(kind: str, target: float, given: dict[str, Any]) -> None:
+    """Measured again, μ is at most the target and within 1e-9 of it; just beyond, it is above."""
+    found = calibrate(kind, target, **given)
+    again = measure(found.profile)
+    assert again.mu.upper <= target
+    assert target - again.mu.lower <= 1e-9
+    others = {k: v for k, v in given.items() if k != "parameter"}
+    beyond = kinds()[kind](**others, **{found.parameter: found.beyond})
+    assert measure(beyond).mu.lower > target
+    assert abs(found.value - found.beyond) <= 1e-7 * found.value
+
+
+def test_whole_numbers_are_neighbours() -> None:
+    """For a whole-number parameter the two ends are neighbours."""
+    found = calibrate("icea", 5, users=4, eps_h=100)
+    assert found.parameter == "messages"
+    assert found.value == found.beyond + 1
+    assert measure(found.profile, eps_h=100).mu.upper <= 5
+
+
+def test_a_jump_is_bracketed() -> None:
+    """Where μ jumps to infinity the bracket closes on the jump."""
+    found = calibrate("approx-dp", 1, epsilon=0.5, failure=1e-6)
+    assert found.parameter == "delta"
+    assert found.value <= 1e-6 <= found.beyond
+
+
+@pytest.mark.parametrize(
+    ("kind", "target", "given", "field"),
+    [
+        ("lapace", 1, {}, "mechanism"),
+        ("laplace", 0, {}, "target_mu"),
+        ("laplace", float("nan"), {}, "target_mu"),
+        ("laplace", 5000, {}, "target_mu"),
+        ("laplace", 900, {}, "target_mu"),
+        ("laplace", 1, {"scale": 2}, "parameter"),
+        ("laplace", 1, {"scale": 2, "parameter": "scale"}, "parameter"),
+        ("laplace", 1, {"parameter": "colour"}, "parameter"),
+        ("sgd-family", 1, {"A": 2}, "parameter"),
+        ("gdp", 1, {}, "parameter"),
+        ("laplace", 1, {"sensitivity": -1}, "sensitivity"),
+        ("laplace", 1, {"tol": 0}, "tol"),
+    ],
+)
+def test_bad_input(kind: str, target: float, given: dict[str, Any], field: str) -> None:
+    """Bad arguments, and targets out of reach, are named."""
+    with pytest.raises(InputError) as caught:
+        calibrate(kind, target, **given)
+    assert caught.value.field == field
+
+
+def test_declared_effects_are_true() -> None:
+    """Every parameter that declares an effect has it: μ moves that way across its range."""
+    checked = 0
+    for kind, cls in kinds().items():
+        extras = {name: info.json_schema_extra for name, info in cls.parameters().items()}
+        effects = {name: extra.get("effect") for name, extra in extras.items()}
+        if not any(effects.values()):
+            continue
+        base: dict[str, Any] = {}
+        for name, info in cls.parameters().items():
+            low, high = extras[name]["typical"]
+            middle = (low * high) ** 0.5
+            base[name] = round(middle) if info.annotation is int else middle
+        options = {"eps_h": 20.0} if kind == "icea" else {}
+        less = measure(cls(**base), **options)
+        for name, effect in effects.items():
+            if effect is None:
+                continue
+            step = 1 if isinstance(base[name], int) else 0.1 * base[name]
+            more = measure(cls(**{**base, name: base[name] + step}), **options)
+            checked += 1
+            if effect == "raises":
+                assert more.mu.lower >= less.mu.lower - 1e-9, (kind, name)
+            else:
+                assert more.mu.upper <= less.mu.upper + 1e-9, (kind, name)
+    assert checked >= 12

@@ -1,0 +1,109 @@
+"""The root of the sum of squares, and failure probabilities."""
+
+from __future__ import annotations
+
+from decimal import Decimal, localcontext
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gdpbridge import measure, profiles
+from gdpbridge.compose import Part, compose
+from gdpbridge.errors import InputError
+from gdpbridge.measure import Statement
+
+
+def test_pythagoras() -> None:
+    """0.3 and 0.4 compose to exactly 0.5."""
+    found = compose([0.3, 0.4])
+    assert found.mu.low == found.mu.high == Decimal("0.5")
+    assert found.statement is Statement.WHOLE
+    assert found.failure_probability == 0
+    assert found.parts == 2
+
+
+def test_table_value() -> None:
+    """Fifty 0.2-DP releases compose to 1.7711887."""
+    found = compose([Part(profiles.PureDP(epsilon=0.2), 50)])
+    assert found.mu.lower <= 1.7711886784601336425 <= found.mu.upper
+    assert found.mu.width < 1e-8
+    assert found.certified
+
+
+def test_failures_add_up() -> None:
+    """p composes to 1 - Π(1 - p), rounded up."""
+    found = compose([(1, 1e-6), (0.5, 1e-5)])
+    assert found.statement is Statement.APPROXIMATE
+    assert 1.099999e-05 <= found.failure_probability < 1.0999991e-05
+    many = compose([Part((1, 1e-6), 1000)])
+    assert 9.995006e-4 < many.failure_probability < 9.9950067e-4
+
+
+def test_a_head_counts_with_its_failure_probability() -> None:
+    """A head statement brings δ(eps_h) as its failure probability."""
+    head = measure(profiles.ICEA(messages=20, users=4), eps_h=10)
+    found = compose([head, 1.0])
+    assert found.failure_probability == pytest.approx(head.failure_probability, rel=1e-12)
+    assert found.neighbours == "replace-one"
+
+
+@given(st.lists(st.floats(0, 50, allow_subnormal=False), max_size=30))
+def test_interval_holds_the_truth(values: list[float]) -> None:
+    """The interval holds the root computed with a hundred digits."""
+    found = compose(values)
+    with localcontext() as context:
+        context.prec = 100
+        truth = sum((Decimal(repr(v)) ** 2 for v in values), Decimal(0)).sqrt()
+    assert found.mu.low <= truth <= found.mu.high
+
+
+def test_many_plain_numbers() -> None:
+    """A million numbers are summed in floats with their error bounded."""
+    values = [0.1 + 1e-7 * i for i in range(5000)]
+    found = compose(values)
+    with localcontext() as context:
+        context.prec = 60
+        truth = sum((Decimal(repr(v)) ** 2 for v in values), Decimal(0)).sqrt()
+    assert found.mu.low <= truth <= found.mu.high
+    assert found.mu.width < 1e-13
+    assert found.parts == 5000
+
+
+def test_infinite_part() -> None:
+    """A part that is not GDP makes the composition infinite."""
+    found = compose([measure(profiles.ApproxDP(epsilon=1, delta=1e-3), failure=1e-6)])
+    assert found.mu.high.is_infinite()
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [-1],
+        [float("nan")],
+        [float("inf")],
+        ["1/2"],
+        [(1, 1)],
+        [(1, -0.1)],
+        [(1, 2, 3)],
+        [None],
+        [Part(1.0, -1)],
+        [Part(1.0, True)],
+        [0.5] * 2000 + [float("nan")],
+    ],
+)
+def test_bad_parts(parts: list[object]) -> None:
+    """A part that is no part is named by its place."""
+    with pytest.raises(InputError, match=r"parts\[\d+\]"):
+        compose(parts)  # type: ignore[arg-type]
+
+
+def test_mixed_relations_are_refused() -> None:
+    """Statements for different neighbouring relations do not compose."""
+    with pytest.raises(InputError, match="the same for all parts"):
+        compose(
+            [
+                profiles.Laplace(scale=1, neighbours="add-remove"),
+                profiles.RandomizedResponse(noise_parameter=0.5),
+            ]
+        )

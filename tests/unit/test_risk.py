@@ -1,0 +1,73 @@
+"""What a μ allows an attacker."""
+
+from __future__ import annotations
+
+import mpmath
+import pytest
+
+from gdpbridge.errors import InputError
+from gdpbridge.risk import risk
+
+
+def test_known_values() -> None:
+    """Advantage, accuracy and true-positive rates of μ = 1, to the digits checked elsewhere."""
+    found = risk(1, false_positive_rates=[0, 1e-10, 1e-3, 0.1, 1])
+    assert found.advantage == pytest.approx(0.382924922548026207, rel=1e-15)
+    assert found.accuracy == pytest.approx(0.691462461274013104, rel=1e-15)
+    rates = [point.true_positive_rate for point in found.points]
+    truth = [0, 4.13032288436962402e-8, 0.018298468405656598, 0.389143691645360969, 1]
+    assert rates == pytest.approx(truth, rel=1e-14)
+
+
+@pytest.mark.parametrize("mu", [1e-3, 0.5, 2.0, 6.0])
+@pytest.mark.parametrize("rate", [1e-10, 1e-3, 0.3])
+def test_bounds_are_rounded_up(mu: float, rate: float) -> None:
+    """Every figure is at least the truth, and by a few ulps at most."""
+    mpmath.mp.dps = 60
+    found = risk(mu, false_positive_rates=[rate])
+    alpha, width = mpmath.mpf(str(rate)), mpmath.mpf(mu)
+    quantile = mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * alpha)
+    power = mpmath.erfc((quantile - width) / mpmath.sqrt(2)) / 2
+    advantage = mpmath.erf(width / mpmath.sqrt(8))
+    for value, truth in [
+        (found.points[0].true_positive_rate, power),
+        (found.points[0].posterior, power / (power + alpha)),
+        (found.advantage, advantage),
+        (found.accuracy, (1 + advantage) / 2),
+    ]:
+        assert truth <= value <= truth * (1 + mpmath.mpf(10) ** -14)
+
+
+def test_failure_is_added() -> None:
+    """An outright failure of probability p lifts every rate to p at least."""
+    found = risk(1, failure=1e-6)
+    assert found.points[-1].true_positive_rate >= 1e-6
+    assert found.advantage > risk(1).advantage
+    assert "outright failure of probability 1e-06" in found.sentence
+
+
+def test_no_information() -> None:
+    """At μ = 0 the attacker is left with the prior."""
+    found = risk(0, prior=0.1)
+    assert found.advantage == 0
+    assert found.accuracy == 0.5
+    assert all(p.posterior == pytest.approx(0.1, rel=1e-12) for p in found.points)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        ({"mu": -1}, "mu"),
+        ({"mu": float("nan")}, "mu"),
+        ({"mu": float("inf")}, "mu"),
+        ({"mu": 1, "failure": 1}, "failure"),
+        ({"mu": 1, "prior": 0}, "prior"),
+        ({"mu": 1, "prior": 1}, "prior"),
+        ({"mu": 1, "false_positive_rates": [2]}, "false_positive_rates"),
+    ],
+)
+def test_bad_input(arguments: dict[str, object], field: str) -> None:
+    """Bad arguments are named."""
+    with pytest.raises(InputError) as caught:
+        risk(**arguments)  # type: ignore[arg-type]
+    assert caught.value.field == field
