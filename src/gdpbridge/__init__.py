@@ -6,8 +6,8 @@ import importlib
 from typing import TYPE_CHECKING
 
 from gdpbridge import profiles
-from gdpbridge.certificate.checker import Verification, verify
-from gdpbridge.certificate.model import Certificate
+from gdpbridge.calibrate import Calibration, calibrate
+from gdpbridge.compose import Composition, Part, compose
 from gdpbridge.errors import (
     GdpBridgeError,
     InputError,
@@ -19,8 +19,16 @@ from gdpbridge.identify import Identification, TailStatus, Verdict, identify
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement, Statement, measure
 from gdpbridge.profiles.spec import load_profile
+from gdpbridge.risk import Risk, risk
 
 if TYPE_CHECKING:
+    from gdpbridge.amplify.clip_rectify import ClipRectifyPlan, clip_and_rectify
+    from gdpbridge.amplify.files import sample_file
+    from gdpbridge.amplify.frames import sample
+    from gdpbridge.amplify.subsample import SubsamplePlan, subsampling_plan
+    from gdpbridge.amplify.tradeoff import ClippingTradeoff, clipping_tradeoff
+    from gdpbridge.certificate.checker import Verification, verify
+    from gdpbridge.certificate.model import Certificate
     from gdpbridge.gaussian import ball
     from gdpbridge.gaussian.curve import (
         beta,
@@ -33,14 +41,21 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Calibration",
     "Certificate",
+    "ClipRectifyPlan",
+    "ClippingTradeoff",
+    "Composition",
     "GdpBridgeError",
     "Identification",
     "InputError",
     "Interval",
     "Measurement",
     "MissingExtraError",
+    "Part",
+    "Risk",
     "Statement",
+    "SubsamplePlan",
     "TailStatus",
     "UndecidedError",
     "Verdict",
@@ -48,6 +63,10 @@ __all__ = [
     "WorkLimitError",
     "ball",
     "beta",
+    "calibrate",
+    "clip_and_rectify",
+    "clipping_tradeoff",
+    "compose",
     "delta",
     "delta_complement",
     "epsilon",
@@ -58,18 +77,50 @@ __all__ = [
     "measure",
     "mu",
     "profiles",
+    "risk",
+    "sample",
+    "sample_file",
+    "subsampling_plan",
     "verify",
 ]
 
 
+# names whose modules are slow to import, for SciPy or for pydantic's models
+_LAZY = {
+    "Certificate": "gdpbridge.certificate.model",
+    "ClipRectifyPlan": "gdpbridge.amplify.clip_rectify",
+    "ClippingTradeoff": "gdpbridge.amplify.tradeoff",
+    "SubsamplePlan": "gdpbridge.amplify.subsample",
+    "Verification": "gdpbridge.certificate.checker",
+    "clip_and_rectify": "gdpbridge.amplify.clip_rectify",
+    "clipping_tradeoff": "gdpbridge.amplify.tradeoff",
+    "sample": "gdpbridge.amplify.frames",
+    "sample_file": "gdpbridge.amplify.files",
+    "subsampling_plan": "gdpbridge.amplify.subsample",
+    "verify": "gdpbridge.certificate.checker",
+    **dict.fromkeys(
+        (
+            "beta",
+            "delta",
+            "delta_complement",
+            "epsilon",
+            "log_delta",
+            "log_delta_complement",
+            "mu",
+        ),
+        "gdpbridge.gaussian.curve",
+    ),
+}
+
+
 def __getattr__(name: str) -> object:
-    """Load what needs SciPy, which is slow to import, only when it is asked for."""
+    """Load what is slow to import only when it is asked for."""
     if name == "__version__":
         return importlib.import_module("importlib.metadata").version(__name__)
     if name == "ball":
         return importlib.import_module("gdpbridge.gaussian.ball")
-    if name in __all__:
-        return getattr(importlib.import_module("gdpbridge.gaussian.curve"), name)
+    if name in _LAZY:
+        return getattr(importlib.import_module(_LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 from flint import arb
@@ -25,6 +26,8 @@ from gdpbridge.profiles.laplace import Laplace
 from gdpbridge.profiles.pure_dp import PureDP
 
 __all__ = ["DELTAS", "Comparison", "Row", "compare"]
+
+Real = float | int | str | Decimal
 
 DELTAS = (0.1, 0.01, 0.001, 0.0001)
 MAX_TIMES = 1_000_000
@@ -67,7 +70,7 @@ class Comparison:
     rows: tuple[Row, ...]
 
 
-def compare(epsilon: float, times: int, deltas: Sequence[float] = DELTAS) -> Comparison:
+def compare(epsilon: float, times: int, deltas: Sequence[Real] = DELTAS) -> Comparison:
     """Tabulate the least ε that seven theorems give for a k-fold composition of ε₀-DP.
 
     Args:
@@ -116,7 +119,7 @@ def compare(epsilon: float, times: int, deltas: Sequence[float] = DELTAS) -> Com
             _formula("Advanced", "ε₀√(2k log(1/δ)) + kε₀(e^ε₀ - 1)", advanced, columns),
             _formula("RDP", "4ε₀√(2k log(1/δ))", renyi, columns),
             _gaussian("GDP", "μ of ε₀-DP times √k", _composed(one, times), deltas),
-            _gaussian("GDP (Laplace)", "μ of Laplace times √k", _composed(laplace, times), deltas),
+            _gaussian("GDP Laplace", "μ of Laplace times √k", _composed(laplace, times), deltas),
             Row(
                 "Optimal",
                 "exact profile of k-fold randomized response",
@@ -146,14 +149,14 @@ def _formula(
     return Row(name, how, None, tuple(intervals))
 
 
-def _gaussian(name: str, how: str, mu: Interval, deltas: Sequence[float]) -> Row:
+def _gaussian(name: str, how: str, mu: Interval, deltas: Sequence[Real]) -> Row:
     epsilons = tuple(
         Interval(epsilon_at(mu.low, delta).low, epsilon_at(mu.high, delta).high) for delta in deltas
     )
     return Row(name, how, mu, epsilons)
 
 
-def _delta(delta: float) -> Fraction:
+def _delta(delta: Real) -> Fraction:
     allowed = "numbers > 0 and < 1"
     try:
         value = exact(delta)

@@ -123,9 +123,10 @@ def _of_tail(tail: Tail) -> Identification:
             )
             return _proved(Verdict.GDP, interval_around(mu_t), reason)
         case SlowDecayTail(_, rate, start):
+            exponent = "ε" if rate == 1 else f"{constant_text(rate)}·ε"
             reason = (
                 f"for ε ≥ {constant_text(start)}, δ(ε) stays above a multiple of "
-                f"e^(-{constant_text(rate)}·ε), while every Gaussian curve falls like e^(-ε²/(2μ²))"
+                f"e^(-{exponent}), while every Gaussian curve falls like e^(-ε²/(2μ²))"
             )
             return _proved(Verdict.NOT_GDP, _INFINITE, reason)
         case CoarseDecayTail(_, _, start, mu_t):
@@ -176,9 +177,7 @@ def _assumed(mu: Fraction | None, start: Fraction, text: str) -> Identification:
         f"assumed, not proved: δ(ε) ≤ δ_μ(ε) with μ = {constant_text(mu)} for every "
         f"ε ≥ {constant_text(start)} ({text})"
     )
-    return Identification(
-        Verdict.GDP, Interval(0, float_ceiling(mu)), reason, TailStatus.ESTIMATED
-    )
+    return Identification(Verdict.GDP, Interval(0, float_ceiling(mu)), reason, TailStatus.ESTIMATED)
 
 
 def _proved(verdict: Verdict, mu_tail: Interval, reason: str) -> Identification:

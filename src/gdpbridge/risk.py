@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 from gdpbridge.errors import InputError
 from gdpbridge.gaussian import ball
-from gdpbridge.numeric.exact import exact, float_ceiling
+from gdpbridge.numeric.exact import ceiling_to_places, exact, float_ceiling
 
 __all__ = ["FALSE_POSITIVE_RATES", "OperatingPoint", "Risk", "risk"]
+
+Real = float | int | str | Decimal
 
 FALSE_POSITIVE_RATES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
 
@@ -59,10 +62,10 @@ class Risk:
 
 
 def risk(
-    mu: float,
-    failure: float = 0.0,
-    prior: float = 0.5,
-    false_positive_rates: Sequence[float] = FALSE_POSITIVE_RATES,
+    mu: Real,
+    failure: Real = 0.0,
+    prior: Real = 0.5,
+    false_positive_rates: Sequence[Real] = FALSE_POSITIVE_RATES,
 ) -> Risk:
     """Say what a μ allows an attacker, as upper bounds.
 
@@ -92,11 +95,11 @@ def risk(
         advantage=float_ceiling(advantage),
         accuracy=float_ceiling((1 + advantage) / 2),
         points=points,
-        sentence=_sentence(float(mu), float(failure), float_ceiling((1 + advantage) / 2)),
+        sentence=_sentence(float(mu), float(failure), (1 + advantage) / 2),
     )
 
 
-def _point(rate: float, mu: float, p: Fraction, prior: Fraction) -> OperatingPoint:
+def _point(rate: Real, mu: Real, p: Fraction, prior: Fraction) -> OperatingPoint:
     alpha = _checked("false_positive_rates", rate, "numbers in [0, 1]", below=None, most=1)
     power = min(_mixed(ball.beta_complement_upper(rate, mu), p), Fraction(1))
     hits, alarms = prior * power, (1 - prior) * alpha
@@ -110,7 +113,7 @@ def _mixed(chance: float, p: Fraction) -> Fraction:
 
 
 def _checked(
-    field: str, value: float, allowed: str, below: Fraction | None = None, most: int | None = None
+    field: str, value: Real, allowed: str, below: Fraction | None = None, most: int | None = None
 ) -> Fraction:
     try:
         number = exact(value)
@@ -122,11 +125,11 @@ def _checked(
     return number
 
 
-def _sentence(mu: float, failure: float, accuracy: float) -> str:
+def _sentence(mu: float, failure: float, accuracy: Fraction) -> str:
     text = (
         f"Finding out whether one record was used is at least as hard as telling a draw of N(0,1) "
-        f"from a draw of N({mu:.6g},1): the best guess is right at most {100 * accuracy:.2f} times "
-        "in a hundred on a fair coin"
+        f"from a draw of N({mu:.6g},1): the best guess is right at most "
+        f"{ceiling_to_places(100 * accuracy, 2)} times in a hundred on a fair coin"
     )
     return (
         f"{text}, an outright failure of probability {failure:g} included."

@@ -142,12 +142,12 @@ def test_distribution_of_the_noise(dp: Any) -> None:
     noise = np.concatenate([mechanism(answers) - np.clip(answers, 0, 2) for _ in range(100)])
     assert noise.size == 100_000
     assert stats.kstest(noise, stats.laplace(scale=0.5).cdf).pvalue > SIGNIFICANCE
-    for wrong in (0.48, 0.52):
+    for wrong in (0.45, 0.55):
         assert stats.kstest(noise, stats.laplace(scale=wrong).cdf).pvalue < SIGNIFICANCE
 
 
 def test_outputs_lie_on_one_grid(plan: ClipRectifyPlan, dp: Any) -> None:
-    """All outputs for different inputs are multiples of one power of two, and not all of twice it."""
+    """Outputs for all inputs are multiples of one power of two, and not only of twice it."""
     mechanism = plan.mechanism(float)
     assert math.frexp(mechanism.grid)[0] == 0.5
     assert mechanism.grid == 2.0**-41
@@ -159,7 +159,7 @@ def test_outputs_lie_on_one_grid(plan: ClipRectifyPlan, dp: Any) -> None:
 
 
 def test_scale_satisfies_opendps_map(plan: ClipRectifyPlan, dp: Any) -> None:
-    """OpenDP's own map of the noise is below ε_h, by what the grid needs; the scale is not wasteful."""
+    """OpenDP's map of the noise is below ε_h, by what the grid needs, and the scale no waste."""
     mechanism = plan.mechanism(float)
     assert plan.scale < mechanism.scale < plan.scale * (1 + 1e-11)
     assert mechanism.measurement.map(1) == 8
@@ -240,7 +240,7 @@ print(type(mechanism(1.0)).__name__, *sorted(dp.GLOBAL_FEATURES if hasattr(dp, "
 def test_example_finds_mistakes(plan: ClipRectifyPlan, dp: Any) -> None:
     """On an example, what would be swallowed on private data is an error."""
     assert plan.mechanism(sum, example=[1.0]).plan is plan
-    with pytest.raises(InputError, match="inner is 'TypeError': must be able to answer the example"):
+    with pytest.raises(InputError, match="inner is 'TypeError': must be able to answer"):
         plan.mechanism(len, example=3)
     with pytest.raises(InputError, match="inner is 'nan'"):
         plan.mechanism(lambda _: math.nan, example=3)
@@ -295,7 +295,7 @@ def test_tradeoff_of_a_sampler() -> None:
         ({"bounds": []}, "bounds"),
         ({"bounds": [(1, 1)]}, "bounds"),
         ({"bounds": [(0, 1, 2)]}, "bounds"),
-        ({"outputs": lambda n: np.zeros(n), "draws": 0}, "draws"),
+        ({"outputs": np.zeros, "draws": 0}, "draws"),
     ],
 )
 def test_tradeoff_refuses(given: dict[str, Any], message: str) -> None:

@@ -107,7 +107,7 @@ def test_the_papers_value_and_the_minimum_at_10() -> None:
 
 
 def test_icea_at_4_has_its_supremum_at_zero() -> None:
-    """At ε_h = 4, 2.1840698 and 2.1208483 are values of G at ε_h and at the crossing, no suprema."""
+    """At ε_h = 4, 2.1840698 and 2.1208483 are G at ε_h and at the crossing, not suprema."""
     assert ICEA.gdpt(4.0) == pytest.approx(2.184069794102809, rel=1e-12)
     assert ICEA.gdpt(3.6819482009253208) == pytest.approx(2.120848293013992, rel=1e-12)
     zero = "2.2785989940170829458"
@@ -125,7 +125,7 @@ def test_much_noise_needs_nothing_of_the_base() -> None:
 
 
 @pytest.mark.parametrize("base", BASES, ids=lambda base: base.kind)
-@pytest.mark.parametrize("eps_h", [0.3, 1.0, 2.3, 4.0, 7.0])
+@pytest.mark.parametrize("eps_h", [0.3, 2.3, 4.0])
 def test_is_the_envelope(base: Profile, eps_h: float) -> None:
     """δ is at most both bounds and is the lower convex hull in e^ε of their minimum."""
     profile = ClipRectify(base=base, eps_h=eps_h)
@@ -166,6 +166,16 @@ def test_certificates(base: Profile, eps_h: float, runs: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "base", [ICEA.subsample(0.5, "without-replacement"), ClipRectify(base=ICEA, eps_h=10)]
+)
+def test_no_certificate_where_the_checker_does_not_know_the_base(base: Profile) -> None:
+    """A base that is itself made of another mechanism is measured with proof, uncertified."""
+    found = gdp.measure(ClipRectify(base=base, eps_h=9))
+    assert found.certified
+    assert found.certificate is None
+
+
+@pytest.mark.parametrize(
     ("name", "text"),
     [
         ("runs", "line base"),
@@ -199,7 +209,7 @@ def test_takes_the_relation_of_its_base() -> None:
 @pytest.mark.parametrize("eps_h", [0, -1, float("inf"), float("nan"), 1e6, "x"])
 def test_bad_eps_h(eps_h: object) -> None:
     """ε_h outside its range is refused in one sentence."""
-    with pytest.raises(InputError, match="eps_h is .*: must be a number > 0 and at most 100000"):
+    with pytest.raises(InputError, match=r"eps_h is .*: must be a number > 0 and at most 100000"):
         ClipRectify(base=ICEA, eps_h=eps_h)
 
 
@@ -214,3 +224,6 @@ def test_goes_through_its_plain_data() -> None:
     """What model_dump gives is what the class takes."""
     profile = ClipRectify(base=ICEA, eps_h=10)
     assert ClipRectify(**profile.model_dump()) == profile
+    base = {"kind": "icea", "messages": 20, "users": 4}
+    assert gdp.load_profile({"kind": "clip-rectify", "eps_h": 10, "base": base}) == profile
+    assert ClipRectify(base=base, eps_h=10) == profile

@@ -358,14 +358,14 @@ def one_ulp(text: str, step: int) -> str | None:
 
 def outcome(document: Document) -> str:
     """What the checker says: valid, refused, no certificate or undecided; nothing else may be."""
-    started = time.perf_counter()
+    started = time.process_time()
     try:
         result = "valid" if verify(document).valid else "refused"
     except InputError:
         result = "no certificate"
     except UndecidedError:
         result = "undecided"
-    assert time.perf_counter() - started < MOST_SECONDS
+    assert time.process_time() - started < MOST_SECONDS
     return result
 
 

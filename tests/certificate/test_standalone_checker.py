@@ -210,7 +210,9 @@ def test_any_document_has_an_answer(document):
 
 def test_it_is_short_and_stands_alone():
     text = PATH.read_text(encoding="utf-8")
-    assert len(text.splitlines()) < 300
+    lines = [line.strip() for line in text.splitlines()]
+    docstrings = sum(line.startswith('"""') for line in lines)
+    assert sum(bool(line) and line[0] != "#" for line in lines) - docstrings < 200
     imports = [
         node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)
     ]

@@ -36,10 +36,10 @@ def good() -> dict[str, Any]:
 
 def refused(source: object) -> None:
     """Assert that something is not a certificate, and that this is found out soon."""
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(InputError) as caught:
         verify(source)  # type: ignore[arg-type]
-    assert time.perf_counter() - started < MOST_SECONDS
+    assert time.process_time() - started < MOST_SECONDS
     assert len(str(caught.value)) < 500
 
 
@@ -194,12 +194,12 @@ def test_extreme_numbers(good: dict[str, Any], path: tuple[str | int, ...], valu
 
 def outcome(source: object) -> str:
     """What the checker says; anything but its documented answers is an error."""
-    started = time.perf_counter()
+    started = time.process_time()
     try:
         result = "valid" if verify(source).valid else "refused"  # type: ignore[arg-type]
     except (InputError, UndecidedError) as error:
         result = type(error).__name__
-    assert time.perf_counter() - started < MOST_SECONDS
+    assert time.process_time() - started < MOST_SECONDS
     return result
 
 
@@ -284,10 +284,11 @@ def moved_right(count: int, eps: int) -> dict[str, Any]:
 LIMITED = """
 import resource, sys
 import gdpbridge
+from gdpbridge.certificate.model import MAX_BYTES
 kind = sys.argv[1]
 head = b'{"schema": {"name": "gdpbridge.certificate", "version": 1}, "x": ['
 unit = {"objects": b'{"":0},', "lists": b"[1],", "texts": b'"ab",'}[kind]
-size = gdpbridge.certificate.model.MAX_BYTES - len(head) - 3
+size = MAX_BYTES - len(head) - 3
 try:
     gdpbridge.verify(head + unit * (size // len(unit)) + b"0]}")
 except gdpbridge.InputError:

@@ -78,6 +78,7 @@ EXAMPLES = {
     "gdp": profiles.GDP(mu=1.0),
     "gdp of 0": profiles.GDP(mu=0.0),
     "sgd-family, one bracket": profiles.SGDFamily(A=1.0, B=2.0, sigma=1.0),
+    "sgd-family, tail from the touching point": profiles.SGDFamily(A=1.0, B=5.0, sigma=2.0),
     "sgd-family, B = 1": profiles.SGDFamily(A=1.0, B=1.0, sigma=1.0),
     "sgd-family, one bracket and B < 1": profiles.SGDFamily(A=1.0, B=0.9, sigma=1.0),
     "sgd-family, two brackets": profiles.SGDFamily(A=1.0, B=0.5, sigma=1.0),

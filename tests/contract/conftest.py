@@ -25,10 +25,7 @@ KINDS = {kind: cls for kind, cls in profiles.kinds().items() if drawable(cls)}
 def numbers(draw: st.DrawFn, low: float, high: float, whole: bool) -> float:
     """A number of the range: an end a third of the time, evenly in its logarithm else."""
     share = draw(st.one_of(st.sampled_from([0.0, 1.0, 0.5]), st.floats(0, 1)))
-    if low > 0:
-        value = low * (high / low) ** share
-    else:
-        value = low + (high - low) * share
+    value = low * (high / low) ** share if low > 0 else low + (high - low) * share
     value = min(max(value, low), high)
     return math.floor(value) if whole else value
 

@@ -25,6 +25,13 @@ scopes = st.one_of(
 )
 
 
+def attempt(profile: Profile, method: str, scope: dict[str, Any]) -> Measurement | WorkLimitError:
+    try:
+        return gdp.measure(profile, tol=1e-2, method=method, **scope)
+    except WorkLimitError as error:
+        return error
+
+
 class TestInterval:
     """Every method's interval is as narrow as asked for and agrees with a far narrower one."""
 
@@ -42,11 +49,10 @@ class TestInterval:
         scope = data.draw(scopes)
         if kind.__name__ in ("Gaussian", "GDP") and "failure" in scope:
             scope = {"failure": 0.2}
-        try:
-            found = gdp.measure(profile, tol=1e-2, method=method, **scope)
-        except WorkLimitError as error:
-            assert error.needed > error.limit
-            assert f"{error.needed:,}" in str(error)
+        found = attempt(profile, method, scope)
+        if isinstance(found, WorkLimitError):
+            assert found.needed > found.limit
+            assert f"{found.needed:,}" in str(found)
             return
         finer = gdp.measure(profile, tol="1e-12", **scope)
         assert found.mu.low <= finer.mu.low
@@ -57,7 +63,9 @@ class TestInterval:
         assert finer.certified
 
     def check_fields(self, found: Measurement, scope: dict[str, Any], method: str) -> None:
-        assert found.method == method
+        # a curve of lines is answered by its breakpoints, which is exact
+        lines = found.profile.curve.lines is not None and method == "certified"
+        assert found.method == ("breakpoints" if lines else method)
         if "eps_h" in scope:
             assert found.statement is Statement.HEAD
             assert found.eps_h == scope["eps_h"]

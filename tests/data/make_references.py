@@ -149,12 +149,12 @@ PROFILES = {
 
 
 def section(f: Curve, low: mpf, high: mpf, steps: int) -> tuple[mpf, mpf]:
-    """The largest value of f on [low, high]: a scan, then golden sections about its two highest peaks."""
+    """The largest value of f on [low, high]: a scan, then sections about its two highest peaks."""
     points = [low + (high - low) * k / steps for k in range(steps + 1)]
     # features crowd at the left end of long ranges
     points += [low + (high - low) * mpf(2) ** -k for k in range(8, 24)]
     points.sort()
-    with mp.workdps(20):
+    with mp.workdps(30):
         values = [f(point) for point in points]
     last = len(points) - 1
     peaks = [
@@ -198,6 +198,8 @@ def crossing(f: Curve, high: mpf) -> mpf:
 
 def measured(kind: str, p: dict[str, str], scope: dict[str, str], steps: int) -> dict[str, object]:
     curve, end = PROFILES[kind](p)
+    if kind == "approx-dp":
+        end = mp.inf  # from its ε on, δ stays where it is
     if "eps_h" in scope:
         end = min(end, mpf(scope["eps_h"]))
     failure = mpf(scope.get("failure", 0))
@@ -213,9 +215,10 @@ def measured(kind: str, p: dict[str, str], scope: dict[str, str], steps: int) ->
         end = min(end, crossing(lambda e: whole(e) - failure, reach))
     beyond = mpf(0)
     if end == mp.inf:
-        # G tends to the tail parameter; the scan stops where δ is below e^-400
+        # G tends to the tail parameter; the scan stops where δ is below e^-60, before its digits
+        # give out
         beyond = mpf(p["A"]) / mpf(p["sigma"]) / mp.sqrt(2)
-        end = beyond * mp.sqrt(800 + 2 * abs(mp.log(mpf(p["B"]))))
+        end = beyond * mp.sqrt(120 + 2 * abs(mp.log(mpf(p["B"]))))
     at, mu = section(lambda e: gdpt(e, curve(e)), mpf(0), end, steps)
     if beyond > mu:
         at, mu = mp.inf, beyond
@@ -272,7 +275,7 @@ def measurements() -> Iterator[dict[str, object]]:
         refined = kind in ("sgd-family", "icea")
         for scope in scopes(kind, number):
             result = measured(kind, p, scope, 60 if refined else 200)
-            print(kind, p, scope, result, flush=True)  # noqa: T201
+            print(kind, p, scope, result, flush=True)
             yield {"kind": kind, "parameters": p, **scope, **result}
     for delta in ("1e-6", "1e-300"):
         # the exact partial order: past its own δ an (ε, δ) pair is the pure ε
@@ -327,7 +330,7 @@ def refined() -> Iterator[dict[str, object]]:
             eps = mpf(mp.nstr(top * (mpf(k) / 12) ** 2 / 4, 8))
             delta = implied(naive, eps, top)
             points.append([mp.nstr(eps, 12), mp.nstr(mp.log(delta), 20)])
-        print(kind, p, flush=True)  # noqa: T201
+        print(kind, p, flush=True)
         yield {"kind": kind, "parameters": p, "points": points}
 
 

@@ -1,4 +1,4 @@
-"""What a measured μ claims, checked point by point with arithmetic of its own on random mechanisms."""
+"""What a measured μ claims, checked point by point on random mechanisms, by other arithmetic."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 import gdpbridge as gdp
 from gdpbridge import profiles
-from gdpbridge.errors import GdpBridgeError
 from gdpbridge.measure import Statement
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.profiles.base import Profile
@@ -254,7 +253,7 @@ EXTREMES: list[tuple[Profile, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("profile", "request_"), EXTREMES, ids=str)
 def test_extremes(profile: Profile, request_: dict[str, Any]) -> None:
-    """An answer that is narrow, finite and quick, for parameters at the far ends of their ranges."""
+    """A narrow, finite and quick answer for parameters at the far ends of their ranges."""
     found = gdp.measure(profile, **request_)
     assert Fraction(found.mu.high) - Fraction(found.mu.low) <= Fraction(request_.get("tol", "1e-9"))
     assert found.seconds < 5
@@ -277,8 +276,7 @@ def test_the_other_methods_hold_the_certified_interval(
         eps_h = eps_h or 1.0
     try:
         found = gdp.measure(profile, tol, eps_h, method=method)
-    except GdpBridgeError as error:
-        assert isinstance(error, gdp.WorkLimitError)
+    except gdp.WorkLimitError:
         return
     proved = gdp.measure(profile, "1e-20", eps_h)
     assert found.mu.low <= proved.mu.low

@@ -12,7 +12,7 @@ import pytest
 
 import gdpbridge as gdp
 from gdpbridge import profiles
-from gdpbridge.errors import WorkLimitError
+from gdpbridge.errors import UndecidedError, WorkLimitError
 from gdpbridge.profiles.base import Profile
 
 ROWS = json.loads(
@@ -69,8 +69,14 @@ def test_adaptive(row: dict[str, Any], tol: str) -> None:
     """Adaptive: right and narrow down to 1e-9, in floating point and without proof."""
     if row["kind"] == "gdp" and tol in ("1e-6", "1e-9"):
         pytest.skip("G is flat on a long range, and every cell of it remains")
+    if 4e-12 * float(row["mu"]) > 0.1 * float(tol):
+        # the error budget of floats is more than the tenth that is kept back for it
+        with pytest.raises(UndecidedError, match="could only be narrowed"):
+            gdp.measure(profile_of(row), tol, method="adaptive", **scope_of(row))
+        return
     found = gdp.measure(profile_of(row), tol, method="adaptive", **scope_of(row))
-    assert not found.certified
+    # only that nothing is left is proved without floats
+    assert found.certified == (row["mu"] == "0")
     holds(found, row, tol)
 
 
@@ -82,14 +88,22 @@ def test_listings(row: dict[str, Any], method: str, tol: str) -> None:
     profile = profile_of(row)
     if 5 * length(profile, row) / float(tol) > MOST_STEPS and float(tol) > 1e-8:
         pytest.skip("takes seconds, and shows nothing that larger tolerances do not")
-    try:
-        found = gdp.measure(profile, tol, method=method, **scope_of(row))
-    except WorkLimitError as error:
-        assert error.needed > error.limit >= MOST_STEPS
-        assert f"{error.needed:,}" in str(error)
+    found = attempt(profile, row, method, tol)
+    if isinstance(found, WorkLimitError):
+        assert found.needed > found.limit >= MOST_STEPS
+        assert f"{found.needed:,}" in str(found)
         return
-    assert not found.certified
+    assert found.certified == (row["mu"] == "0")
     holds(found, row, tol)
+
+
+def attempt(
+    profile: Profile, row: dict[str, Any], method: str, tol: str
+) -> gdp.Measurement | WorkLimitError:
+    try:
+        return gdp.measure(profile, tol, method=method, **scope_of(row))
+    except WorkLimitError as error:
+        return error
 
 
 def length(profile: Profile, row: dict[str, Any]) -> float:
@@ -101,7 +115,7 @@ def length(profile: Profile, row: dict[str, Any]) -> float:
 
 
 def test_the_reference_is_the_literature() -> None:
-    """The scans reproduce what is known: 1.8009 for Laplace at ε₀ = 2, and 1.8563 for the family."""
+    """The scans reproduce what is known of Laplace at ε₀ = 2 and of the family (2, 1, 2)."""
     known = {name(row): Decimal(row["mu"]) for row in ROWS}
     assert str(known["laplace 0.5"]).startswith("1.80090519327558068")
     assert str(known["sgd-family 2 1 2"]).startswith("1.85635728853160437")

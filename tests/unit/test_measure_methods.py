@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -38,7 +39,7 @@ def test_the_staircases_bracket_the_truth(method: str) -> None:
 
 @pytest.mark.parametrize("method", ["staircase", "shuffled"])
 def test_swapped_steps_would_be_noticed(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the listings' printed pairing the interval misses the truth, and the test above fails."""
+    """With the listings' printed pairing the interval misses the truth."""
     module = (
         staircase
         if method == "staircase"
@@ -136,7 +137,7 @@ def test_cells_leave_no_gap(profile: Profile, scope: dict[str, float]) -> None:
     assert found.proof is not None
     cells = found.proof.cells
     assert cells[0].low == 0
-    assert all(a.high == b.low for a, b in zip(cells, cells[1:], strict=False))
+    assert all(a.high == b.low for a, b in pairwise(cells))
     assert all(c.centre is None or c.low <= c.centre <= c.high for c in cells)
     end = Fraction(scope["eps_h"]) if "eps_h" in scope else found.proof.tail_from
     if end is None and profile.curve.end is not None and "failure" not in scope:

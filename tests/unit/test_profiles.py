@@ -131,7 +131,7 @@ def test_eps_outside_its_range_is_refused(eps: Any) -> None:
         ("users", lambda: profiles.ICEA(messages=20, users=10**400)),
         ("messages", lambda: profiles.ICEA(messages=10**9, users=2)),
         ("buckets", lambda: profiles.RandomizedResponse(noise_parameter=0.5, buckets=10**400)),
-        ("scale", lambda: profiles.Laplace()),
+        ("scale", profiles.Laplace),
         ("foo", lambda: profiles.Laplace(scale=1, foo=2)),
         ("neighbours", lambda: profiles.Laplace(scale=1, neighbours="any")),
     ],

@@ -6,6 +6,7 @@ import json
 import math
 import random
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,7 @@ def test_the_curve_falls_and_has_no_jumps(profile: Profile) -> None:
         points = [(reach * k / 40).mid() for k in range(80)]
         logs = [profile.curve.enclose(point).log() for point in points]
         assert logs[0] < 0
-        assert not any(later > earlier for earlier, later in zip(logs, logs[1:], strict=False))
+        assert not any(later > earlier for earlier, later in pairwise(logs))
         for start in starts:
             gap = start * arb(2) ** -150
             left = profile.curve.enclose((start - gap).lower()).log()

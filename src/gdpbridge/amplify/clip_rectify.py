@@ -186,13 +186,14 @@ def _bounds(lower: Bound, upper: Bound) -> tuple[tuple[float, ...], tuple[float,
     return lows, highs, low_is_vector
 
 
-def _coordinates(name: str, bound: Bound) -> tuple[tuple[float, ...], bool]:
+def _coordinates(name: str, bound: Any) -> tuple[tuple[float, ...], bool]:
     allowed = "a finite number, or a sequence of them"
     if isinstance(bound, str | bytes) or not hasattr(bound, "__len__"):
         return (_number(name, bound, allowed),), False
-    if len(bound) == 0:
+    values = tuple(_number(name, value, allowed) for value in bound)
+    if not values:
         raise InputError(name, "empty", allowed)
-    return tuple(_number(name, value, allowed) for value in bound), True
+    return values, True
 
 
 def _number(name: str, value: object, allowed: str) -> float:

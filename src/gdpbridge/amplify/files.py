@@ -8,10 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from fractions import Fraction
-from itertools import compress
 from pathlib import Path
 from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gdpbridge.amplify.randomness import Bernoulli, Chooser, FixedSize
 from gdpbridge.errors import InputError, MissingExtraError
@@ -25,7 +28,10 @@ SAMPLE_SCHEMES = ("poisson", "without-replacement")
 _BLOCK = 1 << 22
 _MAX_RECORD = 1 << 26
 _BATCH = 1 << 15
+_LINE_FEED, _RETURN, _QUOTE = b'\n\r"'
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+Places = NDArray[np.int64]
 
 # how far reading has come, in [0, 1]
 Share = Callable[[float], None]
@@ -72,8 +78,9 @@ def sample_file(
         raise InputError("target", str(target), "another file than the source")
     kind = source.suffix.lower()
     if kind not in (".csv", ".parquet") or target.suffix.lower() != kind:
-        raise InputError("source and target", f"{source.name}, {target.name}",
-                         "both .csv or both .parquet")
+        raise InputError(
+            "source and target", f"{source.name}, {target.name}", "both .csv or both .parquet"
+        )
     table = _Csv(source, header) if kind == ".csv" else _Parquet(source)
     try:
         if scheme == "poisson":
@@ -85,7 +92,9 @@ def sample_file(
         with _replaced(target) as partial:
             return table.copy(partial, chooser, lambda share: progress("sampling", share))
     except OSError as error:
-        raise InputError("file", error.filename or str(source), f"usable ({error.strerror})") from None
+        raise InputError(
+            "file", error.filename or str(source), f"usable ({error.strerror})"
+        ) from None
 
 
 def sampling_rate(rate: float | None, size: int | None, scheme: str) -> Fraction | None:
@@ -146,7 +155,7 @@ class _Csv:
     def count(self, share: Share) -> int:
         with self._path.open("rb") as file:
             self._first(file)
-            return sum(len(records) for records in self._blocks(file, share))
+            return sum(records.ends.size for records in self._blocks(file, share))
 
     def copy(self, target: Path, chooser: Chooser, share: Share) -> int:
         written = 0
@@ -154,9 +163,9 @@ class _Csv:
             first = self._first(file)
             out.write(first if not first or first.endswith(b"\n") else first + b"\n")
             for records in self._blocks(file, share):
-                kept = list(compress(records, chooser.choose(len(records)).tolist()))
-                out.writelines(kept)
-                written += len(kept)
+                mask = chooser.choose(records.ends.size)
+                out.writelines(records.chosen(mask))
+                written += int(mask.sum())
         return written
 
     def _first(self, file: IO[bytes]) -> bytes:
@@ -169,41 +178,60 @@ class _Csv:
             record += line
             if not line or (record.count(b'"') % 2 == 0 and record.strip()):
                 break
-            _check_length(record)
+            _check_length(len(record))
         return record
 
-    def _blocks(self, file: IO[bytes], share: Share) -> Iterator[list[bytes]]:
+    def _blocks(self, file: IO[bytes], share: Share) -> Iterator[_Records]:
         """Return records, some megabytes at a time."""
         size = os.fstat(file.fileno()).st_size or 1
         pending = b""
-        while lines := file.readlines(_BLOCK):
-            if pending or any(b'"' in line for line in lines):
-                records, pending = _joined(lines, pending)
-            else:
-                records = lines
-            yield [record for record in records if record.strip(b"\r\n")]
+        while chunk := file.read(_BLOCK):
+            data = pending + chunk
+            ends = _record_ends(data)
+            last = int(ends[-1]) if ends.size else 0
+            pending = data[last:]
+            _check_length(len(pending))
+            yield _Records.of(data, ends)
             share(min(file.tell() / size, 1.0))
         if pending:
-            yield [pending]
+            yield _Records.of(pending, np.array([len(pending)]))
 
 
-def _joined(lines: list[bytes], pending: bytes) -> tuple[list[bytes], bytes]:
-    """Join lines whose end is inside of quotes with the next; return what is still open."""
-    records = []
-    for line in lines:
-        if not pending and line.count(b'"') % 2 == 0:
-            records.append(line)
-            continue
-        pending += line
-        _check_length(pending)
-        if pending.count(b'"') % 2 == 0:
-            records.append(pending)
-            pending = b""
-    return records, pending
+@dataclass(frozen=True)
+class _Records:
+    """Records within some bytes: where each begins and ends."""
+
+    data: bytes
+    starts: Places
+    ends: Places
+
+    @classmethod
+    def of(cls, data: bytes, ends: Places) -> _Records:
+        """Leave out the blank ones of adjacent records."""
+        starts = np.concatenate([np.zeros(1, dtype=np.int64), ends])[:-1]
+        # of one or two bytes, of which the first is the end of a line
+        first = np.frombuffer(data, dtype=np.uint8)[starts]
+        blank = (first == _LINE_FEED) | ((first == _RETURN) & (ends - starts == 2))
+        return cls(data, starts[~blank], ends[~blank])
+
+    def chosen(self, mask: NDArray[np.bool_]) -> Iterator[bytes]:
+        """Return some of them."""
+        for start, end in zip(self.starts[mask].tolist(), self.ends[mask].tolist(), strict=True):
+            yield self.data[start:end]
 
 
-def _check_length(record: bytes) -> None:
-    if len(record) >= _MAX_RECORD:
+def _record_ends(data: bytes) -> Places:
+    """Return where records end: behind line feeds with an even number of quotes before them."""
+    values = np.frombuffer(data, dtype=np.uint8)
+    ends = np.flatnonzero(values == _LINE_FEED)
+    quotes = np.flatnonzero(values == _QUOTE)
+    if quotes.size:
+        ends = ends[np.searchsorted(quotes, ends) % 2 == 0]
+    return ends + 1
+
+
+def _check_length(length: int) -> None:
+    if length >= _MAX_RECORD:
         raise InputError(
             "source",
             "a record with an open quote or no end",
@@ -217,7 +245,7 @@ class _Parquet:
     def __init__(self, path: Path) -> None:
         try:
             import pyarrow
-            import pyarrow.parquet as parquet
+            from pyarrow import parquet
         except ImportError:
             raise MissingExtraError("tables", "reading Parquet") from None
         self._arrow, self._parquet, self._path = pyarrow, parquet, path

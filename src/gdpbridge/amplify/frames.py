@@ -81,7 +81,9 @@ def _narwhals_frame(data: Any) -> Any:
     try:
         return narwhals.from_native(data)
     except TypeError:
-        raise InputError("data", type(data).__name__, "a frame or table that Narwhals knows") from None
+        raise InputError(
+            "data", type(data).__name__, "a frame or table that Narwhals knows"
+        ) from None
 
 
 def _chooser(probability: Fraction | None, size: int | None, scheme: str, rows: int) -> Chooser:

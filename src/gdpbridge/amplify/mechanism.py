@@ -1,8 +1,8 @@
 """The mechanism of a clip-and-rectify plan, with noise from OpenDP's samplers.
 
 OpenDP rounds its input to a multiple of 2^k and adds discrete Laplace noise on that grid, so that
-the last bits of an output say nothing (Mironov 2012 is what they say otherwise). k is chosen from
-the plan alone. With λ = 2^k/scale such noise has, for a shift of m steps, the profile 1 - e^{-λj} at
+the last bits of an output say nothing (what they say otherwise: Mironov 2012). k is chosen from the
+plan alone. With λ = 2^k/scale such noise has, for a shift of m steps, the profile 1 - e^{-λj} at
 ε = λ(m - 2j), which is the continuous one, and lies on the lines in e^ε between these points: below
 the continuous one with λ²/4 more of ε. So the scale is searched for which OpenDP's own map is at
 most ε_h less λ²/4 for each coordinate. Its map counts the rounding of the input.

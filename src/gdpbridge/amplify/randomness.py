@@ -18,7 +18,7 @@ __all__ = ["Bernoulli", "Chooser", "FixedSize"]
 Mask = NDArray[np.bool_]
 
 _WORD = 64
-_BLOCK = 1 << 16
+_BLOCK = 1 << 12
 
 
 class Chooser(ABC):

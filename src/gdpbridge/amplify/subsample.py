@@ -15,6 +15,7 @@ from gdpbridge.errors import InputError
 from gdpbridge.interval import Interval
 from gdpbridge.measure import DEFAULT_TOL, Measurement, measure
 from gdpbridge.measure.problem import Progress, silent
+from gdpbridge.numeric.exact import exact
 from gdpbridge.profiles.base import Profile
 from gdpbridge.profiles.subsample import Subsampled
 
@@ -55,6 +56,11 @@ class SubsamplePlan:
     before: Measurement
     measurement: Measurement
     notes: tuple[str, ...] = field(repr=False)
+
+    @property
+    def base(self) -> Profile:
+        """The profile of the mechanism on all the data."""
+        return self.profile.inner[0]
 
     @property
     def profile(self) -> Profile:
@@ -115,16 +121,12 @@ def subsampling_plan(
         raise InputError("profile", profile, "a profile, such as gdpbridge.profiles.Laplace(...)")
     if scheme not in _NOTES:
         raise InputError("scheme", scheme, f"one of {', '.join(_NOTES)}")
-    scope = {"eps_h": eps_h, "failure": failure}
-    everything = measure(Subsampled(base=profile, scheme=scheme, rate=1), tol, **scope)
-    try:
-        reached = everything.mu.high <= Decimal(str(mu))
-    except ArithmeticError:
-        raise InputError("mu", mu, "a number > 0 and at most 1000") from None
-    if reached:
+    target = _target(mu)
+    everything = measure(profile.subsample(1, scheme), tol, eps_h=eps_h, failure=failure)
+    if everything.mu.high <= target:
         return SubsamplePlan(
             scheme,
-            float(mu),
+            float(target),
             1.0,
             None,
             everything,
@@ -139,7 +141,8 @@ def subsampling_plan(
             tol=tol,
             base=profile,
             scheme=scheme,
-            **scope,
+            eps_h=eps_h,
+            failure=failure,
         )
     except InputError as error:
         if error.field != "target_mu":
@@ -154,3 +157,11 @@ def subsampling_plan(
         found.measurement,
         _NOTES[scheme],
     )
+
+
+def _target(mu: Real) -> Decimal:
+    try:
+        exact(mu)
+    except ValueError:
+        raise InputError("mu", mu, "a number > 0 and at most 1000") from None
+    return Decimal(str(mu))

@@ -1,4 +1,4 @@
-"""What bounds and ε_h cost: bias of clipping against noise, for a distribution that is no secret."""
+"""What bounds and ε_h cost: clipping against noise, for a distribution that is no secret."""
 
 from __future__ import annotations
 
@@ -131,7 +131,9 @@ def clipping_tradeoff(
     )
 
 
-def _row(values: Floats, eps_h: float, lower: float, upper: float, mu: Interval | None) -> TradeoffRow:
+def _row(
+    values: Floats, eps_h: float, lower: float, upper: float, mu: Interval | None
+) -> TradeoffRow:
     moved = np.clip(values, lower, upper) - values
     return TradeoffRow(
         eps_h=eps_h,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from importlib.metadata import version
 
-from gdpbridge.certificate.checker.check import CellChecker
+from gdpbridge.certificate.checker.check import CellChecker, binary
 from gdpbridge.certificate.model import (
     NAME,
     VERSION,
@@ -46,13 +47,15 @@ def write(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     Raises:
         UndecidedError: if the checker cannot be convinced of a cell.
     """
+    breakpoints = _breakpoints(profile, proof.bits)
+    proof = _past_the_last_bracket(proof, breakpoints)
     bare = Certificate(
         schema=Schema(name=NAME, version=VERSION),
         generator=f"gdpbridge {version('gdpbridge')}",
         mechanism=profile.specification(),
         claim=claim,
         evidence=Evidence(
-            breakpoints=_breakpoints(profile, proof.bits),
+            breakpoints=breakpoints,
             cells=(),
             witness="tail" if proof.witness == "tail" else _binary(proof.witness),
             tail_from=_binary(proof.tail_from),
@@ -61,6 +64,18 @@ def write(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     checker = CellChecker(bare)
     cells = tuple(cell for proved in proof.cells for cell in _accepted(checker, proved, 0))
     return bare.model_copy(update={"evidence": bare.evidence.model_copy(update={"cells": cells})})
+
+
+def _past_the_last_bracket(proof: Proof, breakpoints: tuple[Breakpoint, ...]) -> Proof:
+    """Let a tail that begins within the last bracket begin at its end, as the checker wants it."""
+    if proof.tail_from is None or not breakpoints:
+        return proof
+    end = binary(breakpoints[-1].high)
+    if proof.tail_from >= end:
+        return proof
+    *cells, last = proof.cells
+    extended = ProvedCell(last.low, end, None)
+    return replace(proof, cells=(*cells, extended), tail_from=end)
 
 
 def _accepted(checker: CellChecker, proved: ProvedCell, splits: int) -> Iterator[Cell]:

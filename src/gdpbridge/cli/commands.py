@@ -7,9 +7,10 @@ text, never show.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from gdpbridge.cli.errors import CommandLineError, Written, as_written, near, shown
@@ -38,6 +39,22 @@ class Command(TyperCommand):
             return super().invoke(ctx)
         except InputError as error:
             raise as_written(error, ctx.meta[_WRITTEN]) from error
+
+
+def add_command(
+    app: typer.Typer, name: str, action: Callable[..., object], *, summary: str, example: str
+) -> None:
+    """Add a command that names no mechanism.
+
+    Args:
+        app: where to add it.
+        name: the command's name.
+        action: called with the words and options that it declares.
+        summary: what the command does, one sentence.
+        example: a command line, without the program's name.
+    """
+    epilog = f"Example: gdpbridge {example}"
+    app.command(name, cls=Command, help=summary, short_help=summary, epilog=epilog)(action)
 
 
 class Group(TyperGroup):

@@ -10,12 +10,19 @@ from typing import Annotated, Any
 
 import typer
 
-from gdpbridge.cli.commands import Group
+from gdpbridge.cli.amplify import add_amplify_commands
+from gdpbridge.cli.calibrate import calibrate
+from gdpbridge.cli.commands import Group, add_command
+from gdpbridge.cli.compare import compare
+from gdpbridge.cli.convert import convert_mechanism, convert_numbers
 from gdpbridge.cli.errors import CommandLineError
 from gdpbridge.cli.identify import identify
 from gdpbridge.cli.measure import measure
 from gdpbridge.cli.mechanism import add_mechanism_command
 from gdpbridge.cli.output import Output, Status, is_unicode, write
+from gdpbridge.cli.risk import risk
+from gdpbridge.cli.specification import add_schema_command
+from gdpbridge.cli.verify import verify
 from gdpbridge.errors import GdpBridgeError, MissingExtraError
 from gdpbridge.report.json import to_json
 
@@ -44,6 +51,21 @@ Example: gdpbridge measure laplace --scale 0.5
 With neither --eps-h nor --failure, μ covers every ε where some finite μ does; else all but the
 mass at infinity, as a failure probability; else the head up to ε = 100.
 """
+_CONVERT = "Convert between a μ, a mechanism, and (ε, δ) pairs."
+_CONVERT_EPILOG = """\
+Examples:
+
+\b
+  gdpbridge convert --mu 1 --delta 1e-5                  ε at which 1-GDP is (ε, 1e-5)-DP
+  gdpbridge convert --mu 1 --epsilon 1                   δ at which it is (1, δ)-DP
+  gdpbridge convert --epsilon 1                          the μ of every 1-DP mechanism
+  gdpbridge convert --epsilon 1 --delta 1e-5             the μ of a Gaussian mechanism calibrated so
+  gdpbridge convert laplace --scale 0.5 --epsilon 1      δ of a mechanism
+"""
+_CALIBRATE = "Find the parameter with which a mechanism meets a target μ, from the safe side."
+_COMPARE = "Compare what different theorems say of a composition of ε-DP mechanisms."
+_RISK = "Say what a μ means for an attacker."
+_VERIFY = "Re-prove a certificate with arithmetic of its own; exit status 3 if a line fails."
 _IDENTIFY_EPILOG = """\
 Example: gdpbridge identify icea --messages 20 --users 4
 
@@ -82,6 +104,36 @@ def _app() -> typer.Typer:
     app.callback(help=_HELP, epilog=_EPILOG)(_general_options)
     add_mechanism_command(app, "measure", measure, summary=_MEASURE, epilog=_MEASURE_EPILOG)
     add_mechanism_command(app, "identify", identify, summary=_IDENTIFY, epilog=_IDENTIFY_EPILOG)
+    add_mechanism_command(
+        app,
+        "convert",
+        convert_mechanism,
+        summary=_CONVERT,
+        epilog=_CONVERT_EPILOG,
+        required="--at-delta 1e-5",
+        alone=convert_numbers,
+    )
+    add_mechanism_command(
+        app,
+        "calibrate",
+        calibrate,
+        summary=_CALIBRATE,
+        epilog="Example: gdpbridge calibrate laplace --mu 1",
+        required="--target-mu 1",
+        complete=False,
+    )
+    add_mechanism_command(
+        app,
+        "compare",
+        compare,
+        summary=_COMPARE,
+        epilog="Example: gdpbridge compare --compose 50 pure-dp --epsilon 0.2",
+        required="--compose 50",
+    )
+    add_amplify_commands(app)
+    add_command(app, "risk", risk, summary=_RISK, example="risk --mu 1")
+    add_command(app, "verify", verify, summary=_VERIFY, example="verify certificate.json")
+    add_schema_command(app)
     return app
 
 

@@ -56,6 +56,14 @@ Digits = Annotated[
 ]
 
 
+CertificateFile = Annotated[
+    str | None,
+    typer.Option(
+        "--certificate", metavar="FILE", help="a file to write the proof to, for gdpbridge verify"
+    ),
+]
+
+
 def measure(
     profile: Profile,
     *,
@@ -64,6 +72,7 @@ def measure(
     failure: Failure = None,
     method: Method = _METHODS[0],
     digits: Digits = None,
+    certificate: CertificateFile = None,
     json: AsJson = False,
 ) -> Output:
     """Answer with the statement and the interval for μ."""
@@ -81,7 +90,25 @@ def measure(
             method=method,
             progress=progress,
         )
+        if certificate is not None:
+            _save(found, certificate)
     return Output(rendered(measurement_record(found), as_json=json, digits=places))
+
+
+def _save(found: gdpbridge.Measurement, path: str) -> None:
+    """Write the certificate of a measurement to a file.
+
+    Raises:
+        InputError: if there is no certificate for it, or the file cannot be written.
+    """
+    document = found.certificate
+    if document is None:
+        raise InputError("certificate", path, f"left out: {found.uncertified_because}")
+    try:
+        document.save(path)
+    except OSError as error:
+        allowed = f"a file that can be written ({error.strerror})"
+        raise InputError("certificate", path, allowed) from None
 
 
 def _places(digits: str) -> int:

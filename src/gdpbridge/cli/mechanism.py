@@ -8,16 +8,27 @@ from the registry: a new mechanism needs nothing here.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from functools import cached_property
-from typing import Any, cast
+from typing import Annotated, Any, cast, get_args
 
 import typer
+from pydantic.fields import FieldInfo
 from typer.core import TyperCommand
 
 from gdpbridge.cli.commands import Command, Group, leading_options
 from gdpbridge.cli.output import Output
-from gdpbridge.cli.parameters import PREFIX, declared, example_words, fields_of, read
+from gdpbridge.cli.parameters import (
+    PREFIX,
+    declared,
+    example_words,
+    fields_of,
+    is_word,
+    read,
+)
+from gdpbridge.cli.specification import FROM_FILE, declared_file, names_file, read_file
+from gdpbridge.cli.transformations import declared_transformations, transformed
 from gdpbridge.profiles import kinds
 from gdpbridge.profiles.base import Profile
 
@@ -25,9 +36,21 @@ __all__ = ["add_mechanism_command", "example"]
 
 Action = Callable[..., Output]
 
+# stands for the kind where none is named; no kind has this name
+_ALONE = "numbers"
+
 
 def add_mechanism_command(
-    app: typer.Typer, name: str, action: Action, *, summary: str, epilog: str
+    app: typer.Typer,
+    name: str,
+    action: Action,
+    *,
+    summary: str,
+    epilog: str,
+    within: str = "",
+    required: str = "",
+    alone: Action | None = None,
+    complete: bool = True,
 ) -> None:
     """Add a command whose first words name a mechanism.
 
@@ -37,12 +60,25 @@ def add_mechanism_command(
         action: called with the profile and, by keyword, the options it declares.
         summary: what the command does, one sentence.
         epilog: the end of the command's help.
+        within: the command that it is part of, if it is.
+        required: words for examples that give the action's required options a value.
+        alone: called, with the options it declares, where options stand without a mechanism.
+        complete: whether the mechanism must be given whole; else ``action`` is called with the
+            kind's class and the parameters that are given, in place of the profile.
     """
-    group = type("Mechanisms", (_Mechanisms,), {"action": staticmethod(action)})
+    path = f"{within} {name}".strip()
+    own = {
+        "action": staticmethod(action),
+        "path": path,
+        "required": required,
+        "alone": None if alone is None else staticmethod(alone),
+        "complete": complete,
+    }
+    group = type("Mechanisms", (_Mechanisms,), own)
     app.add_typer(
         typer.Typer(cls=group, rich_markup_mode=None, add_completion=False),
         name=name,
-        help=f"{summary} gdpbridge {name} MECHANISM --help lists the options.",
+        help=f"{summary} gdpbridge {path} MECHANISM --help lists the options.",
         short_help=summary,
         epilog=epilog,
         subcommand_metavar="MECHANISM [OPTIONS]",
@@ -54,18 +90,35 @@ class _Mechanisms(Group):
 
     noun = "mechanism"
     action: Action
+    path: str
+    required: str
+    alone: Action | None
+    complete: bool
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the kinds."""
         return list(kinds())
 
     def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
-        """Make the command of a kind."""
+        """Make the command of a kind, or of a file."""
+        if cmd_name == FROM_FILE:
+            return self._of_file
+        if cmd_name == _ALONE and self.alone is not None:
+            return _command(_ALONE, self.alone, _own(self.alone), "Numbers, not a mechanism.", "")
         cls = kinds().get(cmd_name)
-        return None if cls is None else _subcommand(self.name or "", cls, self.action)
+        if cls is None:
+            return None
+        words = f"{example(self.path, cls, whole=self.complete)} {self.required}".strip()
+        make = _subcommand if self.complete else _incomplete
+        return make(cls, self.action, words)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Let the command's own options stand before the mechanism too."""
+        """Let the command's own options stand before the mechanism too, or --spec instead of it."""
+        if args and args[0].startswith("-") and names_file(args):
+            # no kind is named, so that there is none to check
+            return super(Group, self).parse_args(ctx, [FROM_FILE, *args])
+        if args and args[0].startswith("-") and self._stands_alone(args):
+            return super(Group, self).parse_args(ctx, [_ALONE, *args])
         if args and args[0].startswith("-"):
             params = self._without_mechanism.get_params(ctx)
             leading, rest = leading_options(params, args, ctx.command_path)
@@ -76,37 +129,110 @@ class _Mechanisms(Group):
             args = [rest[0], *leading, *rest[1:]]
         return super().parse_args(ctx, args)
 
+    def _stands_alone(self, args: list[str]) -> bool:
+        named = "--help" in args or not kinds().keys().isdisjoint(args)
+        return self.alone is not None and not named
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the mechanisms."""
         with formatter.section("Mechanisms"):
             formatter.write_dl([(kind, _summary(cls)) for kind, cls in kinds().items()])
 
     @cached_property
+    def _of_file(self) -> TyperCommand:
+        action = self.action
+
+        def run(**given: Any) -> Output:
+            return action(transformed(read_file(given.pop("spec")), given), **given)
+
+        options = [declared_file(), *_with_transformations(action)]
+        return _command(FROM_FILE, run, options, "A mechanism that a file describes.", "")
+
+    @cached_property
     def _without_mechanism(self) -> TyperCommand:
-        return _command(self.name or "", self.action, _options(self.action), "", "")
+        return _command(self.path, self.action, _with_transformations(self.action), "", "")
 
 
-def _subcommand(name: str, cls: type[Profile], action: Action) -> TyperCommand:
-    """The command for one kind of mechanism."""
+def _subcommand(cls: type[Profile], action: Action, words: str) -> TyperCommand:
+    """The command for one kind of mechanism, with an example."""
     fields = fields_of(cls)
 
     def run(**given: Any) -> Output:
-        typed = {field: given.pop(PREFIX + field) for field in fields}
-        parameters = {
-            field: read(field, value, fields[field])
-            for field, value in typed.items()
-            if value is not None
-        }
-        return action(cls(**parameters), **given)
+        parameters = _parameters(fields, given)
+        return action(transformed(cls(**parameters), given), **given)
 
-    options = [*(declared(name, field) for name, field in fields.items()), *_options(action)]
+    own = [declared(name, field) for name, field in fields.items()]
+    taken = _spellings(own)
+    options = [*own, *(_without(option, taken) for option in _with_transformations(action))]
     kind = cls.model_fields["kind"].default
-    return _command(kind, run, options, _summary(cls), f"Example: {example(name, cls)}")
+    return _command(kind, run, options, _summary(cls), f"Example: {words}")
+
+
+def _incomplete(cls: type[Profile], action: Action, words: str) -> TyperCommand:
+    """The command for one kind of mechanism of which a parameter may be left out."""
+    fields = {name: copy(field) for name, field in fields_of(cls).items()}
+    for field in fields.values():
+        if field.is_required():
+            field.default = None
+
+    def run(**given: Any) -> Output:
+        return action(cls, _parameters(fields, given), **given)
+
+    own = [declared(name, field) for name, field in fields.items()]
+    taken = _spellings(own)
+    options = [*own, *(_without(option, taken) for option in _options(action)[1:])]
+    kind = cls.model_fields["kind"].default
+    return _command(kind, run, options, _summary(cls), f"Example: {words}")
+
+
+def _parameters(fields: Mapping[str, FieldInfo], given: dict[str, Any]) -> dict[str, Any]:
+    """Take what was typed for a mechanism out of ``given``, and read it."""
+    typed = {field: given.pop(PREFIX + field) for field in fields}
+    return {
+        field: read(field, value, fields[field])
+        for field, value in typed.items()
+        if value is not None
+    }
+
+
+def _without(option: inspect.Parameter, taken: set[str]) -> inspect.Parameter:
+    """Leave a spelling to the mechanism's parameter that has it too; another one must remain."""
+    free = _spellings([option]) - taken
+    if free == _spellings([option]):
+        return option
+    kind, info = get_args(option.annotation)
+    info = copy(info)
+    info.default, *info.param_decls = sorted(free)
+    return option.replace(annotation=Annotated[kind, info])
+
+
+def _spellings(options: Iterable[inspect.Parameter]) -> set[str]:
+    found: set[str] = set()
+    for option in options:
+        info = get_args(option.annotation)[1]
+        # within Annotated, Typer takes the first spelling for the default at first
+        given = [
+            word for word in (info.default, *(info.param_decls or ())) if isinstance(word, str)
+        ]
+        found.update(given or [f"--{option.name.replace('_', '-')}"])
+    return found
+
+
+def _with_transformations(action: Action) -> list[inspect.Parameter]:
+    """The options that an action declares, after what may be done to any mechanism."""
+    own = _options(action)
+    # what the action does itself is not done twice
+    taken = {option.name for option in own}
+    return [*declared_transformations(taken), *own]
 
 
 def _options(action: Action) -> list[inspect.Parameter]:
     """The options that an action declares, which are all its arguments but the profile."""
-    return list(inspect.signature(action, eval_str=True).parameters.values())[1:]
+    return _own(action)[1:]
+
+
+def _own(action: Action) -> list[inspect.Parameter]:
+    return list(inspect.signature(action, eval_str=True).parameters.values())
 
 
 def _command(
@@ -127,10 +253,10 @@ def _summary(cls: type[Profile]) -> str:
     return inspect.cleandoc(cls.__doc__ or "").partition("\n")[0]
 
 
-def example(command: str, cls: type[Profile]) -> str:
-    """A command line for a kind of mechanism, with typical values."""
+def example(command: str, cls: type[Profile], *, whole: bool = True) -> str:
+    """A command line for a kind of mechanism, with typical values; else all but one of them."""
     words = ["gdpbridge", command, cls.model_fields["kind"].default]
-    for name, field in cls.parameters().items():
-        if field.is_required():
-            words += example_words(name, field)
+    needed = [(n, f) for n, f in cls.parameters().items() if f.is_required() or is_word(f)]
+    for name, field in needed if whole else needed[:-1]:
+        words += example_words(name, field)
     return " ".join(words)

@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from gdpbridge.errors import InputError
 from gdpbridge.profiles.base import Profile
 
-__all__ = ["PREFIX", "declared", "example_words", "fields_of", "read"]
+__all__ = ["PREFIX", "declared", "example_words", "fields_of", "is_word", "read"]
 
 # keeps a mechanism's parameter apart from an option of the command with the same name
 PREFIX = "parameter_"
@@ -28,7 +28,10 @@ def fields_of(cls: type[Profile]) -> dict[str, FieldInfo]:
     # a kind that overrides the relation gives its default only
     relation = copy(Profile.model_fields["neighbours"])
     relation.default = cls.model_fields["neighbours"].default
-    return {**cls.parameters(), "neighbours": relation}
+    typed = {
+        name: field for name, field in cls.parameters().items() if "untyped" not in _extra(field)
+    }
+    return {**typed, "neighbours": relation}
 
 
 def declared(name: str, field: FieldInfo) -> inspect.Parameter:
@@ -43,7 +46,7 @@ def declared(name: str, field: FieldInfo) -> inspect.Parameter:
     elif _is_mapping(field):
         option = typer.Option(_spellings(name)[0], metavar="NAME=NUMBER", help=about)
         annotation, default = Annotated[list[str] | None, option], None
-    elif _is_word(field):
+    elif is_word(field):
         word = typer.Argument(metavar=name.upper(), help=about)
         annotation, default = Annotated[str, word], inspect.Parameter.empty
     else:
@@ -75,7 +78,7 @@ def read(name: str, given: Any, field: FieldInfo) -> Any:
 
 def example_words(name: str, field: FieldInfo) -> list[str]:
     """Return words that give a required parameter a typical value."""
-    if _is_word(field):
+    if is_word(field):
         return [name.upper()]
     low, high = _extra(field)["typical"]
     return [_spellings(name)[0], f"{float(f'{(low * high) ** 0.5:.1g}'):g}"]
@@ -115,8 +118,9 @@ def _is_mapping(field: FieldInfo) -> bool:
     return get_origin(field.annotation) is dict
 
 
-def _is_word(field: FieldInfo) -> bool:
-    return field.annotation is str and field.is_required()
+def is_word(field: FieldInfo) -> bool:
+    """Whether a parameter is a word without an option: a required text, or declared as a word."""
+    return (field.annotation is str and field.is_required()) or "word" in _extra(field)
 
 
 def _extra(field: FieldInfo) -> dict[str, Any]:

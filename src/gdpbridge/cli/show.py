@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 
 from gdpbridge.cli.output import has_colour, is_unicode, text_width
+from gdpbridge.report.answers import Answer, ConversionRecord, answer_to_text
 from gdpbridge.report.record import Record
 
-__all__ = ["rendered"]
+__all__ = ["answered", "rendered"]
 
 
 def rendered(record: Record, *, as_json: bool, digits: int | None = None) -> str:
@@ -25,3 +26,13 @@ def rendered(record: Record, *, as_json: bool, digits: int | None = None) -> str
     from gdpbridge.report.text import to_text
 
     return to_text(record, text_width(), colour=has_colour(sys.stdout), digits=digits)
+
+
+def answered(answer: Answer, *, as_json: bool) -> str:
+    """Render an answer for standard output."""
+    if as_json:
+        from gdpbridge.report.json import to_json
+
+        document = answer.document() if isinstance(answer, ConversionRecord) else answer
+        return to_json(document, ascii_only=not is_unicode(sys.stdout)) + "\n"
+    return answer_to_text(answer, text_width(), colour=has_colour(sys.stdout))

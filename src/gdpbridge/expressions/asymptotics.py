@@ -359,8 +359,10 @@ def _exp(f: Growth) -> Growth:
     if f.grows():
         return Exponential(True, f)
     constant = f.terms.get(_ONE, arb(0))
-    rest = f + Sum.constant(-constant, f.start) if constant.is_exact() else f.of(
-        {monomial: c for monomial, c in f.terms.items() if monomial != _ONE}
+    rest = (
+        f + Sum.constant(-constant, f.start)
+        if constant.is_exact()
+        else f.of({monomial: c for monomial, c in f.terms.items() if monomial != _ONE})
     )
     # e^r = 1 + r + e^s r²/2, s between 0 and r
     second = arb(0).union(rest.range()).exp() / 2

@@ -9,12 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 from flint import arb
 
 from gdpbridge.errors import InputError, UndecidedError
 from gdpbridge.expressions.evaluate import Evaluation
-from gdpbridge.expressions.tree import Call, Condition, Name, Node, Number, Piecewise, names, rebuilt
+from gdpbridge.expressions.tree import (
+    Call,
+    Condition,
+    Name,
+    Node,
+    Number,
+    Piecewise,
+    names,
+    rebuilt,
+)
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, ball
 
@@ -58,7 +68,7 @@ def ranges_of(node: Node, field: str, text: str) -> list[Range]:
         if len(starts) > MAX_RANGES:
             raise InputError(field, text, f"a formula with fewer than {MAX_RANGES} conditions")
         starts.sort(key=lambda start: start[0].mid())
-        for (left, _), (right, _) in zip(starts, starts[1:], strict=False):
+        for (left, _), (right, _) in pairwise(starts):
             if not left < right:
                 raise UndecidedError("two conditions are too close to be told apart")
         return [Range(bound, _chosen(node, at, field, text)) for at, bound in starts]
@@ -92,7 +102,8 @@ def _bound(condition: Condition, field: str, text: str) -> Node:
 def _enclosed(bound: Node) -> arb:
     if isinstance(bound, Number):
         return ball(bound.value)
-    return Evaluation(BALLS, {}).value(bound)
+    value: arb = Evaluation(BALLS, {}).value(bound)
+    return value
 
 
 def _chosen(node: Node, start: arb, field: str, text: str) -> Node:

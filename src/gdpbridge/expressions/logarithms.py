@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from gdpbridge.expressions.tree import Call, Name, Node, Number, call
+from gdpbridge.expressions.evaluate import is_non_negative
+from gdpbridge.expressions.tree import Call, Node, Number, call
 
 __all__ = ["logarithm_of", "quotient"]
 
@@ -45,8 +46,8 @@ def _log(node: Node) -> Node | None:
     match node:
         case Number(value) if value > 0:
             return Number(Fraction(0)) if value == 1 else Call("log", (node,))
-        case Name("eps"):
-            return Call("log", (node,))
+        case Number():
+            return None
         case Call("exp", (inner,)):
             return inner
         case Call("*" | "/" as operator, (left, right)):
@@ -60,4 +61,4 @@ def _log(node: Node) -> Node | None:
         case Call("sqrt", (inner,)):
             log = _log(inner)
             return None if log is None else call("/", log, Number(Fraction(2)))
-    return None
+    return Call("log", (node,)) if is_non_negative(node) else None

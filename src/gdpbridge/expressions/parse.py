@@ -113,9 +113,7 @@ def parse_expression(text: str, field: str) -> Node:
 def _lark() -> Lark:
     from lark import Lark
 
-    return Lark(
-        _GRAMMAR, parser="lalr", start=["equation", "expression"], maybe_placeholders=False
-    )
+    return Lark(_GRAMMAR, parser="lalr", start=["equation", "expression"], maybe_placeholders=False)
 
 
 def _parse(text: str, field: str, start: str) -> Any:
@@ -135,7 +133,8 @@ def _parse(text: str, field: str, start: str) -> Any:
     except UnexpectedToken as error:
         at_end = error.token.type == "$END"
         column = len(text) + 1 if at_end else int(error.column)
-        expected = _expected(error.interactive_parser.accepts())  # type: ignore[union-attr]
+        parser: Any = error.interactive_parser
+        expected = _expected(parser.accepts())
         raise _at(text, field, column, f"expected {expected}") from None
     except UnexpectedInput:
         raise InputError(field, text, "a formula") from None

@@ -72,7 +72,8 @@ def _sign_at_ends(node: Node, trend: int, low: arb, high: arb | None) -> int | N
 
 
 def _at(node: Node, eps: arb) -> arb:
-    return Evaluation(BALLS, {"eps": eps}).value(node)
+    value: arb = Evaluation(BALLS, {"eps": eps}).value(node)
+    return value
 
 
 def _of_parts(node: Node, low: arb, high: arb | None) -> Shape:
@@ -120,9 +121,7 @@ def _applied(function: str, shapes: list[Shape]) -> Shape:
 
 
 def _sum(left: Shape, right: Shape) -> Shape:
-    return Shape(
-        _common([left.trend, right.trend]), left.sign if left.sign == right.sign else None
-    )
+    return Shape(_common([left.trend, right.trend]), left.sign if left.sign == right.sign else None)
 
 
 def _product(left: Shape, right: Shape) -> Shape:
@@ -143,7 +142,9 @@ def _power(base: Shape, exponent: Node) -> Shape:
         odd = exponent.value.numerator % 2
         if base.sign is None:
             # an odd positive power rises everywhere
-            return Shape(base.trend, None) if odd and power == 1 else Shape(None, None if odd else 1)
+            return (
+                Shape(base.trend, None) if odd and power == 1 else Shape(None, None if odd else 1)
+            )
         size = _times(base.trend, base.sign)
         sign = base.sign if odd else 1
         return Shape(_times(_times(size, power), sign), sign)

@@ -54,6 +54,8 @@ _BELOW_ONE, _P_ALLOWED = 1 - Fraction(1, 10**30), "a number > 0 and < 1"
 _TOL_RANGE = (Fraction(1, 10**100), Fraction(1))
 _BITS = 256
 _MAX_BITS = 8192
+_SHARP = 2.0**-40
+_SHARP = 2.0**-40
 _LEAST_FAILURE = -4000
 
 Real = float | int | str | Decimal
@@ -289,7 +291,11 @@ class _Request:
             )
         past = past_failure(curve, p)
         assert past.end is not None
-        answer = self._solve(past, upper_bound(past.end))
+        ceiling = None
+        if isinstance(tail, GaussianCurveTail):
+            # δ_μ ≤ p + (1 - p)·δ_μ: the curve's own μ will do, and a failure may save little of it
+            ceiling = Fraction(interval_around(tail.mu, digits_of(self.tol) + 25).high)
+        answer = self._solve(past, upper_bound(past.end), ceiling)
         return self._found(answer, Statement.APPROXIMATE, failure)
 
     @staticmethod
@@ -307,10 +313,10 @@ class _Request:
         # the whole range may be out of another method's reach though the statement is not
         return replace(self, solve=_method(_proving(self.profile)))._whole().mu
 
-    def _solve(self, curve: Curve, end: Fraction) -> Answer:
+    def _solve(self, curve: Curve, end: Fraction, ceiling: Fraction | None = None) -> Answer:
         if curve.end == 0:
             return Answer(Fraction(0), Fraction(0), Fraction(0), 0, 0, proof=Proof())
-        return self.solve(Problem(curve, end, self.tol, self.progress))
+        return self.solve(Problem(curve, end, self.tol, self.progress, ceiling))
 
     def _found(
         self,
@@ -358,10 +364,11 @@ class _Request:
             with precision(bits):
                 # δ is non-increasing; a ball about ε_h itself could hold a breakpoint
                 before = (ball(eps_h) * (1 - arb(2) ** -(bits // 2))).lower()
-                log = curve.enclose(before).log()
+                # lines have no jumps, but may fall steeply, and cancel where they end
+                log = curve.enclose(before if curve.lines is None else ball(eps_h)).log()
                 if log == arb.neg_inf():
                     return _Failure()
-                if not log.is_nan():
+                if log.rad() < _SHARP or (2 * bits > _MAX_BITS and not log.is_nan()):
                     # below that, the fraction itself would be out of reach
                     top = log.exp().upper().max(arb(10) ** _LEAST_FAILURE)
                     rounded = Fraction(decimal_ceiling(to_fraction(top.upper()), 20))

@@ -28,12 +28,14 @@ class Problem:
         end: the end of the range, ≥ 0.
         tol: the largest width allowed of the interval for the supremum.
         progress: called now and then during long work.
+        ceiling: a number known to be at least the supremum, if there is one.
     """
 
     curve: Curve
     end: Fraction
     tol: Fraction
     progress: Progress = silent
+    ceiling: Fraction | None = None
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,16 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from gdpbridge.certificate.model import Certificate, Claim
 from gdpbridge.certificate.proof import Proof
-from gdpbridge.certificate.write import range_of, write
 from gdpbridge.identify import TailStatus, Verdict
 from gdpbridge.interval import Interval
 from gdpbridge.numeric.exact import decimal_text, exact
 from gdpbridge.profiles.base import Profile
+
+if TYPE_CHECKING:
+    from gdpbridge.certificate.model import Certificate
 
 __all__ = ["Measurement", "Statement"]
 
@@ -88,13 +90,26 @@ class Measurement:
     failure: Fraction = field(repr=False)
     proof: Proof | None = field(repr=False)
 
+    @property
+    def uncertified_because(self) -> str:
+        """Why there is no certificate; empty if there is one."""
+        if self.proof is None:
+            return f"the answer of method {self.method} is not proved"
+        if not self.profile.certifiable:
+            return f"there is no certificate for a mechanism of kind {self.profile.kind} yet"
+        if self.verdict is Verdict.UNKNOWN or self.mu_tail is None:
+            return "there is no certificate where the tail is not known"
+        return ""
+
     @cached_property
     def certificate(self) -> Certificate | None:
         """A document that proves the interval to someone else; None if it is not certified."""
-        if not self.profile.certifiable:
+        if self.uncertified_because or self.proof is None or self.mu_tail is None:
             return None
-        if self.proof is None or self.verdict is Verdict.UNKNOWN or self.mu_tail is None:
-            return None
+        # the checker's models are slow to load, and most runs need none
+        from gdpbridge.certificate.model import Claim
+        from gdpbridge.certificate.write import range_of, write
+
         return write(
             self.profile,
             claim=Claim(

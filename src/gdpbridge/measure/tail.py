@@ -50,7 +50,7 @@ def gaussian_decay_handover(curve: Curve, tail: GaussianDecayTail, bits: int) ->
 
     Let μ ≥ μ_t, and y = ε/μ + μ/2. The elementary lower bound of log δ_μ exceeds the bound of log δ
     by a difference whose derivative, ε(1/μ_t² - 1/μ²) + 1/2 - κ - 2y/(μ(y² + 3)), is positive for
-    good as soon as ε(1/μ_t² - 1/μ²) or 1/2 - κ is at least 2/(μy): one inequality at one ε proves
+    good as soon as ε(1/μ_t² - 1/μ²) + 1/2 - κ is at least 2/(μy): one inequality at one ε proves
     the whole tail.
 
     Args:
@@ -76,8 +76,7 @@ def gaussian_decay_handover(curve: Curve, tail: GaussianDecayTail, bits: int) ->
         def holds(eps: arb) -> bool:
             decay = BALLS.constant(tail.log_factor) + linear * eps
             decay -= eps * eps / (2 * mu_t * mu_t)
-            needed = 2 / (eps + mu * mu / 2)
-            growing = slack >= needed or eps * spread >= needed
+            growing = slack + eps * spread >= 2 / (eps + mu * mu / 2)
             return bool(growing and gaussian.log_delta_tail_lower(eps, mu) >= decay)
 
         low, high = start, start.max(arb(1))

@@ -33,6 +33,7 @@ __all__ = [
 
 # beyond it every number is outside the range of floats, and a gigabyte as a fraction before long
 _FLOAT_EXPONENTS = 1100
+_TAME_BITS = 256
 
 
 def ball(value: Fraction) -> arb:
@@ -195,13 +196,13 @@ class _Balls(Operations):
         return ball(value) if isinstance(value, Fraction) else value()
 
     def exp(self, x: Any) -> Any:
-        return x.exp()
+        return x.exp() if _is_tame(x) else _exp_beyond(x)
 
     def log(self, x: Any) -> Any:
         return x.log()
 
     def expm1(self, x: Any) -> Any:
-        return x.expm1()
+        return x.expm1() if _is_tame(x) else _exp_beyond(x) - 1
 
     def log1p(self, x: Any) -> Any:
         return x.log1p()
@@ -219,7 +220,7 @@ class _Balls(Operations):
         return x.sqrt()
 
     def erfc(self, x: Any) -> Any:
-        return x.erfc()
+        return x.erfc() if _is_tame(x) else _exp_beyond(-x)
 
     def log_erfc(self, x: Any) -> Any:
         return self.log(self.erfc(x))
@@ -257,20 +258,36 @@ class _Series(_Balls):
         return _chosen(x + zero, y + zero, difference[0])
 
     def divide(self, x: Any, y: Any) -> Any:
-        if not isinstance(y, arb) and y[0].contains(0):
+        if isinstance(x, arb) and isinstance(y, arb):
+            return x / y
+        if (y if isinstance(y, arb) else y[0]).contains(0):
             # python-flint raises where Arb knows nothing
-            return x * arb_series([arb.nan()] * y.prec, y.prec)
+            length = x.prec if isinstance(y, arb) else y.prec
+            return arb_series([arb.nan()] * length, length)
         return x / y
 
     def expm1(self, x: Any) -> Any:
-        if isinstance(x, arb):  # a constant
-            return x.expm1()
+        if isinstance(x, arb) or not _is_tame(x):  # a constant
+            return super().expm1(x)
         return _with_constant_term(x.exp(), x[0].expm1())
 
     def log1p(self, x: Any) -> Any:
         if isinstance(x, arb):
             return x.log1p()
         return _with_constant_term((1 + x).log(), x[0].log1p())
+
+
+def _is_tame(x: Any) -> bool:
+    """Whether e^x has an exponent of reasonable size: Arb would work on any other for ever."""
+    constant = x if isinstance(x, arb) else x[0]
+    return bool(abs(constant) < arb(2) ** _TAME_BITS)
+
+
+def _exp_beyond(x: Any) -> Any:
+    """Enclose e^x, or what is below it, where x is huge: nearly 0, or nothing is known."""
+    if not isinstance(x, arb):
+        return arb_series([arb.nan()] * x.prec, x.prec)
+    return arb(0).union(arb(2) ** -(2**64)) if x < 0 else arb.nan()
 
 
 def _chosen(x: arb_series, y: arb_series, sign: arb) -> arb_series:

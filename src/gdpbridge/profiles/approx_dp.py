@@ -15,7 +15,7 @@ from gdpbridge.profiles.base import MAX_EPS, Profile, Real, parameter
 from gdpbridge.profiles.binomial import binomial_curve
 from gdpbridge.profiles.constants import Constant, logarithm
 from gdpbridge.profiles.lines import DerivedLines, Line, Lines
-from gdpbridge.profiles.pieces import Curve, Formula, Piece
+from gdpbridge.profiles.pieces import Curve, Formula, Piece, constant_piece
 from gdpbridge.profiles.pure_dp import pure_dp_curve
 from gdpbridge.profiles.registry import register
 from gdpbridge.profiles.tail import ConstantTail
@@ -89,15 +89,9 @@ def _failing(pure: Curve, failure: Constant, log_kept: Constant) -> Curve:
 
         return delta
 
-    def rest(eps: Any, ops: Operations) -> Probability:
-        # 0·ε keeps the kind and shape of ε
-        return Probability(
-            lambda: ops.constant(log_failure) + 0 * eps, lambda: ops.constant(log_kept) + 0 * eps
-        )
-
     pieces = [Piece(piece.start, head(piece.formula)) for piece in pure.pieces if pure.end != 0]
     return Curve(
-        (*pieces, Piece(pure.end, rest)),
+        (*pieces, constant_piece(pure.end, failure)),
         ConstantTail(pure.end, failure),
         lines=None if pure.lines is None else _FailingLines(pure.lines, failure),
     )

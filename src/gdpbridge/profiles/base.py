@@ -236,9 +236,7 @@ class Profile(BaseModel):
         """
         from gdpbridge.profiles.subsample import Subsampled
 
-        return Subsampled(
-            base=self, rate=rate, scheme=scheme, sample=sample, population=population
-        )
+        return Subsampled(base=self, rate=rate, scheme=scheme, sample=sample, population=population)
 
     def compose(self, times: int) -> Composed:
         """Return the exact profile of the mechanism run ``times`` times, also adaptively.
@@ -276,7 +274,8 @@ class Profile(BaseModel):
         raise InputError(
             "mechanism",
             self.kind,
-            "approx-dp, gaussian, gdp, pure-dp or randomized-response for exact composition",
+            "approx-dp, discrete-laplace, gaussian, gdp, pure-dp or randomized-response for exact "
+            "composition",
         )
 
     @classmethod

@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Cells", "Cut", "Picked", "Shortest", "cut"]
+__all__ = ["Cells", "Cut", "Picked", "Shortest", "cut", "may_be_rounded"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -73,6 +73,16 @@ class Cut(Cells):
     def cell(self, index: int) -> str:
         """Cut the cell out of the text."""
         return self.text[self.starts[index] : self.stops[index]].strip()
+
+
+def may_be_rounded(texts: Sequence[str], among: NDArray[np.bool_]) -> list[int]:
+    """Return which of some cells may be other numbers than the floats they are read as."""
+    if isinstance(texts, Shortest):
+        return []
+    if isinstance(texts, Cut):
+        # as 0, 1.0 and the like, a number of up to three characters is a float
+        among = among & (texts.stops - texts.starts > 3)
+    return [int(index) for index in np.flatnonzero(among)]
 
 
 def cut(body: str, separator: str, width: int) -> tuple[list[Cut], Floats] | None:

@@ -13,6 +13,7 @@ the proof.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,8 +29,16 @@ from pydantic import Field, model_validator
 from gdpbridge.errors import InputError, UndecidedError
 from gdpbridge.numeric.exact import decimal_text
 from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import BALLS, FLOATS, SERIES, Operations, Probability, ball, to_fraction
-from gdpbridge.profiles.base import MAX_EPS, Base, Profile, Real, parameter
+from gdpbridge.numeric.kinds import (
+    BALLS,
+    FLOATS,
+    SERIES,
+    Operations,
+    Probability,
+    ball,
+    to_fraction,
+)
+from gdpbridge.profiles.base import MAX_EPS, Base, Profile, Real, as_profile, parameter
 from gdpbridge.profiles.constants import Constant
 from gdpbridge.profiles.laplace import Laplace
 from gdpbridge.profiles.lines import Lines
@@ -40,6 +49,8 @@ from gdpbridge.profiles.tail import ConstantTail
 __all__ = ["ClipRectify", "Run"]
 
 MAX_LINES = 1000
+# what fits into a line of a certificate
+MAX_RUNS = 12
 
 _BITS = 384
 _KNOT_BITS = 72
@@ -84,11 +95,11 @@ class ClipRectify(Profile):
 
     @model_validator(mode="before")
     @classmethod
-    def _fill_in(cls, given: Any) -> Any:
+    def _fill_in(cls, given: dict[str, Any]) -> dict[str, Any]:
         """Take the neighbouring relation from the base: noise alone has none."""
-        base = given.get("base") if isinstance(given, dict) else None
+        base = as_profile(given.get("base"))
         if isinstance(base, Profile) and given.get("neighbours") is None:
-            return {**given, "neighbours": base.neighbours}
+            return {**given, "base": base, "neighbours": base.neighbours}
         return given
 
     def model_post_init(self, _: Any) -> None:
@@ -101,7 +112,14 @@ class ClipRectify(Profile):
     @cached_property
     def runs(self) -> tuple[Run, ...]:
         """Which bound holds where, in order of ε."""
-        return _Envelope(_smooth(self.base.curve, self.exact("eps_h")), self._noise).runs()
+        base = _smooth(self.base.curve, self.exact("eps_h"))
+        return _Envelope(base, self._noise, self.base.has_series).runs()
+
+    @property
+    def certifiable(self) -> bool:
+        """Whether the base is a plain kind that the checker knows, and the runs are few."""
+        plain = not isinstance(self.base, ClipRectify) and self.base.certifiable
+        return plain and len(self.runs) <= MAX_RUNS
 
     def specification(self) -> dict[str, str | None]:
         """Return the parameters, the runs, and the base's specification, as flat text."""
@@ -218,8 +236,8 @@ def _one_by_one(curve: Curve, lines: Lines, count: int) -> Iterator[Piece]:
     for index in range(count):
         start = _end_of(lines, index - 1) if index else Fraction(0)
         yield Piece(start, _single(curve, lines, index))
-    if count == lines.count and lines.beyond != 0:
-        yield Piece(_end_of(lines, count - 1), curve.pieces[-1].formula)
+    if count == lines.count and curve.end is None:
+        yield Piece(_end_of(lines, count - 1), _level(lines, count - 1))
 
 
 def _end_of(lines: Lines, index: int) -> Constant:
@@ -231,10 +249,27 @@ def _single(curve: Curve, lines: Lines, index: int) -> Formula:
 
     def delta(eps: Any, ops: Operations) -> Probability:
         if ops is FLOATS:
-            return curve.pieces[0].formula(eps, ops)
+            log, log_complement = curve.logs(eps)
+            return Probability(lambda: log, lambda: log_complement)
         line, t = lines.line(index), ops.exp(eps)
+        return Probability(lambda: ops.log(line.at(t)), lambda: ops.log(line.complement_at(t)))
+
+    return delta
+
+
+def _level(lines: Lines, index: int) -> Formula:
+    """Return the constant that a line ends at: δ does not rise beyond it."""
+
+    def log() -> arb:
+        return lines.line(index).at(lines.end(index).exp()).log()
+
+    def log_complement() -> arb:
+        return lines.line(index).complement_at(lines.end(index).exp()).log()
+
+    def delta(eps: Any, ops: Operations) -> Probability:
+        # 0·ε keeps the kind and shape of ε
         return Probability(
-            lambda: ops.log(line.a - line.b * t), lambda: ops.log(line.a_complement + line.b * t)
+            lambda: ops.constant(log) + 0 * eps, lambda: ops.constant(log_complement) + 0 * eps
         )
 
     return delta
@@ -260,8 +295,8 @@ class _Envelope:
     for how low the envelope is: it consists of bounds and of lines between points on them.
     """
 
-    def __init__(self, base: Curve, noise: Curve) -> None:
-        self.base, self.noise = base, noise
+    def __init__(self, base: Curve, noise: Curve, has_series: bool) -> None:
+        self.base, self.noise, self.has_series = base, noise, has_series
         assert isinstance(noise.end, Fraction)
         self.eps_h = noise.end
         # a base that ends first is the last bound
@@ -275,7 +310,7 @@ class _Envelope:
             return (Run("base", Fraction(0)),)
         corners = self._corners()
         runs = [Run(corners[0][1], Fraction(0))]
-        for (left, before), (right, after) in zip(corners, corners[1:], strict=False):
+        for (left, before), (right, after) in itertools.pairwise(corners):
             if before == after:
                 continue
             low, high = self._touching(left, right, before)
@@ -291,7 +326,7 @@ class _Envelope:
         Raises:
             UndecidedError: if there are any.
         """
-        for run, following in zip(runs, runs[1:], strict=False):
+        for run, following in itertools.pairwise(runs):
             empty = run.start == following.start and run.bound == "line"
             if run.start > following.start or empty:
                 raise UndecidedError("which of noise and base is the better bound is a tie")
@@ -305,7 +340,7 @@ class _Envelope:
         share = np.concatenate([2.0 ** -np.arange(1, 40), np.linspace(0.0, 1.0, _GRID)])
         # rounded, so that no two points are the same but for rounding
         share = np.unique(np.round(np.concatenate([share, 1.0 - share]), 13))
-        parts = [low + (high - low) * share for low, high in zip(edges, edges[1:], strict=False)]
+        parts = [low + (high - low) * share for low, high in itertools.pairwise(edges)]
         points: Floats = np.unique(np.concatenate(parts))
         return points
 
@@ -342,6 +377,8 @@ class _Envelope:
     def _root(self, start: float, leaves_base: bool) -> arb:
         """Return where the base's slope is that of the line to the noise; the start if nowhere."""
         point = arb(start)
+        if not self.has_series:
+            return point
         place = int(np.searchsorted(self.grid, start))
         ends = []
         for neighbour in (max(place - 1, 0), min(place + 1, self.grid.size - 1)):
@@ -353,8 +390,11 @@ class _Envelope:
             ends.append(end)
         low, high = ends
         rising = self._excess(high, leaves_base) > 0
-        if not (self._excess(low, leaves_base) < 0 if rising else
-                self._excess(low, leaves_base) > 0 and self._excess(high, leaves_base) < 0):
+        if not (
+            self._excess(low, leaves_base) < 0
+            if rising
+            else self._excess(low, leaves_base) > 0 and self._excess(high, leaves_base) < 0
+        ):
             return point
         for _ in range(_HALVINGS):
             middle = ((low + high) / 2).mid()

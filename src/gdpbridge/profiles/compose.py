@@ -57,6 +57,11 @@ class Composed(Profile):
         # kinds that do not compose are refused here
         _ = self.curve
 
+    @property
+    def certifiable(self) -> bool:
+        """The checker of certificates does not know compositions yet."""
+        return False
+
     def build_curve(self) -> Curve:
         """Return the curve of all runs together."""
         return self.base.composed_curve(self.times)

@@ -1,14 +1,14 @@
 """The discrete Laplace (two-sided geometric) mechanism: P(x) ∝ e^{-|x|/b} on the whole numbers.
 
 For two answers Δ apart the loss at x is (|x - Δ| - |x|)/b. With r = e^{-1/b} the line between
-losses is a - b·e^ε with a = P(x ≤ c) = 1 - r^{c+1}/(1 + r) and b = P(x ≤ c - Δ) = r^{Δ-c}/(1 + r), c
-the largest x whose loss is above ε (Ghosh, Roughgarden and Sundararajan 2012).
+losses is A - B·e^ε with A = P(x ≤ c) = 1 - r^{c+1}/(1 + r) and B = P(x ≤ c - Δ) = r^{Δ-c}/(1 + r),
+c the largest x whose loss is above ε (Ghosh, Roughgarden and Sundararajan 2012).
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -31,8 +31,6 @@ class DiscreteLaplace(Profile):
     """Discrete Laplace (geometric) noise added to a whole number."""
 
     kind: Literal["discrete-laplace"] = "discrete-laplace"
-    certifiable: ClassVar[bool] = False
-
     scale: Real = parameter(
         "scale b of the noise: P(x) is proportional to e^(-|x|/b)",
         symbol="b",
@@ -58,6 +56,11 @@ class DiscreteLaplace(Profile):
 
     def _largest(self) -> Fraction:
         return self.sensitivity / self.exact("scale")
+
+    @property
+    def certifiable(self) -> bool:
+        """The checker of certificates does not know discrete noise yet."""
+        return False
 
     def build_curve(self) -> Curve:
         """Return the lines between the losses."""

@@ -2,11 +2,11 @@
 
 Each pair (s, δ̂(s)) also bounds δ at every ε ≤ s: by the exact partial order (Liu, Sun, Jiang and
 Kong 2022) 1 - δ(ε) ≥ (1 + e^ε)·h(s) with h(s) = (1 - δ̂(s))/(1 + e^s). So the implied profile is
-δ(ε) = 1 - (1 + e^ε)·H(ε), H(ε) = sup{h(s): s ≥ ε}. H is found from right to left: it follows h where
-h falls and nothing later is larger, and is constant up to a local maximum of h elsewhere.
+δ(ε) = 1 - (1 + e^ε)·H(ε), H(ε) = sup{h(s): s ≥ ε}. H is found from right to left: it follows h
+where h falls and nothing later is larger, and is constant up to a local maximum of h elsewhere.
 
-N(ε) = -δ̂'(ε)(1 + e^{-ε}) - (1 - δ̂(ε)) has the sign of h'. It is proved on cells; between two cells of
-different signs there is a turn. Where even narrow cells do not tell, no curve is claimed.
+N(ε) = -δ̂'(ε)(1 + e^{-ε}) - (1 - δ̂(ε)) has the sign of h'. It is proved on cells; between two cells
+of different signs there is a turn. Where even narrow cells do not tell, no curve is claimed.
 """
 
 from __future__ import annotations
@@ -32,14 +32,12 @@ __all__ = ["implied_pieces"]
 _MAX_CELLS = 20_000
 # more narrow ranges without a sign than a formula has turns: N vanishes on a whole range
 _MAX_UNKNOWN = 12
-# a cell this narrow is a turn if its second derivative says so, one as narrow as the last in any case
+# a cell this narrow is a turn if N is monotone on it, one as narrow as the next in any case
 _NARROW = arb(2) ** -24
 _NARROWEST = arb(2) ** -200
 
 
-def implied_pieces(
-    whole: Guarantees, start: Constant, end: Constant | None
-) -> tuple[Piece, ...]:
+def implied_pieces(whole: Guarantees, start: Constant, end: Constant | None) -> tuple[Piece, ...]:
     """Return the pieces of the implied profile.
 
     Args:
@@ -52,7 +50,7 @@ def implied_pieces(
     """
     with precision(BITS):
         runs = _Signs(whole, start, end).runs()
-        pieces = _Sweep(whole, end).pieces(runs)
+        pieces = _Sweep(whole, start, end).pieces(runs)
     return tuple(pieces)
 
 
@@ -179,8 +177,8 @@ class _Line:
 class _Sweep:
     """Goes through the runs from right to left, keeping the largest h seen."""
 
-    def __init__(self, whole: Guarantees, end: Constant | None) -> None:
-        self.whole, self.end = whole, end
+    def __init__(self, whole: Guarantees, start: Constant, end: Constant | None) -> None:
+        self.whole, self.start, self.end = whole, start, end
         self.line: _Line | None = None
         self.found: list[Piece] = []
 
@@ -230,8 +228,11 @@ class _Sweep:
             self.found.append(Piece(crossing, self.line.formula))
             self.line = None
         starts = before is None or before.segment is not run.segment
-        if before is None:
+        if before is None and self.start == 0:
             self.found.append(Piece(Fraction(0), run.segment.formula))
+        elif before is None:
+            # δ̂ falls below 1 by a jump
+            self._touch(run.segment, self.start)
         elif starts and before.sign < 0 and not self._jumps(before, run):
             self.found.append(Piece(run.segment.start, run.segment.formula))
         elif starts and before.sign <= 0:
@@ -276,9 +277,7 @@ class _Sweep:
             raise _borderline(run)
         elif _has_one_turn(run.segment, run.low, run.high):
             ends = to_fraction(run.low), to_fraction(run.high)
-            self._touch(
-                run.segment, Passage(lambda eps: _slope_sign(run.segment, eps, eps), *ends)
-            )
+            self._touch(run.segment, Passage(lambda eps: _slope_sign(run.segment, eps, eps), *ends))
         else:
             self._touch(run.segment, lambda: run.low.union(run.high))
 
@@ -294,7 +293,7 @@ class _Sweep:
             if not self._is_below(run):
                 raise _borderline(run)
             return
-        if after is None:
+        if after is None or self.start != 0:
             raise _borderline(run)
         segment, low, high = run.segment, run.low, run.high
         middle = high / 2

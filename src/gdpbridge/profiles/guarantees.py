@@ -19,9 +19,17 @@ from flint import arb, arb_series
 
 from gdpbridge.errors import InputError, UndecidedError
 from gdpbridge.expressions.shape import shape_of
-from gdpbridge.expressions.tree import Node, Number
+from gdpbridge.expressions.tree import Node
 from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import BALLS, FLOATS, SERIES, Operations, Probability, ball, to_fraction
+from gdpbridge.numeric.kinds import (
+    BALLS,
+    FLOATS,
+    SERIES,
+    Operations,
+    Probability,
+    ball,
+    to_fraction,
+)
 from gdpbridge.profiles.constants import Constant
 from gdpbridge.profiles.falling import Passage
 
@@ -36,6 +44,7 @@ _NARROWEST = Fraction(1, 2**40)
 EDGE = Fraction(1, 2**120)
 _ORDERS = 6
 _LEAST = Fraction(1, 2**200)
+_SMALLEST_REACH = Fraction(1, 16)
 
 Value = Callable[[Any, Operations], Any]
 
@@ -141,22 +150,21 @@ class Guarantees:
 
     def end(self) -> Constant | None:
         """Return where δ̂ falls to 0: 0 if it does so at once, None if it never does."""
-        found = self._passage(self.above_zero)
-        return self._known_end(found) if isinstance(found, Passage) else found
+        return self._passage(self.above_zero)
 
     def _passage(self, above: Callable[[arb], arb]) -> Constant | None:
         if not above(ball(self.reach)) <= 0:
             return None
         # at 0 itself the formula may be infinite, undefined, or 1 for that one point
         if above(ball(_LEAST)) > 0:
-            return Passage(above, _LEAST, self.reach)
+            return self._exactly(Passage(above, _LEAST, self.reach), above)
         return Fraction(0)
 
-    def _known_end(self, found: Passage) -> Constant:
-        """Return the start of a part that is 0 throughout, if that is where δ̂ falls to 0."""
+    def _exactly(self, found: Passage, above: Callable[[arb], arb]) -> Constant:
+        """Return the start of a part, if that is where the passage is."""
         for segment in self.segments[1:]:
-            vanishes = isinstance(segment.tree, Number) and segment.tree.value <= 0
-            if vanishes and not segment.is_log and found().overlaps(BALLS.constant(segment.start)):
+            at = BALLS.constant(segment.start)
+            if at.is_exact() and found().overlaps(at) and above(at) <= 0:
                 return segment.start
         return found
 
@@ -179,7 +187,25 @@ class Guarantees:
                 if proved < high:
                     reach = to_fraction(proved)
                     break
-            return replace(self, segments=tuple(self._joined(used)), reach=reach)
+            joined = replace(self, segments=tuple(self._joined(used)), reach=reach)
+            return joined.within_evaluation()
+
+    def within_evaluation(self) -> Guarantees:
+        """Stop where numbers of any size give out, as a tower of exponentials makes them do."""
+        reach = self.reach
+        while not _is_within_reach(self.segment_at(ball(reach)), ball(reach)):
+            reach /= 2
+            if reach < _SMALLEST_REACH:
+                raise self.undefined(ball(reach))
+        return replace(self, reach=reach)
+
+    def undefined(self, eps: arb) -> InputError:
+        """Return the error for a formula without a value somewhere."""
+        return InputError(
+            self.field,
+            self.text,
+            f"a formula with a value for every eps > 0: it has none at eps = {_shown(eps)}",
+        )
 
     def _joined(self, used: int) -> list[Segment]:
         joined = [self.segments[0]]
@@ -220,6 +246,11 @@ def _capped(segment: Segment, before: Segment) -> Segment:
 
     # for large ε the cap makes no difference: the tree tells the tail
     return Segment(segment.start, value, segment.is_log, log, tree=segment.tree)
+
+
+def _is_within_reach(segment: Segment, eps: arb) -> bool:
+    value = segment.point(eps)
+    return bool(value.is_finite() and (value <= 0 or segment.log(eps, BALLS).is_finite()))
 
 
 def _delta(segment: Segment, eps: arb) -> arb:
@@ -300,11 +331,7 @@ class _Falling:
     def _clipped(self, eps: arb) -> arb:
         delta = _delta(self.segment, eps)
         if delta.is_nan() and eps > 0:
-            raise InputError(
-                self.whole.field,
-                self.whole.text,
-                f"a formula with a value for every eps > 0: it has none at eps = {_shown(eps)}",
-            )
+            raise self.whole.undefined(eps)
         return delta if delta.is_nan() else delta.min(arb(1)).max(arb(0))
 
 

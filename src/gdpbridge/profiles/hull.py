@@ -105,7 +105,7 @@ def _first(eps: Floats, delta: Floats) -> tuple[Floats, Floats]:
 
 def _between(eps: Floats, log_delta: Floats, delta: Floats) -> tuple[Floats, Floats]:
     width = np.diff(eps)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.exp(np.diff(log_delta))
         # differences of δ lose less than those of log δ, as long as they do not underflow
         fall = np.where(
@@ -114,5 +114,5 @@ def _between(eps: Floats, log_delta: Floats, delta: Floats) -> tuple[Floats, Flo
         log_run = width + np.log(-np.expm1(-width))
         log_b = fall - eps[:-1] - log_run
         scale = np.where(np.isfinite(log_delta[:-1]), np.abs(log_delta[:-1]), 0.0)
-        error = (2 + scale) / (1 - ratio) + (1 + 2 * eps[1:]) / width + eps[1:] + scale
+        error = (2 + scale) / (1 - ratio) + 2 * eps[1:] / width + 2 + eps[1:] + scale
     return log_b, _SAFETY * _UNIT * np.nan_to_num(error, nan=np.inf)

@@ -108,13 +108,13 @@ class _Solution:
             if self._f(eps, arb(0), BALLS) >= 0:
                 return arb(0)
             # the solution found last is often near enough
-            for start in (lambda: self._last, lambda: self._bisected(eps)):
-                candidate = start()
+            found = arb.nan() if self._last is None else self._polished(eps, self._last)
+            if found.is_nan():
+                candidate = self._bisected(eps)
                 found = arb.nan() if candidate is None else self._polished(eps, candidate)
-                if not found.is_nan():
-                    self._last = found.mid()
-                    return found
-        return arb.nan()
+            if not found.is_nan():
+                self._last = found.mid()
+            return found
 
     def _polished(self, eps: arb, candidate: arb) -> arb:
         unit = arb(2) ** (64 - working_precision())
@@ -161,9 +161,7 @@ class _Solution:
 
     def _slope(self, eps: arb, log_delta: arb) -> arb:
         """Enclose the derivative of f by log δ."""
-        value = self._f(
-            arb_series([eps], 2), arb_series([log_delta, 1], 2), SERIES
-        )
+        value = self._f(arb_series([eps], 2), arb_series([log_delta, 1], 2), SERIES)
         return value[1] if isinstance(value, arb_series) else arb(0)
 
     def _around(self, eps: arb, centre: arb) -> arb:

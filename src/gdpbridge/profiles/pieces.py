@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gdpbridge.profiles.lines import Lines
     from gdpbridge.profiles.tail import Tail
 
-__all__ = ["ZERO", "Curve", "Formula", "Piece"]
+__all__ = ["ZERO", "Curve", "Formula", "Piece", "constant_piece"]
 
 Formula = Callable[[Any, Operations], Probability]
 
@@ -49,6 +49,24 @@ class Piece:
             return start, start
         pad = start * arb(2) ** -(working_precision() // 2)
         return (start - pad).lower(), (start + pad).upper()
+
+
+def constant_piece(start: Constant, value: Constant) -> Piece:
+    """Return the piece on which δ is a constant, strictly between 0 and 1."""
+
+    def log() -> arb:
+        return BALLS.constant(value).log()
+
+    def log_complement() -> arb:
+        return (-BALLS.constant(value)).log1p()
+
+    def delta(eps: Any, ops: Operations) -> Probability:
+        # 0·ε keeps the kind and shape of ε
+        return Probability(
+            lambda: ops.constant(log) + 0 * eps, lambda: ops.constant(log_complement) + 0 * eps
+        )
+
+    return Piece(start, delta)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +22,7 @@ from gdpbridge.errors import InputError
 from gdpbridge.numeric.exact import exact
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
-from gdpbridge.profiles.cells import Picked, Shortest, cut
+from gdpbridge.profiles.cells import Picked, Shortest, cut, may_be_rounded
 
 __all__ = ["Columns", "Rows", "find_columns", "rows_of_numbers", "rows_of_text"]
 
@@ -35,8 +34,6 @@ _LOG_DELTA_NAMES = ("log_delta", "log delta", "logdelta", "log_δ", "log δ", "l
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?", re.ASCII)
-# the ends of the range, as they mostly are written
-_ENDS = ("0", "0.0", "1", "1.0")
 _LEAST_NORMAL = 1e-300
 
 Floats = NDArray[np.float64]
@@ -55,7 +52,7 @@ class Columns:
     delta: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rows:
     """Guarantees, as written and as floats.
 
@@ -89,9 +86,8 @@ class Rows:
         with np.errstate(divide="ignore"):
             logs: Floats = np.log(self.delta)
         # a δ that a float cannot hold is not 0
-        for index in np.flatnonzero(self.delta < _LEAST_NORMAL):
-            text = self.delta_text[index]
-            value = Fraction(0) if text in _ENDS else exact(text)
+        for index in may_be_rounded(self.delta_text, self.delta < _LEAST_NORMAL):
+            value = exact(self.delta_text[index])
             if value:
                 with precision(128):
                     logs[index] = float(ball(value).log())
@@ -146,9 +142,7 @@ def _of_lines(text: str, columns: Columns) -> Rows:
     if headed and all(_DECIMAL_COMMA.fullmatch(cell) or _NUMBER.fullmatch(cell) for cell in names):
         raise _bad(1, next(filter(_DECIMAL_COMMA.fullmatch, names)), _NO_COMMA)
     if not headed and (len(names) != 2 or columns != Columns()):
-        raise _bad(
-            1, first_line, "a line of column names, unless the table is two columns, ε and δ"
-        )
+        raise _bad(1, first_line, "column names, unless the table is two columns, ε and δ")
     body, first = (rest, 2) if headed else (text, 1)
     eps_at, delta_at, is_log = find_columns(names, columns) if headed else (0, 1, False)
     if not body:
@@ -170,7 +164,7 @@ _NO_COMMA = "a number with a decimal point: decimal commas are not read"
 def _cells(
     body: str, separator: str, width: int, first: int
 ) -> tuple[list[list[str]], NDArray[np.int64]]:
-    reader = csv.reader(io.StringIO(body), delimiter=separator)
+    reader = csv.reader(io.StringIO(body), delimiter=separator, strict=True)
     rows, numbers = [], []
     try:
         for row in reader:
@@ -229,7 +223,8 @@ def _of_json(text: str, columns: Columns) -> Rows:
         lists = data[names[eps_at]], data[names[delta_at]]
         if not all(isinstance(part, list) for part in lists) or len(lists[0]) != len(lists[1]):
             raise InputError("table", "an object", "an object of two lists of the same length")
-        return _strict(*([_json_number(cell) for cell in part] for part in lists), None, is_log)
+        eps, delta = ([_json_number(cell) for cell in part] for part in lists)
+        return _strict(eps, delta, None, is_log)
     if not data:
         raise InputError("table", "empty", "rows of ε and δ")
     if all(isinstance(row, list) for row in data):
@@ -242,12 +237,14 @@ def _of_json(text: str, columns: Columns) -> Rows:
         raise InputError("table", type(data[0]).__name__, shape)
     names = list(data[0])
     eps_at, delta_at, is_log = find_columns(names, columns)
-    eps, delta = [], []
+    wanted = names[eps_at], names[delta_at]
     for number, row in enumerate(data, 1):
-        for into, name in ((eps, names[eps_at]), (delta, names[delta_at])):
-            if not isinstance(row, dict) or name not in row:
-                raise _bad(number, "without it", f"an object with {name!r}")
-            into.append(_json_number(row[name]))
+        missing = [name for name in wanted if not isinstance(row, dict) or name not in row]
+        if missing:
+            raise _bad(
+                number, f"without {missing[0]}", f"an object with {wanted[0]} and {wanted[1]}"
+            )
+    eps, delta = ([_json_number(row[name]) for row in data] for name in wanted)
     return _strict(eps, delta, None, is_log)
 
 
@@ -285,9 +282,9 @@ def _floats(texts: Sequence[str], numbers: NDArray[np.int64], symbol: str) -> Fl
         elif symbol == "log δ" and written.lower() in ("-inf", "-infinity"):
             values[index] = -np.inf
         elif _DECIMAL_COMMA.fullmatch(written):
-            raise _bad(numbers[index], written, _NO_COMMA)
+            raise _bad(numbers[index], written, _NO_COMMA, symbol)
         else:
-            raise _bad(numbers[index], f"{symbol} {written or 'empty'}", f"a number for {symbol}")
+            raise _bad(numbers[index], written or "empty", "a number", symbol)
     return values
 
 
@@ -304,15 +301,13 @@ def _checked(
     allowed = "at most 0" if is_log else "in [0, 1]"
     outside = ~(delta <= top) if is_log else ~((delta >= 0) & (delta <= top))
     # rounding may bring a number to the end of the range
-    for index in np.flatnonzero((delta == top) | (delta == 0)):
+    for index in may_be_rounded(delta_text, (delta == top) | (delta == 0)):
         outside[index] |= not _within(delta_text[index], is_log)
     _refuse(outside, numbers, symbol, delta_text, allowed)
     return Rows(eps_text, delta_text, numbers, is_log, eps, delta)
 
 
 def _within(text: str, is_log: bool) -> bool:
-    if text in _ENDS:
-        return True
     try:
         value = exact(text.strip())
     except ValueError:
@@ -329,8 +324,8 @@ def _refuse(
 ) -> None:
     if outside.any():
         index = int(np.argmax(outside))
-        raise _bad(numbers[index], f"{symbol} {texts[index].strip()}", f"{symbol} {allowed}")
+        raise _bad(numbers[index], texts[index].strip(), allowed, symbol)
 
 
-def _bad(number: int, value: str, allowed: str) -> InputError:
-    return InputError(f"row {number}", value, allowed)
+def _bad(number: int, value: str, allowed: str, symbol: str = "") -> InputError:
+    return InputError(f"{symbol} in row {number}" if symbol else f"row {number}", value, allowed)

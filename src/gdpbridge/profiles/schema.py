@@ -6,9 +6,9 @@ from typing import Any
 
 from gdpbridge.profiles.registry import kinds, transformations
 
-__all__ = ["mechanism_schema"]
+__all__ = ["DIALECT", "mechanism_schema"]
 
-_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _SUBSAMPLE = {
     "type": "object",
     "description": "run on a random sample of the records",
@@ -40,7 +40,7 @@ def mechanism_schema() -> dict[str, Any]:
         definitions[kind] = own
     definitions.pop("Profile", None)
     return {
-        "$schema": _DIALECT,
+        "$schema": DIALECT,
         "title": "gdpbridge.mechanism",
         "description": "a mechanism for gdpbridge, version 1",
         "oneOf": [{"$ref": f"#/$defs/{kind}"} for kind in classes],
@@ -53,5 +53,7 @@ def _nested(declared: dict[str, Any]) -> dict[str, Any]:
     described = {"description": declared.get("description", "")}
     if declared.get("type") != "array":
         return {"$ref": "#", **described}
-    limits = {key: declared[key] for key in ("minItems", "maxItems") if key in declared}
+    limits: dict[str, Any] = {
+        key: declared[key] for key in ("minItems", "maxItems") if key in declared
+    }
     return {"type": "array", "items": {"$ref": "#"}, **limits, **described}

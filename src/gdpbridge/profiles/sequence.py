@@ -1,6 +1,6 @@
 """Different mechanisms run one after another on the same records, where that is known exactly.
 
-μ₁-GDP, ..., μ_k-GDP mechanisms whose profiles are Gaussian curves compose to the Gaussian curve with
+Mechanisms whose profiles are the Gaussian curves with μ₁, ..., μ_k compose to the one with
 μ² = Σ μ_i² (Dong, Roth and Su 2022, corollary 3.3). For other kinds no exact composition of
 different mechanisms is known here; :func:`gdpbridge.compose` adds up their measured μ's.
 """

@@ -66,7 +66,9 @@ def _parsed(content: bytes) -> object:
     except UnicodeDecodeError:
         raise InputError("spec", "not text", "TOML or JSON in UTF-8") from None
     except ValueError as error:
-        raise InputError("spec", "not TOML or JSON", f"well formed ({_first_line(error)})") from None
+        raise InputError(
+            "spec", "not TOML or JSON", f"well formed ({_first_line(error)})"
+        ) from None
 
 
 def _is_toml_table(text: str) -> bool:

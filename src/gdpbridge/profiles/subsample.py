@@ -166,6 +166,11 @@ class Subsampled(Profile):
             return 1 - (1 - Fraction(1, self.population)) ** self.sample
         return Fraction(self.sample, self.population)
 
+    @property
+    def certifiable(self) -> bool:
+        """The checker of certificates does not know samples yet."""
+        return False
+
     def build_curve(self) -> Curve:
         """Return the base curve on the new scale of ε."""
         gamma = self.gamma()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from flint import arb
@@ -21,7 +21,7 @@ from gdpbridge.profiles.base import Profile
 from gdpbridge.profiles.constants import Constant
 from gdpbridge.profiles.hull import envelope, log_slopes
 from gdpbridge.profiles.lines import ArrayLines, Line, Segments
-from gdpbridge.profiles.pieces import ZERO, Curve, Piece
+from gdpbridge.profiles.pieces import ZERO, Curve, Piece, constant_piece
 from gdpbridge.profiles.registry import register
 from gdpbridge.profiles.rows import Columns, Rows, rows_of_numbers
 from gdpbridge.profiles.tables import rows_of_file, rows_of_frame
@@ -32,8 +32,10 @@ __all__ = ["Table"]
 
 def _plain(pairs: Any) -> Any:
     """Return pairs as numbers where these say the same as the text."""
+    if pairs is None:
+        return None
     if not isinstance(pairs, Rows):
-        return pairs
+        return [[_number(text) for text in _texts(pair)] for pair in pairs]
     return [
         [_number(eps), _number(delta)]
         for eps, delta in zip(pairs.eps_text, pairs.delta_text, strict=True)
@@ -49,25 +51,24 @@ class Table(Profile):
     """A table of (ε, δ) guarantees."""
 
     kind: Literal["table"] = "table"
-    certifiable: ClassVar[bool] = False
-
     file: str | None = Field(
         default=None,
         description="the table",
         json_schema_extra={
             "symbol": "FILE",
+            "word": True,
             "allowed": "a CSV, TSV, JSON or Parquet file, or - for standard input",
         },
     )
     pairs: Annotated[Any, PlainSerializer(_plain)] = Field(
         default=None,
         description="the pairs themselves, instead of a file",
-        json_schema_extra={"allowed": "pairs of ε and δ"},
+        json_schema_extra={"untyped": True, "allowed": "pairs of ε and δ"},
     )
     log: bool = Field(
         default=False,
         description="whether the second number of each pair is log δ",
-        json_schema_extra={"allowed": "true or false"},
+        json_schema_extra={"untyped": True, "allowed": "true or false"},
     )
     eps_column: str | None = Field(
         default=None,
@@ -138,6 +139,11 @@ class Table(Profile):
         lines = self.curve.lines
         return lines.corners.numbers if isinstance(lines, TableLines) else self._rows.numbers[:1]
 
+    @property
+    def certifiable(self) -> bool:
+        """The checker of certificates does not know tables yet."""
+        return False
+
     def build_curve(self) -> Curve:
         """Return the edges of the envelope, and what is known beyond the last row."""
         kept = envelope(self._rows)
@@ -147,6 +153,8 @@ class Table(Profile):
             return Curve((Piece(last_eps, lambda *_: ZERO),), ConstantTail(last, last), end=last)
         if last == 1:
             raise InputError("table", "without any δ below 1", "at least one row with δ < 1")
+        if last_eps == 0:
+            return Curve((constant_piece(last_eps, last),), PlateauTail(last_eps, last))
         lines = TableLines(corners, log_slopes(self._rows, kept)[0])
         pieces = (Piece(Fraction(0), lines.formula),)
         if last == 0:
@@ -218,18 +226,16 @@ def _sorted(rows: Rows) -> Rows:
     Raises:
         InputError: where two rows with the same ε do not agree.
     """
-    order = np.arange(rows.eps.size)
-    if not (rows.eps[1:] > rows.eps[:-1]).all():
-        order = np.argsort(rows.eps, kind="stable")
+    if (rows.eps[1:] > rows.eps[:-1]).all():
+        return rows
+    order = np.argsort(rows.eps, kind="stable")
     same = np.flatnonzero(rows.eps[order[1:]] == rows.eps[order[:-1]])
     for first, second in zip(order[same], order[same + 1], strict=True):
-        alike = [
-            exact(text[first]) == exact(text[second]) for text in (rows.eps_text, rows.delta_text)
-        ]
-        if not all(alike):
+        columns = rows.eps_text, rows.delta_text
+        if any(exact(column[first]) != exact(column[second]) for column in columns):
             raise InputError(
                 f"row {rows.numbers[second]}",
                 f"ε {rows.eps_text[second].strip()} with δ {rows.delta_text[second].strip()}",
                 f"in agreement with row {rows.numbers[first]}, which has the same ε",
             )
-    return rows.take(np.delete(order, same + 1)) if same.size or order[0] else rows
+    return rows.take(np.delete(order, same + 1))

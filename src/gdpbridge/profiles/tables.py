@@ -26,12 +26,12 @@ def rows_of_file(name: str, columns: Columns) -> Rows:
         InputError: for a file that cannot be read, or is not a table of guarantees.
         MissingExtraError: for a Parquet file without the extra ``tables``.
     """
-    allowed = "a readable file, or - for standard input"
     try:
         data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        raise InputError("file", f"{name} ({why})", allowed) from None
+        allowed = f"a readable file, or - for standard input ({why})"
+        raise InputError("file", name, allowed) from None
     if data.startswith(_PARQUET):
         return _of_parquet(data, columns)
     try:

@@ -42,6 +42,7 @@ from gdpbridge.profiles.tail import CertainFailureTail, ConstantTail, PlateauTai
 
 __all__ = ["Written", "segment_of"]
 
+_LEAST_VALUE = -4000
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
@@ -178,10 +179,14 @@ class Written(Profile):
             return Probability.from_log(ops, ops.constant(log_rest) + 0 * eps)
 
         with precision(BITS):
-            value = Fraction(decimal_ceiling(to_fraction(log_rest().exp().upper()), 20))
+            # below that, the fraction itself would be out of reach
+            top = log_rest().exp().upper().max(arb(10) ** _LEAST_VALUE)
+            value = Fraction(decimal_ceiling(to_fraction(top.upper()), 20))
         at = f"{float(reach):.6g}"
         remark = f"that the formula does not rise is proved up to ε = {at}: it is not used beyond"
-        curve = Curve((*pieces, Piece(reach, rest)), PlateauTail(reach, value))
+        declared = assumed_tail(self.tail_declared)
+        tail = declared if declared and declared.start <= reach else PlateauTail(reach, value)
+        curve = Curve((*pieces, Piece(reach, rest)), tail)
         return _Checked(curve, (*remarks, remark))
 
     def _tail(self, whole: Guarantees, end: Constant | None) -> Tail:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, cast
@@ -19,7 +19,7 @@ from gdpbridge.numeric.exact import decimal_ceiling
 from gdpbridge.profiles import profile_class
 from gdpbridge.report.record import MeasurementRecord, Record, TailRecord
 
-__all__ = ["to_text"]
+__all__ = ["Row", "certain_and_ends", "laid_out", "mechanism_title", "number_text", "to_text"]
 
 _LABEL_WIDTH = 13
 _NARROWEST = 40
@@ -29,7 +29,7 @@ _COLOURS = {Verdict.GDP: _GREEN, Verdict.NOT_GDP: _RED, Verdict.UNKNOWN: _YELLOW
 
 
 @dataclass(frozen=True)
-class _Row:
+class Row:
     """A label and what stands beside it.
 
     Attributes:
@@ -52,10 +52,23 @@ def to_text(record: Record, width: int, *, colour: bool = False, digits: int | N
         colour: whether to colour the verdict and μ, for a terminal.
         digits: the most decimal places of μ to show; all that are certain if None.
     """
+    rows = _rows(record, max(width, _NARROWEST) - _LABEL_WIDTH, digits)
+    return laid_out(mechanism_title(record.mechanism), rows, width, colour=colour)
+
+
+def laid_out(title: str, rows: Iterable[Row], width: int, *, colour: bool = False) -> str:
+    """Return a title and what is said under it as lines of text.
+
+    Args:
+        title: what is spoken of, such as :func:`mechanism_title`.
+        rows: what is said of it.
+        width: as for :func:`to_text`.
+        colour: likewise.
+    """
     width = max(width, _NARROWEST)
-    lines = _wrap(_mechanism(record.mechanism), width, "  ")
+    lines = _wrap(title, width, "  ")
     lines.append("")
-    for row in _rows(record, width - _LABEL_WIDTH, digits):
+    for row in rows:
         beside = row.text
         if isinstance(beside, str):
             beside = tuple(_wrap(beside, width - _LABEL_WIDTH))
@@ -80,48 +93,57 @@ def _wrap(text: str, width: int, indent: str = "") -> list[str]:
     return [line.replace("\u00a0", " ") for line in lines]
 
 
-def _rows(record: Record, width: int, digits: int | None) -> Iterator[_Row]:
-    yield _Row("Verdict", record.verdict.sentence, _COLOURS[record.verdict])
-    yield _Row("Because", record.reason)
+def _rows(record: Record, width: int, digits: int | None) -> Iterator[Row]:
+    yield Row("Verdict", record.verdict.sentence, _COLOURS[record.verdict])
+    yield Row("Because", record.reason)
     if isinstance(record, MeasurementRecord):
         yield from _measured(record, width, digits)
-    yield _Row("Tail", _tail(record.tail))
+    yield Row("Tail", _tail(record.tail))
     if isinstance(record, MeasurementRecord):
         yield from _how(record)
 
 
-def _measured(record: MeasurementRecord, width: int, digits: int | None) -> Iterator[_Row]:
-    yield _Row("μ", _mu(record.mu, width, digits), _BOLD)
-    yield _Row("Covers", record.statement.sentence)
+def _measured(record: MeasurementRecord, width: int, digits: int | None) -> Iterator[Row]:
+    yield Row("μ", certain_and_ends(record.mu, width, digits), _BOLD)
+    yield Row("Covers", record.statement.sentence)
     if record.eps_h is not None:
-        yield _Row("ε_h", _number(record.eps_h))
+        yield Row("ε_h", number_text(record.eps_h))
     if record.statement is not Statement.WHOLE:
-        yield _Row("p", _failure(record))
-        yield _Row("Whole range", _whole_range(record.whole_range_mu, digits))
+        yield Row("p", _failure(record))
+        yield Row("Whole range", _whole_range(record.whole_range_mu, digits))
     at = (
         "in the limit ε → ∞"
         if math.isinf(record.attained_at)
         else f"at ε = {record.attained_at:.12g}"
     )
-    yield _Row("Attained", at)
+    yield Row("Attained", at)
 
 
-def _how(record: MeasurementRecord) -> Iterator[_Row]:
+def _how(record: MeasurementRecord) -> Iterator[Row]:
     # with it comes SciPy, which is slow to import
     from gdpbridge.measure.floats import NOT_PROVED
 
     proved = "both ends proved in ball arithmetic"
-    yield _Row("Proof", proved if record.certified else "none: computed in floating point")
+    yield Row("Proof", proved if record.certified else "none: computed in floating point")
     work = f"{_count(record.cells, 'cell')}, {_count(record.evaluations, 'evaluation')}"
-    yield _Row("Method", f"{record.method}: {work}, {_duration(record.seconds)}")
+    yield Row("Method", f"{record.method}: {work}, {_duration(record.seconds)}")
     notes = [note for note in record.notes if note != NOT_PROVED]
     for label, note in zip(("Notes", *[""] * len(notes)), notes, strict=False):
-        yield _Row(label, note)
+        yield Row(label, note)
 
 
-def _mechanism(mechanism: dict[str, Any]) -> str:
+def mechanism_title(mechanism: dict[str, Any]) -> str:
+    """Return a mechanism's plain data as one line: its kind and parameters."""
+    if isinstance(mechanism.get("base"), dict):
+        own = {name: value for name, value in mechanism.items() if name != "base"}
+        return f"{mechanism_title(mechanism['base'])}; {mechanism_title(own)}"
     fields = profile_class(mechanism["kind"]).parameters()
-    parts = [part for name, field in fields.items() for part in _part(name, field, mechanism[name])]
+    parts = [
+        part
+        for name, field in fields.items()
+        if name in mechanism
+        for part in _part(name, field, mechanism[name])
+    ]
     if mechanism["neighbours"] is not None:
         parts.append(f"neighbours {mechanism['neighbours']}")
     return f"{mechanism['kind']}: {', '.join(parts)}"
@@ -136,15 +158,17 @@ def _part(name: str, field: FieldInfo, value: Any) -> Iterator[str]:
         case True:
             yield name
         case dict():
-            yield from (f"{key} = {_number(number)}" for key, number in value.items())
+            yield from (f"{key} = {number_text(number)}" for key, number in value.items())
+        case list() | tuple():
+            yield f"{len(value):,} {name}"
         case str():
             yield value if field.is_required() else f"{name} {value}"
         case _:
             label = name if name == symbol else f"{name.replace('_', ' ')} {symbol}"
-            yield f"{label} = {_number(value)}"
+            yield f"{label} = {number_text(value)}"
 
 
-def _mu(mu: Interval, width: int, digits: int | None) -> tuple[str, ...]:
+def certain_and_ends(mu: Interval, width: int, digits: int | None = None) -> tuple[str, ...]:
     """The certain digits, and the interval beside or below them."""
     if mu.low.is_infinite():
         return ("∞",)
@@ -186,8 +210,8 @@ def _failure(record: MeasurementRecord) -> str:
 def _probability(p: float, log: float) -> str:
     if log < math.log(1e-300):
         return f"about 10^{log / math.log(10):.2f}"
-    if _number(p) == f"{p:.6g}":
-        return _number(p)
+    if number_text(p) == f"{p:.6g}":
+        return number_text(p)
     return f"{float(decimal_ceiling(Fraction(p), 6)):.6g}"
 
 
@@ -208,7 +232,7 @@ def _tail(tail: TailRecord) -> str:
     return f"μ_t = {value}, {how[tail.status]}"
 
 
-def _number(value: float) -> str:
+def number_text(value: float) -> str:
     """A number as it was written: 2 for 2.0."""
     return f"{value:g}" if f"{value:g}" == repr(float(value)).removesuffix(".0") else repr(value)
 

@@ -238,7 +238,7 @@ class _Check:
         }[self.claim.statement]
         if self.high is None:
             return "no upper end is claimed for μ"
-        if self._is_its_own_proof:
+        if self._needs_no_cells:
             assert self.mechanism.mu is not None
             if self.mechanism.mu > self.high:
                 raise Refused("claim.mu.high", f"μ is {_about(self.mechanism.mu)}")
@@ -289,7 +289,7 @@ class _Check:
 
     def count_of_cells(self) -> int:
         """Return how many cells there are to prove."""
-        if self.evidence.cells and (self.high is None or self._is_its_own_proof):
+        if self.evidence.cells and (self.high is None or self._needs_no_cells):
             why = "an infinite μ" if self.high is None else "a Gaussian curve"
             raise Malformed("evidence.cells", len(self.evidence.cells), f"none for {why}")
         return len(self.evidence.cells)
@@ -428,7 +428,9 @@ class _Check:
             raise Refused(line, "the tail's form does not hold yet")
         eps, mu = self.arithmetic.exactly(start), self._bound.mu
         self._hold("claim.mu.high: not below the tail parameter", mu - decay.mu_t)
-        self._hold(f"{line}: the difference grows", eps / mu + mu / 2 - 4 / mu)
+        spread = 1 / decay.mu_t.square() - 1 / mu.square()
+        growth = self.arithmetic.exactly(Fraction(1, 2)) + eps * spread
+        self._hold(f"{line}: the difference grows", growth - 2 / (eps + mu.square() / 2))
         bound = decay.log_factor - eps.square() / (2 * decay.mu_t.square())
         self._hold(line, self._bound.log_delta_tail_lower(eps) - bound)
 
@@ -456,6 +458,13 @@ class _Check:
     def _is_its_own_proof(self) -> bool:
         """Whether the profile is a Gaussian curve, and the claim about that curve's μ."""
         return self.mechanism.mu is not None and self.claim.statement != "approximate"
+
+    @property
+    def _needs_no_cells(self) -> bool:
+        """Whether a Gaussian curve is compared with itself, or with a larger one."""
+        mu = self.mechanism.mu
+        larger = mu is not None and self.high is not None and mu <= self.high
+        return self._is_its_own_proof or larger
 
     @cached_property
     def _failure(self) -> Interval:
@@ -512,7 +521,7 @@ def _mu_range(line: str, low: str, high: str) -> tuple[Fraction | None, Fraction
     if any(end is not None and end > MAX_MU for end in ends):
         raise Malformed(line, f"[{low}, {high}]", f"at most {float(MAX_MU):g}, or inf")
     if ends[1] is not None and (ends[0] is None or ends[0] > ends[1]):
-        raise Malformed(line, f"[{low}, {high}]", "an interval, the lower end first")
+        raise Refused(line, f"its lower end {low} is above its upper end {high}")
     return ends[0], ends[1]
 
 

@@ -7,6 +7,7 @@ no proof. The claims are about the profile that the runs describe.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -37,13 +38,9 @@ def mechanism_of(
     if set(own) != known:
         raise Malformed("mechanism", ", ".join(sorted(own)), f"{', '.join(sorted(known))}, base.…")
     inner = {
-        name.removeprefix(_PREFIX): text
-        for name, text in spec.items()
-        if name.startswith(_PREFIX)
+        name.removeprefix(_PREFIX): text for name, text in spec.items() if name.startswith(_PREFIX)
     }
-    base = mechanisms.mechanism_of(
-        {**inner, "neighbours": own["neighbours"]}, brackets, arithmetic
-    )
+    base = mechanisms.mechanism_of({**inner, "neighbours": own["neighbours"]}, brackets, arithmetic)
     noise = mechanisms.mechanism_of(
         {"kind": "laplace", "scale": "1", "sensitivity": own["eps_h"], "neighbours": None},
         [],
@@ -57,9 +54,11 @@ def _runs(names: str, knots: str) -> list[tuple[str, Fraction]]:
     """Read the runs: each has a bound and where it begins."""
     bounds, points = names.split(" "), knots.split(" ")
     if len(bounds) != len(points) or any(bound not in _BOUNDS for bound in bounds):
-        raise Malformed("mechanism.runs", names, f"each one of {', '.join(_BOUNDS)}, as many as knots")
+        raise Malformed(
+            "mechanism.runs", names, f"each one of {', '.join(_BOUNDS)}, as many as knots"
+        )
     # a line is between two points on bounds
-    pairs = zip(bounds, bounds[1:], strict=False)
+    pairs = itertools.pairwise(bounds)
     if bounds[0] == "line" or any(pair == ("line", "line") for pair in pairs):
         raise Malformed("mechanism.runs", names, "such that a bound is on either side of a line")
     if not all(_KNOT.fullmatch(point) for point in points):
@@ -118,7 +117,9 @@ def _point(bound: Mechanism, at: Fraction, arithmetic: Arithmetic) -> _Knot:
     for part in reversed(bound.parts):
         if part.low <= at and (part.high is None or at <= part.high):
             variable = Jet.variable(eps)
-            return _Knot(eps, part.log(variable).value.exp(), part.log_complement(variable).value.exp())
+            return _Knot(
+                eps, part.log(variable).value.exp(), part.log_complement(variable).value.exp()
+            )
     raise Malformed("mechanism.knots", f"{float(at):.12g}", "outside of evidence.breakpoints")
 
 

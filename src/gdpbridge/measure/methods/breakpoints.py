@@ -33,6 +33,7 @@ __all__ = ["solve"]
 MAX_PRECISION = 8192
 # lines looked at in floats: at first everywhere, then around the best
 _SAMPLE = 4096
+_LOG_HALF = -0.6931471805599453
 
 
 def solve(problem: Problem) -> Answer:
@@ -72,8 +73,9 @@ class _Search:
     """One attempt at the working precision."""
 
     def __init__(self, problem: Problem, lines: Lines) -> None:
-        self.problem, self.lines = problem, lines
-        self.end = ball(problem.end).upper()
+        self.problem, self.curve, self.lines = problem, problem.curve, lines
+        # the lines reach up to the end rounded up, a witness must not
+        self.end, self.last_witness = ball(problem.end).upper(), ball(problem.end).lower()
         self.count = lines.until(self.end)
         self.evaluations = 0
         self.cells = 0
@@ -85,7 +87,7 @@ class _Search:
 
     def run(self) -> Answer:
         self._accept_point(arb(0))
-        self._accept_point(ball(self.problem.end).lower())
+        self._accept_point(self.last_witness)
         for index in self._likely():
             self._accept(index)
         self._cover()
@@ -108,7 +110,7 @@ class _Search:
             ends = self.lines.ends(indices)
             starts = np.where(indices > 0, self.lines.ends(np.maximum(indices - 1, 0)), 0.0)
             middles = np.minimum((starts + ends) / 2, float(self.problem.end))
-            values = np.nan_to_num(mu_from_logs(middles, *self.problem.curve.logs(middles)))
+            values = np.nan_to_num(mu_from_logs(middles, *self.curve.logs(middles)))
             self.evaluations += indices.size
             top = int(np.argmax(values))
             left, right = indices[max(top - 1, 0)], indices[min(top + 1, indices.size - 1)]
@@ -118,7 +120,7 @@ class _Search:
 
     def _accept_point(self, eps: arb) -> None:
         """Make ``eps`` the witness if G is larger there than at the last one."""
-        value = self.problem.curve.enclose(eps)
+        value = self.curve.enclose(eps)
         self.evaluations += 1
         if value.log() == arb.neg_inf():
             return
@@ -136,22 +138,19 @@ class _Search:
         line = self._line(index)
         upper, lower = _quantile(line.a, line.a_complement), _quantile(line.b, line.b_complement)
         touching = (lower * lower - upper * upper) / 2
-        if touching >= 0 and touching <= self.problem_end:
+        if touching >= 0 and touching <= self.last_witness:
             self._raise(upper - lower, touching.mid())
-
-    @property
-    def problem_end(self) -> arb:
-        """The end of the range, rounded down: a witness must not lie beyond it."""
-        return ball(self.problem.end).lower()
 
     def _raise(self, mu: arb, eps: arb) -> None:
         if not mu.is_finite():
             raise _MorePrecisionError
         low = Fraction(floor_to_places(to_fraction(mu.lower()), self.places))
         if low > self.low or self.candidate.is_zero():
+            if to_fraction(mu.upper()) > low + self.problem.tol / 2:
+                raise _MorePrecisionError
             self.witness, self.low = eps, max(low, Fraction(0))
-            high = max(self.low + self.problem.tol / 2, to_fraction(mu.upper()))
-            self.candidate = ball(Fraction(ceiling_to_places(high, self.places))).upper()
+            high = ceiling_to_places(self.low + self.problem.tol / 2, self.places)
+            self.candidate = ball(Fraction(high)).upper()
 
     # --- the upper end: blocks of lines -----------------------------------------------------
 
@@ -173,6 +172,23 @@ class _Search:
                 if self.low == before:
                     raise _MorePrecisionError
                 stack.append((first, last))
+        if not self._rest_is_below():
+            raise _MorePrecisionError
+
+    def _rest_is_below(self) -> bool:
+        """Whether the constant beyond the last line, if there is one, lies below δ_M on [0, end].
+
+        G rises where δ is constant, so that the end of the range decides.
+        """
+        if self.curve.end is not None or self.count != self.lines.count:
+            return True
+        if self.lines.end(self.count - 1) >= self.end:
+            return True
+        value = self.curve.enclose(self.end)
+        bound = gaussian.probability(self.end, self.candidate)
+        if value.log() > _LOG_HALF:
+            return bool(bound.log_complement() <= value.log_complement())
+        return bool(value.log() <= bound.log())
 
     def _chord(self, first: int, last: int) -> Line:
         """Return a line above the curve from one line's left end to another one's right end."""

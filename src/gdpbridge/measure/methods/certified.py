@@ -95,7 +95,8 @@ class _Proof:
         self._accept(arb(0))
         for point in self._peaks():
             self._accept(point)
-        self._cover()
+        if not self._is_near_ceiling():
+            self._cover()
         return Answer(
             low=self.low,
             high=to_fraction(self.candidate),
@@ -127,7 +128,15 @@ class _Proof:
             self._raise_candidate(max(low + self.problem.tol / 2, to_fraction(mu.upper())))
 
     def _raise_candidate(self, high: Fraction) -> None:
+        if self._is_near_ceiling():
+            assert self.problem.ceiling is not None
+            high = self.problem.ceiling
         self.candidate = ball(Fraction(ceiling_to_places(high, self.places))).upper()
+
+    def _is_near_ceiling(self) -> bool:
+        """Whether what is known beforehand is sharp enough, so that nothing need be proved."""
+        ceiling = self.problem.ceiling
+        return ceiling is not None and ceiling - self.low <= self.problem.tol
 
     def _peaks(self) -> list[arb]:
         """Return the likely places of the supremum, from a float64 grid on each piece."""

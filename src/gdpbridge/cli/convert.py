@@ -1,0 +1,126 @@
+"""``gdpbridge convert``: between a μ, a mechanism, and (ε, δ) pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from gdpbridge.cli.options import AsJson
+from gdpbridge.cli.output import Output
+from gdpbridge.cli.show import answered
+from gdpbridge.errors import InputError
+from gdpbridge.interval import Interval
+from gdpbridge.profiles.base import Profile
+from gdpbridge.report.answers import conversion_record
+
+__all__ = ["convert_mechanism", "convert_numbers"]
+
+_EPS, _DELTA = "a number in [0, 1e5]", "a number in [0, 1]"
+
+Epsilons = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--epsilon",
+        "--at-epsilon",
+        metavar="ε",
+        help=f"{_EPS}: find the least δ there; may be repeated",
+    ),
+]
+Deltas = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--delta",
+        "--at-delta",
+        metavar="δ",
+        help=f"{_DELTA}: find the least ε there; may be repeated",
+    ),
+]
+Mu = Annotated[str | None, typer.Option("--mu", metavar="μ", help="a number in [0, 1000]")]
+Failure = Annotated[
+    str | None,
+    typer.Option(metavar="p", help="with --mu: a failure probability, a number in [0, 1)"),
+]
+
+_PAIR_NOTE = (
+    "this is the μ of a Gaussian mechanism calibrated to the pair; a mechanism known only to be "
+    "(ε, δ)-DP need not be GDP"
+)
+
+
+def convert_mechanism(
+    profile: Profile, *, epsilon: Epsilons = None, delta: Deltas = None, json: AsJson = False
+) -> Output:
+    """Answer with δ at each ε, or ε at each δ, of a mechanism."""
+    return _converted(profile, profile.model_dump(), epsilon, delta, json)
+
+
+def convert_numbers(
+    *,
+    mu: Mu = None,
+    failure: Failure = None,
+    epsilon: Epsilons = None,
+    delta: Deltas = None,
+    json: AsJson = False,
+) -> Output:
+    """Answer with what two of μ, ε and δ say of the third; ε alone stands for ε-DP."""
+    if mu is not None:
+        source = mu if failure is None else (mu, failure)
+        given = {"mu": mu} if failure is None else {"mu": mu, "failure": failure}
+        return _converted(source, given, epsilon, delta, json)
+    if failure is not None:
+        raise InputError("failure", failure, "given together with --mu")
+    if epsilon is None:
+        raise InputError("mu", "missing", "given, or --epsilon, or a mechanism")
+    return _mu(epsilon, delta, json)
+
+
+def _converted(
+    source: Any,
+    given: dict[str, Any],
+    epsilon: list[str] | None,
+    delta: list[str] | None,
+    json: bool,
+) -> Output:
+    from gdpbridge.convert import delta_at, epsilon_at
+
+    if (epsilon is None) == (delta is None):
+        which = "neither" if epsilon is None else "both"
+        raise InputError("epsilon and delta", which, "given one without the other")
+    if delta is None:
+        return _table(given, "delta", "epsilon", epsilon or [], lambda x: delta_at(source, x), json)
+    return _table(given, "epsilon", "delta", delta, lambda x: epsilon_at(source, x), json)
+
+
+def _table(
+    given: dict[str, Any],
+    result: str,
+    at: str,
+    places: list[str],
+    find: Callable[[str], Interval],
+    json: bool,
+) -> Output:
+    table = [{at: float(place), result: found} for place in places for found in [find(place)]]
+    return Output(answered(conversion_record(given, result, table), as_json=json))
+
+
+def _mu(epsilon: list[str], delta: list[str] | None, json: bool) -> Output:
+    from gdpbridge.convert import mu_of_pair
+    from gdpbridge.measure import measure
+    from gdpbridge.profiles.pure_dp import PureDP
+
+    if len(epsilon) != 1 or (delta is not None and len(delta) != 1):
+        raise InputError("epsilon", ", ".join(epsilon), "given once, as is --delta, without --mu")
+    given = {"epsilon": epsilon[0]}
+    if delta is None:
+        try:
+            profile = PureDP(epsilon=float(epsilon[0]))
+        except ValueError:
+            raise InputError("epsilon", epsilon[0], _EPS) from None
+        mu, notes = measure(profile).mu, ["this holds for every ε-DP mechanism"]
+    else:
+        mu, notes = mu_of_pair(epsilon[0], delta[0]), [_PAIR_NOTE]
+        given["delta"] = delta[0]
+    record = conversion_record(given, "mu", [{"mu": mu}], notes)
+    return Output(answered(record, as_json=json))

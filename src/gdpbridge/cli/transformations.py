@@ -1,0 +1,95 @@
+"""What may be done to any mechanism: options that turn it into another one."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Container, Mapping
+from typing import Annotated, Any
+
+import typer
+
+from gdpbridge.cli.parameters import PREFIX
+from gdpbridge.errors import InputError
+from gdpbridge.profiles.base import Profile
+
+__all__ = ["declared_transformations", "transformed"]
+
+_RATE = "a number in (0, 1], or draws/records such as 10/1000"
+_SCHEMES = "poisson, without-replacement or with-replacement"
+_TIMES = "a whole number from 1 to 1000000"
+
+_OPTIONS = {
+    "subsample": ("RATE", f"run it on a random sample of the records: {_RATE}"),
+    "scheme": ("NAME", f"how the sample is drawn: {_SCHEMES} [default: poisson]"),
+    "compose": ("K", f"run it K times, after --subsample: {_TIMES}"),
+}
+# how the library calls what is typed here
+_TYPED = {
+    "rate": "subsample",
+    "sample": "subsample",
+    "population": "subsample",
+    "rate and sample/population": "subsample",
+    "times": "compose",
+}
+
+
+def declared_transformations(taken: Container[str]) -> list[inspect.Parameter]:
+    """Declare the options as Typer wants them.
+
+    Args:
+        taken: names of a command's own options; none are declared if one of these is among them.
+    """
+    if any(name in taken for name in _OPTIONS):
+        return []
+    return [
+        inspect.Parameter(
+            PREFIX + name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[
+                str | None, typer.Option(f"--{name}", metavar=metavar, help=about)
+            ],
+        )
+        for name, (metavar, about) in _OPTIONS.items()
+    ]
+
+
+def transformed(profile: Profile, given: dict[str, Any]) -> Profile:
+    """Apply the options, which are taken out of ``given``.
+
+    Raises:
+        InputError: for a value that is not allowed, under the name of its option.
+    """
+    typed = {name: given.pop(PREFIX + name, None) for name in _OPTIONS}
+    try:
+        return _applied(profile, typed)
+    except InputError as error:
+        field = _TYPED.get(error.field, error.field)
+        raise InputError(field, error.value, error.allowed) from None
+
+
+def _applied(profile: Profile, typed: Mapping[str, str | None]) -> Profile:
+    share, scheme, times = typed["subsample"], typed["scheme"], typed["compose"]
+    if share is not None:
+        profile = profile.subsample(scheme=scheme or "poisson", **_sample(share))
+    elif scheme is not None:
+        raise InputError("scheme", scheme, "given together with --subsample")
+    return profile if times is None else profile.compose(_whole("times", times, _TIMES))
+
+
+def _sample(text: str) -> dict[str, Any]:
+    draws, slash, records = text.partition("/")
+    if slash:
+        sizes = (_whole("sample", part, _RATE) for part in (draws, records))
+        return dict(zip(("sample", "population"), sizes, strict=True))
+    try:
+        return {"rate": float(text)}
+    except ValueError:
+        raise InputError("rate", text, _RATE) from None
+
+
+def _whole(field: str, text: str, allowed: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise InputError(field, text, allowed) from None

@@ -1,0 +1,259 @@
+"""Answers of the commands that check and use a μ, as plain data and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from gdpbridge.interval import Interval
+from gdpbridge.numeric.exact import ceiling_to_places, decimal_ceiling
+from gdpbridge.report.record import MeasurementRecord, Schema, measurement_record
+from gdpbridge.report.text import (
+    Row,
+    certain_and_ends,
+    laid_out,
+    mechanism_title,
+    number_text,
+)
+
+if TYPE_CHECKING:
+    from gdpbridge.calibrate import Calibration
+    from gdpbridge.certificate.checker import Verification
+    from gdpbridge.compare import Comparison
+    from gdpbridge.risk import Risk
+
+__all__ = [
+    "Answer",
+    "CalibrationRecord",
+    "ComparisonRecord",
+    "ConversionRecord",
+    "RiskRecord",
+    "VerificationRecord",
+    "answer_to_text",
+    "calibration_record",
+    "comparison_record",
+    "conversion_record",
+    "risk_record",
+    "verification_record",
+]
+
+_VALUE_WIDTH = 80
+
+
+@dataclass(frozen=True)
+class VerificationRecord:
+    """A :class:`~gdpbridge.Verification`."""
+
+    schema: Schema
+    valid: bool
+    reason: str
+    claims: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RiskRecord:
+    """A :class:`~gdpbridge.risk.Risk`."""
+
+    schema: Schema
+    mu: float
+    failure_probability: float
+    prior: float
+    advantage: float
+    accuracy: float
+    points: tuple[Any, ...]
+    sentence: str
+
+
+@dataclass(frozen=True)
+class CalibrationRecord:
+    """A :class:`~gdpbridge.calibrate.Calibration`, with the measurement at its safe end."""
+
+    schema: Schema
+    parameter: str
+    target_mu: float
+    value: float
+    beyond: float
+    measurement: MeasurementRecord
+
+
+@dataclass(frozen=True)
+class ComparisonRecord:
+    """A :class:`~gdpbridge.compare.Comparison`."""
+
+    schema: Schema
+    epsilon: float
+    times: int
+    deltas: tuple[float, ...]
+    rows: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class ConversionRecord:
+    """What was asked, and an interval for each of its answers.
+
+    Attributes:
+        schema: what the document is.
+        given: what was converted.
+        result: the name of what was found: epsilon, delta or mu.
+        table: a row for each value asked at.
+        notes: what a careful reader should know.
+    """
+
+    schema: Schema
+    given: dict[str, Any]
+    result: str
+    table: tuple[dict[str, Any], ...]
+    notes: tuple[str, ...]
+
+    def document(self) -> dict[str, Any]:
+        """Return the JSON document: a single answer also stands on its own."""
+        document: dict[str, Any] = {"schema": self.schema, "given": self.given}
+        if len(self.table) == 1:
+            document[self.result] = self.table[0][self.result]
+        return {**document, "table": self.table, "notes": self.notes}
+
+
+Answer = VerificationRecord | RiskRecord | CalibrationRecord | ComparisonRecord | ConversionRecord
+
+
+def verification_record(found: Verification) -> VerificationRecord:
+    """Make the record of a verification."""
+    schema = Schema("gdpbridge.verification", 1)
+    return VerificationRecord(schema, found.valid, found.reason, found.claims)
+
+
+def risk_record(found: Risk) -> RiskRecord:
+    """Make the record of a risk."""
+    return RiskRecord(
+        Schema("gdpbridge.risk", 1),
+        found.mu,
+        found.failure_probability,
+        found.prior,
+        found.advantage,
+        found.accuracy,
+        found.points,
+        found.sentence,
+    )
+
+
+def calibration_record(found: Calibration) -> CalibrationRecord:
+    """Make the record of a calibration."""
+    return CalibrationRecord(
+        Schema("gdpbridge.calibration", 1),
+        found.parameter,
+        found.target_mu,
+        found.value,
+        found.beyond,
+        measurement_record(found.measurement),
+    )
+
+
+def comparison_record(found: Comparison) -> ComparisonRecord:
+    """Make the record of a comparison."""
+    return ComparisonRecord(
+        Schema("gdpbridge.comparison", 1), found.epsilon, found.times, found.deltas, found.rows
+    )
+
+
+def conversion_record(
+    given: dict[str, Any],
+    result: str,
+    table: Sequence[dict[str, Any]],
+    notes: Sequence[str] = (),
+) -> ConversionRecord:
+    """Make the record of a conversion."""
+    schema = Schema("gdpbridge.conversion", 1)
+    return ConversionRecord(schema, given, result, tuple(table), tuple(notes))
+
+
+def answer_to_text(answer: Answer, width: int, *, colour: bool = False) -> str:
+    """Return an answer as lines of text; arguments as for :func:`gdpbridge.report.text.to_text`."""
+    match answer:
+        case VerificationRecord():
+            title, rows = "certificate", _verified(answer)
+        case RiskRecord():
+            title, rows = f"risk at μ = {number_text(answer.mu)}", _at_risk(answer)
+        case CalibrationRecord():
+            title = mechanism_title(answer.measurement.mechanism)
+            rows = _calibrated(answer)
+        case ComparisonRecord():
+            title = f"{answer.times} mechanisms, each {number_text(answer.epsilon)}-DP"
+            rows = _compared(answer)
+        case ConversionRecord():
+            title = ", ".join(f"{name} {_shown(value)}" for name, value in answer.given.items())
+            if "kind" in answer.given:
+                title = mechanism_title(answer.given)
+            rows = _converted(answer)
+    return laid_out(title, rows, width, colour=colour)
+
+
+def _verified(record: VerificationRecord) -> Iterator[Row]:
+    yield Row("Valid", "yes" if record.valid else "no", "1;32" if record.valid else "1;31")
+    yield Row("Because", record.reason)
+    for number, claim in enumerate(record.claims):
+        yield Row("Proved" if number == 0 else "", claim)
+
+
+def _at_risk(record: RiskRecord) -> Iterator[Row]:
+    yield Row("In words", record.sentence)
+    if record.failure_probability:
+        yield Row("p", number_text(record.failure_probability))
+    yield Row("Advantage", f"at most {_rounded_up(record.advantage)}")
+    yield Row("Accuracy", f"at most {_rounded_up(record.accuracy)}, on a fair coin")
+    yield Row("Prior", f"{number_text(record.prior)}, before the release")
+    lines = [f"{'FPR':<9}{'TPR at most':<15}posterior at most"]
+    lines += [
+        f"{point.false_positive_rate:<9g}{_rounded_up(point.true_positive_rate):<15}"
+        f"{_rounded_up(point.posterior)}"
+        for point in record.points
+    ]
+    yield Row("Attacks", tuple(lines))
+
+
+def _calibrated(record: CalibrationRecord) -> Iterator[Row]:
+    name = record.parameter.replace("_", " ")
+    yield Row(name, f"{record.value!r}", "1")
+    yield Row("Target", f"μ ≤ {number_text(record.target_mu)}, proved at this value")
+    yield Row("Beyond", f"at {record.beyond!r} μ is proved to be above the target")
+    yield Row("μ", certain_and_ends(record.measurement.mu, _VALUE_WIDTH))
+    yield Row("Covers", record.measurement.statement.sentence)
+
+
+def _compared(record: ComparisonRecord) -> Iterator[Row]:
+    heads = "".join(f"{f'δ = {delta:g}':>12}" for delta in record.deltas)
+    yield Row("least ε", (heads,))
+    for row in record.rows:
+        # an upper end, so rounded up
+        yield Row(row.name, ("".join(f"{_up(epsilon):>12}" for epsilon in row.epsilons),))
+    for row in record.rows:
+        through = "" if row.mu is None else f", μ = {row.mu.certain or row.mu}"
+        yield Row(row.name, row.how + through)
+
+
+def _converted(record: ConversionRecord) -> Iterator[Row]:
+    symbol = {"epsilon": "ε", "delta": "δ", "mu": "μ"}[record.result]
+    for row in record.table:
+        at = ", ".join(
+            f"{name} {_shown(value)}" for name, value in row.items() if name != record.result
+        )
+        value = row[record.result]
+        ends = ("∞",) if value.low.is_infinite() else certain_and_ends(value, _VALUE_WIDTH)
+        yield Row(symbol, (*((f"at {at}",) if at else ()), *ends) if at else ends)
+    for note in record.notes:
+        yield Row("Note", note)
+
+
+def _rounded_up(value: float) -> str:
+    return f"{decimal_ceiling(Fraction(value), 6):g}"
+
+
+def _shown(value: Any) -> str:
+    return number_text(value) if isinstance(value, float | int) else str(value)
+
+
+def _up(epsilon: Interval) -> str:
+    if epsilon.high.is_infinite():
+        return "∞"
+    return f"{ceiling_to_places(Fraction(epsilon.high), 6):f}"

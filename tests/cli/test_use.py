@@ -1,0 +1,187 @@
+"""Commands that check and use a μ: verify, convert, calibrate, compare, risk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import gdpbridge as gdp
+
+
+def test_certificate_is_written_and_verified(run: Callable, tmp_path: Path) -> None:
+    """The certificate of a measurement is a file that verify accepts."""
+    path = tmp_path / "cert.json"
+    assert run(f"measure laplace --scale 0.5 --certificate {path}").status == 0
+    done = run(f"verify {path} --json")
+    assert done.status == 0
+    assert set(done.document) == {"schema", "valid", "reason", "claims"}
+    assert done.document["schema"] == {"name": "gdpbridge.verification", "version": 1}
+    assert done.document["valid"] is True
+    assert any("assumed, not proved" in claim for claim in done.document["claims"])
+    assert run(f"verify {path}").rows["Valid"] == "yes"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ('"high": "1.80090519327609"', '"high": "1.80090519317609"', "claim.mu"),
+        ('"low": "1.80090519327558"', '"low": "1.80090519327600"', "evidence.witness"),
+        ('"scale": "0.5"', '"scale": "0.6"', ""),
+        ('"verdict": "gdp"', '"verdict": "not-gdp"', "claim.verdict"),
+    ],
+)
+def test_false_claims_are_refused(
+    run: Callable, tmp_path: Path, old: str, new: str, line: str
+) -> None:
+    """A changed certificate is refused with status 3, and the first line that fails is named."""
+    path = tmp_path / "cert.json"
+    assert run(f"measure laplace --scale 0.5 --tol 1e-12 --certificate {path}").status == 0
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    done = run(f"verify {path}")
+    assert done.status == 3
+    assert done.rows["Valid"] == "no"
+    assert line in done.rows["Because"]
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "{", '{"schema": 1}', '{"a": 1, "a": 2}'])
+def test_not_a_certificate(run: Callable, tmp_path: Path, text: str) -> None:
+    """What is no certificate is bad input, in one sentence."""
+    path = tmp_path / "cert.json"
+    path.write_text(text, encoding="utf-8")
+    done = run(f"verify {path}")
+    assert done.status == 2
+    assert done.out == ""
+    assert len(done.err.splitlines()) == 1
+
+
+def test_a_certificate_that_there_is_not(run: Callable, tmp_path: Path) -> None:
+    """A method without proof has no certificate, and a folder that is not there no file."""
+    done = run(
+        f"measure laplace --scale 1 --tol 0.01 --method adaptive --certificate {tmp_path / 'c'}"
+    )
+    assert done.status == 2
+    assert "method adaptive is not proved" in done.err
+    done = run(f"measure laplace --scale 1 --certificate {tmp_path / 'no' / 'c'}")
+    assert done.status == 2
+    assert "No such file or directory" in done.err
+    assert run(f"verify {tmp_path / 'no'}").status == 2
+
+
+def test_schema_of_certificates(run: Callable) -> None:
+    """The published schema is the one that the program prints."""
+    published = Path(__file__).parents[2] / "docs" / "certificate.schema.json"
+    document = json.loads(published.read_text(encoding="utf-8"))
+    assert run("schema certificate").document == document
+
+
+@pytest.mark.parametrize(
+    ("words", "result", "truth"),
+    [
+        ("--mu 1 --delta 1e-5", "epsilon", 4.37717809568122463),
+        ("--mu 1 --failure 1e-6 --delta 1e-5", "epsilon", 4.40170826201829),
+        ("--mu 1 --epsilon 1", "delta", 0.12693673750664394),
+        ("--epsilon 1", "mu", 1.232035385344900973),
+        ("--epsilon 1 --delta 1e-5", "mu", 0.26805112321129422),
+        ("laplace --scale 0.5 --epsilon 1", "delta", 0.39346934028736658),
+        ("laplace --scale 2 --delta 0", "epsilon", 0.5),
+        ("pure-dp --epsilon 1 --at-epsilon 0.5", "delta", 0.28764913664496792),
+        ("pure-dp --epsilon 0.2 --compose 50 --delta 1e-4", "epsilon", 5.56405630804),
+    ],
+)
+def test_convert(run: Callable, words: str, result: str, truth: float) -> None:
+    """A single answer stands under its name, and holds the truth."""
+    document = run(f"convert {words} --json").document
+    assert document["schema"] == {"name": "gdpbridge.conversion", "version": 1}
+    assert document[result]["low"] <= truth * (1 + 1e-11)
+    assert document[result]["high"] >= truth * (1 - 1e-11)
+    assert document[result]["high"] - document[result]["low"] < 1e-8
+
+
+def test_convert_table(run: Callable) -> None:
+    """Several values give a table, and infinity is a word."""
+    document = run("convert --mu 1 --delta 0 --delta 1e-5 --json").document
+    assert [row["delta"] for row in document["table"]] == [0, 1e-5]
+    assert document["table"][0]["epsilon"] == {"low": "inf", "high": "inf"}
+    text = run("convert --mu 1 --delta 0 --delta 1e-5").out
+    assert "∞" in text
+    assert "4.37717809568122" in text
+
+
+def test_calibrate(run: Callable) -> None:
+    """The value found is measured at most at the target."""
+    document = run("calibrate laplace --mu 1 --json").document
+    assert document["parameter"] == "scale"
+    assert document["measurement"]["mu"]["high"] <= 1
+    again = gdp.measure(gdp.profiles.Laplace(scale=document["value"]))
+    assert again.mu.upper <= 1 <= again.mu.upper + 1e-9
+    assert run("calibrate laplace --mu 1").rows["scale"] == repr(document["value"])
+
+
+def test_compare(run: Callable) -> None:
+    """The source paper's table."""
+    document = run("compare --compose 50 pure-dp --epsilon 0.2 --json").document
+    assert [row["name"] for row in document["rows"]] == [
+        "Basic",
+        "Advanced",
+        "RDP",
+        "GDP",
+        "GDP Laplace",
+        "Optimal",
+        "GDP summary",
+    ]
+    assert document["rows"][5]["epsilons"][3]["high"] == pytest.approx(5.56405630804, abs=1e-10)
+    assert "5.564057" in run("compare --compose 50 pure-dp --epsilon 0.2").out
+
+
+def test_risk(run: Callable) -> None:
+    """Figures are rounded up, in text too."""
+    document = run("risk --mu 1 --json").document
+    assert document["advantage"] == pytest.approx(0.382924922548026207, rel=1e-14)
+    assert document["points"][-1]["true_positive_rate"] == pytest.approx(4.130322884e-8, rel=1e-9)
+    rows = run("risk --mu 1").rows
+    assert rows["Accuracy"].startswith("at most 0.691463")
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        ("convert", "mechanism"),
+        ("convert --mu 1", "--epsilon and --delta"),
+        ("convert --mu 1 --delta 2", "--delta"),
+        ("convert --mu -1 --delta 0.1", "--mu"),
+        ("convert --mu abc --delta 0.1", "--mu"),
+        ("convert --mu 1 --failure 1 --delta 0.1", "--failure"),
+        ("convert --delta 0.1", "--mu"),
+        ("convert --epsilon 1 --epsilon 2 --delta 0.1", "--epsilon"),
+        ("convert --epsilon x", "--epsilon"),
+        ("convert --failure 0.1 --epsilon 1", "--failure"),
+        ("convert laplace --scale 1", "--epsilon and --delta"),
+        ("convert lapace --scale 1 --delta 0.1", "mechanism"),
+        ("calibrate laplace", "--mu"),
+        ("calibrate laplace --mu 0", "--mu"),
+        ("calibrate laplace --mu 1 --scale 2", "--parameter"),
+        ("calibrate sgd-family --mu 1 --A 2", "--parameter"),
+        ("compare pure-dp --epsilon 0.2", "--compose"),
+        ("compare --compose 0 pure-dp --epsilon 0.2", "--compose"),
+        ("compare --compose x pure-dp --epsilon 0.2", "--compose"),
+        ("compare --compose 5 laplace --scale 1", "mechanism"),
+        ("compare --compose 5 pure-dp --epsilon 0.2 --delta 1", "--delta"),
+        ("risk", "--mu"),
+        ("risk --mu nan", "--mu"),
+        ("risk --mu 1 --prior 1", "--prior"),
+        ("risk --mu 1 --failure 2", "--failure"),
+        ("verify", "FILE"),
+    ],
+)
+def test_bad_input(run: Callable, words: str, option: str) -> None:
+    """Bad input is one sentence that begins with what was typed, and status 2."""
+    done = run(words)
+    assert done.status == 2
+    assert done.out == ""
+    assert len(done.err.splitlines()) == 1
+    assert done.err.startswith(option)

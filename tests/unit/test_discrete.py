@@ -1,0 +1,182 @@
+"""Discrete Laplace and discrete Gaussian noise, against sums over the whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from mpmath import mpf
+
+import gdpbridge as gdp
+from gdpbridge import profiles
+from gdpbridge.errors import InputError
+
+
+def laplace_weight(x: int, scale: str) -> mpf:
+    """The mass of discrete Laplace noise, up to a factor."""
+    return mpmath.exp(-abs(x) / mpf(scale))
+
+
+def gaussian_weight(x: int, sigma: str) -> mpf:
+    """The mass of discrete Gaussian noise, up to a factor."""
+    return mpmath.exp(-(mpf(x) ** 2) / (2 * mpf(sigma) ** 2))
+
+
+def delta_of(
+    weight: Callable[[int, str], mpf], width: str, shift: int, eps: float, far: int
+) -> mpf:
+    """Σ (p(x) - e^ε p(x - Δ))⁺ over |x| ≤ far."""
+    with mpmath.workdps(60):
+        total = mpmath.fsum(weight(x, width) for x in range(-far, far + 1))
+        rise = mpmath.exp(mpf(eps))
+        parts = (weight(x, width) - rise * weight(x - shift, width) for x in range(-far, far + 1))
+        return mpmath.fsum(part for part in parts if part > 0) / total
+
+
+@pytest.mark.parametrize(
+    ("sigma", "shift", "mu", "at_zero"),
+    [
+        ("0.5", 1, "2.48838190422623074", 0.7865707070419479),
+        ("1", 1, "1.04576011951596722", 0.398942278266861706),
+    ],
+)
+def test_hand_case_discrete_gaussian(sigma: str, shift: int, mu: str, at_zero: float) -> None:
+    """σ = 0.5 is 2.488-GDP, not 2; σ = 1 is 1.0458-GDP, not 1 (hand case C28)."""
+    p = profiles.DiscreteGaussian(sigma=float(sigma), sensitivity=shift)
+    found = gdp.measure(p, 1e-15)
+    assert (found.verdict, found.statement, found.certified) == ("gdp", "whole", True)
+    assert found.mu.lower == pytest.approx(float(mu), rel=1e-14)
+    assert found.mu.width <= 1e-15
+    assert found.attained_at == 0
+    assert p.delta(0.0) == pytest.approx(at_zero, rel=1e-13)
+    assert str(found.mu_tail) == f"{shift / float(sigma):g}"
+
+
+def quantile(p: mpf) -> mpf:
+    """Φ⁻¹(p)."""
+    return mpmath.sqrt(2) * mpmath.erfinv(2 * p - 1)
+
+
+@pytest.mark.parametrize(("sigma", "shift"), [("0.5", 2), ("1", 3), ("3", 2), ("2.5", 5)])
+def test_discrete_gaussian_scan(sigma: str, shift: int) -> None:
+    """The interval holds the largest Φ⁻¹(1 - α) - Φ⁻¹(β) over the breakpoints, tail and all."""
+    found = gdp.measure(profiles.DiscreteGaussian(sigma=float(sigma), sensitivity=shift), 1e-12)
+    far = int(14 * float(sigma)) + shift
+    with mpmath.workdps(120):
+        weights = {x: gaussian_weight(x, sigma) for x in range(-3 * far, 3 * far)}
+        total, sums, running = mpmath.fsum(weights.values()), {}, mpf(0)
+        for x, weight in weights.items():
+            running += weight
+            sums[x] = running / total
+        tops = [quantile(sums[c]) - quantile(sums[c - shift]) for c in range(-far, shift)]
+        # at ε = 0 the curve may have a kink, where no line touches; the lines there are mirrors
+        assert mpf(str(found.mu.low)) <= max(tops) <= mpf(str(found.mu.high))
+
+
+@pytest.mark.parametrize("shift", [1, 2, 5])
+@pytest.mark.parametrize(
+    ("make", "weight", "width", "far"),
+    [
+        (lambda w, s: profiles.DiscreteLaplace(scale=w, sensitivity=s), laplace_weight, "1.5", 400),
+        (lambda w, s: profiles.DiscreteLaplace(scale=w, sensitivity=s), laplace_weight, "0.2", 60),
+        (
+            lambda w, s: profiles.DiscreteGaussian(sigma=w, sensitivity=s),
+            gaussian_weight,
+            "0.4",
+            30,
+        ),
+        (lambda w, s: profiles.DiscreteGaussian(sigma=w, sensitivity=s), gaussian_weight, "6", 200),
+    ],
+    ids=["laplace-wide", "laplace-narrow", "gaussian-narrow", "gaussian-wide"],
+)
+def test_float_values(make: Any, weight: Any, width: str, far: int, shift: int) -> None:
+    """The float64 profile is the sum over the whole numbers, and 1 - δ is too."""
+    p = make(float(width), shift)
+    top = shift / float(width) if weight is laplace_weight else 4 * shift / float(width)
+    eps = np.array([0.0, 1e-9, 0.1, 0.5, 0.77, 0.999]) * top
+    with mpmath.workdps(60):
+        truth = [delta_of(weight, width, shift, e, far) for e in eps]
+        logs = [float(mpmath.log(value)) for value in truth]
+        complements = [float(mpmath.log1p(-value)) for value in truth]
+    assert p.log_delta(eps) == pytest.approx(logs, rel=1e-11, abs=1e-12)
+    assert p.curve.logs(eps)[1] == pytest.approx(complements, rel=1e-9, abs=1e-15)
+
+
+def test_far_tail_of_the_discrete_gaussian() -> None:
+    """Deep in the tail, where δ underflows, log δ goes on: the sum, or near the Gaussian's."""
+    p = profiles.DiscreteGaussian(sigma=1)
+    for eps in (50.3, 300.7):
+        truth = mpmath.log(delta_of(gaussian_weight, "1", 1, eps, 400))
+        assert p.log_delta(eps) == pytest.approx(float(truth), rel=1e-13)
+    assert p.log_delta(1e5) == pytest.approx(gdp.log_delta(1e5, 1.0), rel=1e-4)
+
+
+def test_declared_tail_is_an_upper_bound() -> None:
+    """log δ stays below what the tail declares, everywhere from its start on."""
+    for sigma, shift in ((0.5, 1), (3, 1), (2, 5)):
+        p = profiles.DiscreteGaussian(sigma=sigma, sensitivity=shift)
+        tail: Any = p.tail
+        eps = float(tail.start) + np.linspace(0, 60 * shift / sigma, 400)
+        bound = float(tail.log_factor()) + eps / 2 - eps**2 / (2 * float(tail.mu_t) ** 2)
+        assert (p.log_delta(eps) <= bound).all()
+
+
+def test_discrete_laplace_of_one_step() -> None:
+    """At sensitivity 1 it is ε-DP's worst case, and composes as such."""
+    geometric, pure = profiles.DiscreteLaplace(scale=5), profiles.PureDP(epsilon=0.2)
+    eps = np.linspace(0, 0.2, 30)
+    assert geometric.delta(eps) == pytest.approx(pure.delta(eps), rel=1e-12)
+    assert gdp.measure(geometric.compose(50)).mu == gdp.measure(pure.compose(50)).mu
+
+
+def test_fine_grids_become_continuous() -> None:
+    """On a fine grid discrete Laplace noise is Laplace noise, from above."""
+    fine = gdp.measure(profiles.DiscreteLaplace(scale=5000, sensitivity=10_000))
+    plain = gdp.measure(profiles.Laplace(scale=0.5))
+    assert plain.mu.lower < fine.mu.upper < plain.mu.upper + 1e-6
+
+
+@pytest.mark.parametrize("scope", [{"eps_h": 0.7}, {"eps_h": 3}, {"failure": 1e-4}])
+@pytest.mark.parametrize(
+    "p",
+    [
+        profiles.DiscreteGaussian(sigma=1.5, sensitivity=2),
+        profiles.DiscreteLaplace(scale=2, sensitivity=7),
+    ],
+    ids=lambda p: p.kind,
+)
+def test_scopes_agree_with_the_adaptive_method(p: profiles.Profile, scope: dict[str, Any]) -> None:
+    """Heads and approximate statements agree with an independent method in floats."""
+    proved, floats = gdp.measure(p, **scope), gdp.measure(p, 1e-5, method="adaptive", **scope)
+    assert floats.mu.lower <= proved.mu.upper
+    assert proved.mu.lower <= floats.mu.upper
+
+
+def test_subsampled_discrete_gaussian() -> None:
+    """On a sample the tail parameter is what is left, and it is proved."""
+    found = gdp.measure(profiles.DiscreteGaussian(sigma=2).subsample(0.2))
+    assert found.certified
+    assert found.mu.lower <= 0.5 <= found.mu.upper
+
+
+@pytest.mark.parametrize(
+    ("make", "field"),
+    [
+        (lambda: profiles.DiscreteGaussian(sigma=0), "sigma"),
+        (lambda: profiles.DiscreteGaussian(sigma=1e-4), "sensitivity/sigma"),
+        (lambda: profiles.DiscreteGaussian(sigma=60), "sigma"),
+        (lambda: profiles.DiscreteGaussian(sigma=1, sensitivity=1.5), "sensitivity"),
+        (lambda: profiles.DiscreteGaussian(sigma=1, sensitivity=0), "sensitivity"),
+        (lambda: profiles.DiscreteLaplace(scale=1, sensitivity=0), "sensitivity"),
+        (lambda: profiles.DiscreteLaplace(scale=1, sensitivity=2_000_000), "sensitivity"),
+        (lambda: profiles.DiscreteLaplace(scale=1e-9), "sensitivity/scale"),
+    ],
+)
+def test_bad_parameters(make: Any, field: str) -> None:
+    """Each wrong parameter is named."""
+    with pytest.raises(InputError) as error:
+        make()
+    assert error.value.field == field

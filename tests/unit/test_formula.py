@@ -1,0 +1,184 @@
+"""Profiles written as formulas: checked, refined, measured, and refused with a reason."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+import gdpbridge as gdp
+from gdpbridge.errors import InputError
+from gdpbridge.expressions.parse import parse_expression
+from gdpbridge.identify import TailStatus, Verdict
+from gdpbridge.profiles.base import Profile
+from gdpbridge.profiles.estimate import estimated_tail
+from gdpbridge.profiles.formula import Formula
+from gdpbridge.profiles.tail import ConstantTail, EstimatedTail, SlowDecayTail, SlowerTail
+from gdpbridge.profiles.tradeoff import Tradeoff
+
+
+@pytest.mark.parametrize(
+    ("text", "profile"),
+    [
+        ("delta = 1 - exp((eps - 2)/2)", gdp.profiles.Laplace(scale=0.5)),
+        ("delta = max(1 - exp((eps - 2)/2), 0)", gdp.profiles.Laplace(scale=0.5)),
+        ("delta = (exp(2) - exp(eps))/(1 + exp(2))", gdp.profiles.PureDP(epsilon=2)),
+        ("delta = exp(-eps**2)", gdp.profiles.SGDFamily(A=1, B=1, sigma=1)),
+        ("log_delta = -eps**2 - log(2)", gdp.profiles.SGDFamily(A=1, B=0.5, sigma=1)),
+        ("delta = piecewise(1 - eps, eps < 1, 0)", gdp.profiles.PureDP(epsilon=1)),
+    ],
+)
+def test_formula_of_a_known_kind_measures_the_same(text: str, profile: Profile) -> None:
+    """The same mechanism as a formula has the same μ, proved."""
+    written, known = gdp.measure(Formula(text)), gdp.measure(profile)
+    assert written.certified
+    assert written.verdict is known.verdict
+    assert max(written.mu.low, known.mu.low) <= min(written.mu.high, known.mu.high)
+    assert written.mu.width <= 1e-9
+    assert written.certificate is None
+
+
+def test_refinement_agrees_with_brute_force() -> None:
+    """The refined profile is the least line over many pairs, to what their spacing allows."""
+    profile = Formula("delta = max(exp(-3*eps), exp(-eps)/4)/(1 + eps)")
+    later = np.linspace(0, 30, 300_001)
+    naive = np.maximum(np.exp(-3 * later), np.exp(-later) / 4) / (1 + later)
+    heights = np.maximum.accumulate(((1 - naive) / (1 + np.exp(later)))[::-1])[::-1]
+    at = slice(0, 100_000, 1000)
+    expected = 1 - (1 + np.exp(later[at])) * heights[at]
+    assert np.asarray(profile.delta(later[at])) == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict", "mu_t"),
+    [
+        ("delta = exp(-eps**2)", Verdict.GDP, 0.5**0.5),
+        ("delta = exp(-eps**2/2 + eps)*3", Verdict.GDP, 1.0),
+        ("delta = Phi(1/4 - eps/2)", Verdict.GDP, 2.0),
+        ("delta = exp(-eps**3)", Verdict.GDP, 0.0),
+        ("delta = exp(-exp(eps))", Verdict.GDP, 0.0),
+        ("delta = 4/eps*exp(-2)", Verdict.NOT_GDP, float("inf")),
+        ("delta = 1e-5 + exp(-eps**2)", Verdict.NOT_GDP, float("inf")),
+        ("delta = exp(-eps**1.5)", Verdict.NOT_GDP, float("inf")),
+        ("delta = exp(-eps*log(1 + eps))", Verdict.NOT_GDP, float("inf")),
+        ("delta = 0", Verdict.GDP, 0.0),
+    ],
+)
+def test_tail_is_proved(text: str, verdict: Verdict, mu_t: float) -> None:
+    """The growth of the formula decides, and μ_t is in the interval given for it."""
+    found = gdp.identify(Formula(text))
+    assert (found.verdict, found.tail_status) == (verdict, TailStatus.PROVED)
+    assert found.mu_tail is not None
+    assert found.mu_tail.lower - 1e-12 <= mu_t <= found.mu_tail.upper + 1e-12
+
+
+def test_kinds_of_tails() -> None:
+    """Bounded, exponential and in-between decay are told apart."""
+    assert isinstance(Formula("delta = 1 - eps").tail, ConstantTail)
+    assert isinstance(Formula("delta = exp(-eps)").tail, SlowDecayTail)
+    assert isinstance(Formula("delta = exp(-eps**1.5)").tail, SlowerTail)
+
+
+def test_declared_tail_is_named_and_not_certified() -> None:
+    """Where no tail is proved, the declared one gives a whole statement, marked as assumed."""
+    text = "sigma = 2*sqrt(log(1.25/delta) + eps*delta)/eps"
+    found = gdp.measure(Tradeoff(text, set={"sigma": 2}, tail="gaussian:3"), tol=1e-6)
+    assert found.verdict is Verdict.GDP
+    assert found.tail_status is TailStatus.ESTIMATED
+    assert not found.certified
+    assert any("assumed" in note for note in found.notes)
+    assert found.mu.high == Decimal(3)
+
+
+def test_estimate_is_called_one() -> None:
+    """A symbolic limit gives μ_t without proof, in a process that is ended if it takes long."""
+    pytest.importorskip("sympy")
+    found = estimated_tail(parse_expression("-eps**2", "text"), True)
+    assert isinstance(found, EstimatedTail)
+    assert found.mu_t == pytest.approx(0.5**0.5)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "delta = eps",
+        "delta = exp(-(eps - 1)**2)",
+        "delta = eps*exp(-eps)",
+        "delta = abs(eps - 1)/2",
+        "delta = piecewise(0.1, eps < 1, 0.2)",
+        "delta = min(eps, exp(-eps))",
+    ],
+)
+def test_a_rise_is_reported_with_numbers(text: str) -> None:
+    """A formula that rises with eps is refused, with two points that show it."""
+    with pytest.raises(InputError, match=r"does not rise with eps: it is .* at eps = .* and .* at"):
+        gdp.measure(Formula(text))
+
+
+@pytest.mark.parametrize("text", ["delta = log(eps - 1)", "delta = 1/0", "delta = sqrt(1 - eps)"])
+def test_a_formula_without_a_value_is_refused(text: str) -> None:
+    """A formula that is undefined somewhere is refused, with the place."""
+    with pytest.raises(InputError, match="it has none at eps = "):
+        gdp.measure(Formula(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "parameters"),
+    [
+        ("sigma = 3", {}),
+        ("delta = x", {}),
+        ("delta = delta", {}),
+        ("delta = exp(-eps)", {"set": {"A": 1}}),
+        ("delta = exp(-A*eps)", {"set": {"A": float("nan")}}),
+        ("delta = exp(-A*eps)", {"set": {"A": "1"}}),
+        ("delta = exp(-eps)", {"tail": "gaussian"}),
+        ("delta = exp(-eps)", {"tail": "gaussian:-1"}),
+        ("delta = exp(-eps)", {"naive": 7}),
+        ("delta = piecewise(1, eps**2 < 2, 0)", {}),
+        ("delta = 9**9**9**9", {}),
+    ],
+)
+def test_bad_input_is_refused_when_the_profile_is_made(
+    text: str, parameters: dict[str, object]
+) -> None:
+    """Nothing has to be measured for a mistake to be seen."""
+    with pytest.raises(InputError):
+        Formula(text, **parameters)
+
+
+def test_naive_shows_the_formula_as_it_stands() -> None:
+    """Without refinement δ(0) = 1, and no μ will do."""
+    found = gdp.measure(Formula("delta = exp(-eps**2)", naive=True))
+    assert found.mu.high.is_infinite()
+    assert gdp.measure(Formula("delta = exp(-eps**2)/2", naive=True)).mu.upper < 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "delta = exp(-exp(exp(exp(exp(eps)))))",
+        "delta = 2**(-2**(2**(2**eps)))",
+        "delta = erfc(exp(exp(exp(eps))))",
+        "delta = exp(exp(exp(exp(exp(99)))))",
+        "delta = exp(-((eps**1000)**1000)**1000)",
+    ],
+)
+def test_towers_of_exponentials_do_not_hang(text: str) -> None:
+    """Numbers beyond any size are given up soon, with an answer or an error of ours."""
+    started = time.process_time()
+    with contextlib.suppress(gdp.GdpBridgeError):
+        gdp.identify(Formula(text))
+    assert time.process_time() - started < 5
+
+
+def test_a_formula_is_followed_as_far_as_it_is_proved() -> None:
+    """Where cancellation hides the slope, the rest of the formula is not used, and that is said."""
+    found = gdp.measure(
+        Formula("delta = Phi(1/2 - eps) - exp(eps)*Phi(-eps - 1/2)"), eps_h=1, tol=0.05
+    )
+    assert 1.0 <= found.mu.upper <= 1.05
+    assert found.verdict is Verdict.UNKNOWN
+    assert any("proved up to" in note for note in found.notes)
