@@ -30,7 +30,7 @@ show = echo '$$ gdpbridge $(1)' && $(BIN)/gdpbridge $(1) && echo
 demo: $(VENV)/.stamp-base ## measure three mechanisms
 	@$(call show,measure laplace --scale 0.5)
 	@$(call show,measure icea --messages 20 --users 4)
-	@$(call show,measure approx-dp --epsilon 1 --delta 1e-6)
+	@$(call show,measure table examples/pairs.csv)
 
 test: $(VENV)/.stamp-dev ## run the test suite
 	$(call PYTEST,$(VENV))

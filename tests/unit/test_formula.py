@@ -182,3 +182,21 @@ def test_a_formula_is_followed_as_far_as_it_is_proved() -> None:
     assert 1.0 <= found.mu.upper <= 1.05
     assert found.verdict is Verdict.UNKNOWN
     assert any("proved up to" in note for note in found.notes)
+
+
+def test_a_formula_that_says_nothing_is_refused() -> None:
+    """δ = 1 as far as anyone can ask is no guarantee, and no proof that there is no better one."""
+    for text in ("delta = 1", "delta = exp(1000 - 1e-12*eps**2)"):
+        with pytest.raises(InputError, match="falls below 1"):
+            gdp.identify(Formula(text))
+
+
+def test_a_late_part_has_its_tail_from_where_it_begins() -> None:
+    """A formula that applies from 1000 on says nothing of the tail before that."""
+    profile = Formula("delta = piecewise(exp(-eps), eps < 1000, exp(-eps**3/1e6))")
+    found = gdp.measure(profile)
+    assert found.verdict is Verdict.GDP
+    # before 1000 the profile is that of exponential decay, and its G is large at the end
+    near = float(profile.gdpt(999.0))
+    assert found.mu.upper >= near > 18
+    assert found.mu.lower >= near - 1e-6

@@ -32,7 +32,7 @@ __all__ = ["proved_tail"]
 _BITS = 192
 # larger starts tell more, and leave more for the cells of the head
 _STARTS = (16, 64, 1024, 2**14)
-_FAST_START = 256
+_FAST_START = 2**14
 _LINEAR: Monomial = (Fraction(1), Fraction(0))
 _SQUARE: Monomial = (Fraction(2), Fraction(0))
 _LOG: Monomial = (Fraction(0), Fraction(1))
@@ -71,7 +71,7 @@ def _growth(log: Node, start: int) -> Growth:
 def _tail(log: Node, start: int) -> Tail:
     growth = _growth(log, start)
     if isinstance(growth, Exponential):
-        return _faster(log)
+        return _faster(log, start)
     if not growth.terms or max(growth.terms) <= _LINEAR:
         return _slow(growth, start)
     monomial, c = growth.leading()
@@ -80,7 +80,7 @@ def _tail(log: Node, start: int) -> Tail:
     if monomial < _SQUARE:
         growth.most()
         return SlowerTail(_monomial_text(monomial), Fraction(start))
-    return _faster(log) if monomial > _SQUARE else _gaussian(log, growth, start)
+    return _faster(log, start) if monomial > _SQUARE else _gaussian(log, growth, start)
 
 
 def _slow(growth: Sum, start: int) -> Tail:
@@ -92,9 +92,10 @@ def _slow(growth: Sum, start: int) -> Tail:
     return SlowDecayTail(Fraction(0), rate, Fraction(start))
 
 
-def _faster(log: Node) -> Tail:
+def _faster(log: Node, start: int) -> Tail:
     """log δ ≤ -Kε² from some ε on, for K as large as may be: μ_t = 0."""
-    growth = _growth(log, _FAST_START)
+    start = max(start, _FAST_START)
+    growth = _growth(log, start)
     if isinstance(growth, Exponential):
         if growth.positive:
             raise UnknownGrowthError
@@ -108,7 +109,7 @@ def _faster(log: Node) -> Tail:
     if not steepness > 0:
         raise UnknownGrowthError
     width = _above((1 / (2 * steepness)).sqrt())
-    return CoarseDecayTail(Fraction(0), width, Fraction(_FAST_START), Interval(0, 0))
+    return CoarseDecayTail(Fraction(0), width, Fraction(start), Interval(0, 0))
 
 
 def _gaussian(log: Node, growth: Sum, start: int) -> Tail:

@@ -151,6 +151,9 @@ class Written(Profile):
         with precision(BITS):
             start, end = whole.start(), whole.end()
             starts_at_one = start is None or callable(start) or not _is_below_one(whole)
+        if start is None and not self.naive:
+            allowed = f"a formula for delta that falls below 1 for some eps up to {whole.reach}"
+            raise InputError("text", self.text, allowed)
         if start is None or (self.naive and starts_at_one and end != 0):
             return _Checked(Curve(_plain(whole, end), CertainFailureTail(), end))
         remarks: tuple[str, ...] = ()
@@ -193,7 +196,8 @@ class Written(Profile):
         if end is not None:
             return ConstantTail(end, Fraction(0))
         last = whole.segments[-1]
-        from_here = last.start if isinstance(last.start, Fraction) else Fraction(2**14)
+        with precision(BITS):
+            from_here = to_fraction(BALLS.constant(last.start).upper())
         if last.tree is not None:
             proved = proved_tail(last.tree, last.is_log, from_here)
             if proved is not None:
