@@ -217,8 +217,8 @@ class Checker:
         yield "3", lambda: all(a == e and a < b for (a, b, _), e in zip(cells, ends, strict=False))
         for i, c in enumerate(cells):
             yield f"4, cell {i}", lambda c=c: self.cell(*c)
-        free = M if normal else INF  # from this μ on there is nothing to prove
-        yield "5", lambda: not cells if high >= free else self.end(ends[-1])
+        free = not cells and (high == INF or (normal and high >= M))
+        yield "5", lambda: free or (high < INF and self.end(ends[-1]))
         hopeless = kind == "approx-dp" and self.statement == "approximate" and self.w is None
         yield (
             "6",

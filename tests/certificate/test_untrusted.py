@@ -101,7 +101,8 @@ def test_files_that_are_no_certificate(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    [None, 3, 3.5, [], (), pytest.param(object(), id="object"), {}, {1: 2}, {"schema": {"name": 10**5000, "version": 1}},
+    [None, 3, 3.5, [], (), pytest.param(object(), id="object"), {}, {1: 2},
+     {"schema": {"name": 10**5000, "version": 1}},
      {"schema": {"name": "gdpbridge.certificate", "version": 1}, ("a",): 1},
      {"schema": {"name": "gdpbridge.certificate", "version": 1}, "x": object()},
      {"schema": {"name": "gdpbridge.certificate", "version": 1}, "x": {1, 2}},

@@ -28,8 +28,7 @@ def test_printed_values(table: Comparison) -> None:
         "GDP summary": "2.14 3.73 4.87 5.80",
     }
     found = {
-        row.name: " ".join(f"{epsilon.upper:.2f}" for epsilon in row.epsilons)
-        for row in table.rows
+        row.name: " ".join(f"{epsilon.upper:.2f}" for epsilon in row.epsilons) for row in table.rows
     }
     assert found == printed
 

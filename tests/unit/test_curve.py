@@ -245,7 +245,18 @@ def test_log_probability_out_of_range(bad: float) -> None:
 
 @pytest.mark.parametrize(
     "bad",
-    ["1", b"1", 1j, None, pytest.param(object(), id="object"), Decimal(1), [1.0, "2"], [[1.0], [1.0, 2.0]], 10**400, ["x"]],
+    [
+        "1",
+        b"1",
+        1j,
+        None,
+        pytest.param(object(), id="object"),
+        Decimal(1),
+        [1.0, "2"],
+        [[1.0], [1.0, 2.0]],
+        10**400,
+        ["x"],
+    ],
     ids=str,
 )
 def test_what_is_not_a_real_number(bad: Any) -> None:

@@ -30,7 +30,7 @@ class Status(IntEnum):
             Status.ANSWERED: "answered",
             Status.FAULT: "a fault in the program",
             Status.BAD_INPUT: "bad input: one sentence on standard error says what is allowed",
-            Status.NO: "the answer is no (identify: not GDP)",
+            Status.NO: "the answer is no (identify: not GDP; verify: refused)",
             Status.UNDECIDED: "undecided within the stated limits (identify: unknown)",
             Status.INTERRUPTED: "interrupted",
         }[self]

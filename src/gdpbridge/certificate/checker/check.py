@@ -214,7 +214,7 @@ class _Check:
         else:
             self._hold("claim.mu_tail.low", mechanism.decay.mu_t - exactly(low))
             self._hold("claim.mu_tail.high", exactly(high) - mechanism.decay.mu_t)
-        return f"the tail parameter is in {_text(self.claim.mu_tail)}"
+        return f"the tail parameter: {_text(self.claim.mu_tail)}"
 
     def failure_at_head(self) -> list[str]:
         """Prove the failure probability of a head statement: δ(ε_h) ≤ p."""
@@ -464,7 +464,7 @@ class _Check:
         """Whether a Gaussian curve is compared with itself, or with a larger one."""
         mu = self.mechanism.mu
         larger = mu is not None and self.high is not None and mu <= self.high
-        return self._is_its_own_proof or larger
+        return self._is_its_own_proof or (larger and not self.evidence.cells)
 
     @cached_property
     def _failure(self) -> Interval:
@@ -526,4 +526,4 @@ def _mu_range(line: str, low: str, high: str) -> tuple[Fraction | None, Fraction
 
 
 def _text(ends: Range) -> str:
-    return f"[{ends.low}, {ends.high}]"
+    return ends.low if ends.low == ends.high else f"[{ends.low}, {ends.high}]"
