@@ -33,6 +33,8 @@ ADAPTIVITY = (
 _DIGITS = 60
 _DOWN = Context(prec=_DIGITS, rounding=ROUND_FLOOR, Emin=-(10**9), Emax=10**9)
 _UP = Context(prec=_DIGITS, rounding=ROUND_CEILING, Emin=-(10**9), Emax=10**9)
+# squares of such numbers, without rounding
+_EXACT = Context(prec=3 * _DIGITS, Emin=-(10**9), Emax=10**9)
 _SHOWN = 20
 # from here on plain numbers are summed in float64, with its error bounded
 _MANY = 1000
@@ -111,7 +113,7 @@ def compose(parts: Iterable[Composable | Part]) -> Composition:
     return Composition(
         statement=Statement.APPROXIMATE if failure else Statement.WHOLE,
         mu=Interval(
-            _rounded(low.sqrt(_DOWN), ROUND_FLOOR), _rounded(high.sqrt(_UP), ROUND_CEILING)
+            _rounded(_root(low, _DOWN), ROUND_FLOOR), _rounded(_root(high, _UP), ROUND_CEILING)
         ),
         failure_probability=float_ceiling(failure),
         neighbours=next(iter(relations), None),
@@ -155,8 +157,8 @@ def _many(values: NDArray[np.float64]) -> _Term:
         where = int(np.argmax(wrong))
         raise InputError(f"parts[{where}]", float(values[where]), "a finite μ ≥ 0")
     total, slack = Decimal(math.fsum(values * values)), Decimal(2) ** -50
-    low = _DOWN.multiply(total, 1 - slack).sqrt(_DOWN)
-    high = _UP.multiply(total, 1 + slack).sqrt(_UP)
+    low = _root(_DOWN.multiply(total, 1 - slack), _DOWN)
+    high = _root(_UP.multiply(total, 1 + slack), _UP)
     return _Term(low, high, weight=values.size)
 
 
@@ -196,6 +198,17 @@ def _number(field: str, value: object, allowed: str) -> Decimal:
 
 def _decimal(value: Fraction, context: Context) -> Decimal:
     return context.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def _root(value: Decimal, context: Context) -> Decimal:
+    """Return the square root, rounded as the context says: a decimal's own goes to the nearest."""
+    root = value.sqrt(context)
+    if not root.is_finite():
+        return root
+    square = _EXACT.multiply(root, root)
+    if context is _UP:
+        return root if square >= value else root.next_plus(context)
+    return root if square <= value else root.next_minus(context)
 
 
 def _rounded(value: Decimal, rounding: str) -> Decimal:

@@ -107,3 +107,9 @@ def test_mixed_relations_are_refused() -> None:
                 profiles.RandomizedResponse(noise_parameter=0.5),
             ]
         )
+
+
+def test_a_tiny_part_is_not_rounded_away() -> None:
+    """1 and 3e-46 compose to a little more than 1: the upper end is above 1."""
+    found = compose([1.0, 3.0514874393297557e-46])
+    assert found.mu.low <= 1 < found.mu.high

@@ -22,15 +22,15 @@ from gdpbridge.certificate.proof import Proof
 from gdpbridge.errors import UndecidedError
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.gaussian.pairs import mu_from_logs
+from gdpbridge.measure.escalation import MorePrecisionError, with_enough_precision
 from gdpbridge.measure.problem import Answer, Problem
 from gdpbridge.numeric.exact import ceiling_to_places, digits_of, floor_to_places
-from gdpbridge.numeric.flint_context import precision, working_precision
+from gdpbridge.numeric.flint_context import working_precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 from gdpbridge.profiles.lines import Line, Lines
 
 __all__ = ["solve"]
 
-MAX_PRECISION = 8192
 # lines looked at in floats: at first everywhere, then around the best
 _SAMPLE = 4096
 _LOG_HALF = -0.6931471805599453
@@ -45,19 +45,7 @@ def solve(problem: Problem) -> Answer:
     lines = problem.curve.lines
     assert lines is not None
     bits = 96 + 4 * digits_of(problem.tol)
-    while bits <= MAX_PRECISION:
-        with precision(bits):
-            try:
-                return _Search(problem, lines).run()
-            except _MorePrecisionError:
-                bits *= 2
-    raise UndecidedError(
-        f"undecided with {MAX_PRECISION} bits of precision: ask for a larger --tol"
-    )
-
-
-class _MorePrecisionError(Exception):
-    """The working precision does not decide."""
+    return with_enough_precision(bits, lambda: _Search(problem, lines).run())
 
 
 @dataclass(frozen=True)
@@ -129,7 +117,7 @@ class _Search:
         except UndecidedError:
             # at the end of an approximate statement's range δ - p may be as good as 0
             if eps.is_zero():
-                raise _MorePrecisionError from None
+                raise MorePrecisionError from None
             return
         self._raise(mu, eps)
 
@@ -143,11 +131,11 @@ class _Search:
 
     def _raise(self, mu: arb, eps: arb) -> None:
         if not mu.is_finite():
-            raise _MorePrecisionError
+            raise MorePrecisionError
         low = Fraction(floor_to_places(to_fraction(mu.lower()), self.places))
         if low > self.low or self.candidate.is_zero():
             if to_fraction(mu.upper()) > low + self.problem.tol / 2:
-                raise _MorePrecisionError
+                raise MorePrecisionError
             self.witness, self.low = eps, max(low, Fraction(0))
             high = ceiling_to_places(self.low + self.problem.tol / 2, self.places)
             self.candidate = ball(Fraction(high)).upper()
@@ -170,10 +158,10 @@ class _Search:
                 before = self.low
                 self._accept(first)
                 if self.low == before:
-                    raise _MorePrecisionError
+                    raise MorePrecisionError
                 stack.append((first, last))
         if not self._rest_is_below():
-            raise _MorePrecisionError
+            raise MorePrecisionError
 
     def _rest_is_below(self) -> bool:
         """Whether the constant beyond the last line, if there is one, lies below δ_M on [0, end].

@@ -23,16 +23,16 @@ from gdpbridge.certificate.proof import Proof, ProvedCell
 from gdpbridge.errors import UndecidedError, WorkLimitError
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.gaussian.pairs import mu_from_logs
+from gdpbridge.measure.escalation import MorePrecisionError, with_enough_precision
 from gdpbridge.measure.problem import Answer, Problem
 from gdpbridge.numeric.exact import ceiling_to_places, digits_of, floor_to_places
-from gdpbridge.numeric.flint_context import precision, working_precision
+from gdpbridge.numeric.flint_context import working_precision
 from gdpbridge.numeric.kinds import BALLS, SERIES, Probability, ball, to_fraction
 from gdpbridge.profiles.pieces import Curve, Formula
 
 __all__ = ["solve"]
 
 MAX_CELLS = 1_000_000
-MAX_PRECISION = 8192
 _GRID = 33
 _CLIMB_STEPS = 60
 _LOG_HALF = -0.6931471805599453
@@ -46,19 +46,7 @@ def solve(problem: Problem) -> Answer:
         WorkLimitError: if more than a million cells would be needed.
     """
     bits = 96 + 7 * digits_of(problem.tol)
-    while bits <= MAX_PRECISION:
-        with precision(bits):
-            try:
-                return _Proof(problem).run()
-            except _MorePrecisionError:
-                bits *= 2
-    raise UndecidedError(
-        f"undecided with {MAX_PRECISION} bits of precision: ask for a larger --tol"
-    )
-
-
-class _MorePrecisionError(Exception):
-    """The working precision does not decide."""
+    return with_enough_precision(bits, lambda: _Proof(problem).run())
 
 
 @dataclass(frozen=True)
@@ -121,7 +109,7 @@ class _Proof:
         try:
             mu = gaussian.mu_of(eps, value)
         except UndecidedError:
-            raise _MorePrecisionError from None
+            raise MorePrecisionError from None
         low = Fraction(floor_to_places(to_fraction(mu.lower()), self.places))
         if low > self.low:
             self.witness, self.low = eps, low
@@ -199,7 +187,7 @@ class _Proof:
                 continue
             middle = ((cell.low + cell.high) / 2).mid()
             if cell.high - cell.low < (1 + cell.high) * arb(2) ** -(working_precision() // 2):
-                raise _MorePrecisionError
+                raise MorePrecisionError
             if cell.formula is not None and self._improved(middle, cell):
                 stack.append(cell)
                 continue
