@@ -453,7 +453,7 @@ def log_delta(eps: ArrayLike, mu: ArrayLike) -> Any:
     """log δ_μ(ε), the logarithm of the Gaussian privacy profile.
 
     Finite wherever μ > 0, also where δ itself underflows. The error is at most
-    1e-13·max(1, |log δ|).
+    ``1e-13·max(1, |log δ|)``.
 
     Args:
         eps: ε in [0, 1e12]; any shape.
