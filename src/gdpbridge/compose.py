@@ -67,6 +67,8 @@ class Composition:
         parts: how many releases were composed.
         certified: whether every part's μ is proved or was given as a number.
         notes: what a careful reader should know.
+        exact: the measurement of the exact composition, where the parts are runs of one mechanism
+            whose composed profile is known; its μ is at most the rule's.
     """
 
     statement: Statement
@@ -76,6 +78,7 @@ class Composition:
     parts: int
     certified: bool
     notes: tuple[str, ...]
+    exact: Measurement | None = None
 
 
 def compose(parts: Iterable[Composable | Part]) -> Composition:
@@ -94,6 +97,7 @@ def compose(parts: Iterable[Composable | Part]) -> Composition:
 
     Source: Dong, Roth and Su (2022), corollary 3.3.
     """
+    parts = parts if isinstance(parts, Sequence) else list(parts)
     low, high, kept = Decimal(0), Decimal(0), Decimal(1)
     certified, count = True, 0
     relations: set[Neighbours] = set()
@@ -120,7 +124,22 @@ def compose(parts: Iterable[Composable | Part]) -> Composition:
         parts=count,
         certified=certified,
         notes=(ADAPTIVITY,),
+        exact=_exact(parts),
     )
+
+
+def _exact(parts: Sequence[Composable | Part]) -> Measurement | None:
+    """Measure the exact composition of runs of one mechanism, if its profile is known."""
+    runs = [part if isinstance(part, Part) else Part(part) for part in parts[:_MANY]]
+    profiles = {run.of for run in runs if isinstance(run.of, Profile)}
+    if len(parts) != len(runs) or len(profiles) != 1:
+        return None
+    if not all(isinstance(run.of, Profile) for run in runs):
+        return None
+    try:
+        return measure(profiles.pop().compose(sum(run.count for run in runs)))
+    except InputError:  # there is no exact composition for this kind, or for so many
+        return None
 
 
 @dataclass(frozen=True)
@@ -134,8 +153,7 @@ class _Term:
     weight: int = 1  # how many releases one count stands for
 
 
-def _terms(parts: Iterable[Composable | Part]) -> Iterator[_Term]:
-    parts = parts if isinstance(parts, Sequence) else list(parts)
+def _terms(parts: Sequence[Composable | Part]) -> Iterator[_Term]:
     if len(parts) >= _MANY and set(map(type, parts)) == {float}:
         yield _many(np.asarray(parts, dtype=np.float64))
         return

@@ -36,7 +36,14 @@ def profiles_of(kind: str) -> st.SearchStrategy[Profile]:
 
 
 # kinds whose results have no certificate
-NOT_CERTIFIABLE = {"discrete-gaussian", "discrete-laplace", "formula", "table", "tradeoff"}
+NOT_CERTIFIABLE = {
+    "discrete-gaussian",
+    "discrete-laplace",
+    "formula",
+    "table",
+    "tradeoff",
+    "zcdp",
+}
 
 
 @pytest.mark.parametrize("kind", sorted(set(kinds()) - NOT_CERTIFIABLE))

@@ -113,3 +113,13 @@ def test_a_tiny_part_is_not_rounded_away() -> None:
     """1 and 3e-46 compose to a little more than 1: the upper end is above 1."""
     found = compose([1.0, 3.0514874393297557e-46])
     assert found.mu.low <= 1 < found.mu.high
+
+
+def test_exact_composition_beside_the_rule() -> None:
+    """Fifty 0.2-DP releases: the rule's 1.7712 and the exact profile's 1.42008."""
+    found = compose([Part(profiles.PureDP(epsilon=0.2), 50)])
+    assert found.exact is not None
+    assert Decimal("1.42007917667459628") in found.exact.mu
+    assert found.exact.mu.upper < found.mu.lower
+    assert compose([profiles.PureDP(epsilon=0.2), 1.0]).exact is None
+    assert compose([Part(profiles.ICEA(messages=20, users=4), 2)]).exact is None

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from gdpbridge.cli.measure import EpsH
 from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output
 from gdpbridge.cli.show import answered
@@ -43,6 +44,13 @@ Failure = Annotated[
     typer.Option(metavar="p", help="with --mu: a failure probability, a number in [0, 1)"),
 ]
 
+Rho = Annotated[
+    str | None,
+    typer.Option(
+        "--rho", metavar="ρ", help="a number > 0: ρ-zCDP, alone or with --epsilon, --delta"
+    ),
+]
+
 _PAIR_NOTE = (
     "this is the μ of a Gaussian mechanism calibrated to the pair; a mechanism known only to be "
     "(ε, δ)-DP need not be GDP"
@@ -59,6 +67,8 @@ def convert_mechanism(
 def convert_numbers(
     *,
     mu: Mu = None,
+    rho: Rho = None,
+    eps_h: EpsH = None,
     failure: Failure = None,
     epsilon: Epsilons = None,
     delta: Deltas = None,
@@ -71,6 +81,10 @@ def convert_numbers(
         return _converted(source, given, epsilon, delta, json)
     if failure is not None:
         raise InputError("failure", failure, "given together with --mu")
+    if rho is not None:
+        return _of_zcdp(rho, eps_h, epsilon, delta, json)
+    if eps_h is not None:
+        raise InputError("eps_h", eps_h, "given together with --rho")
     if epsilon is None:
         raise InputError("mu", "missing", "given, or --epsilon, or a mechanism")
     return _mu(epsilon, delta, json)
@@ -103,6 +117,25 @@ def _table(
 ) -> Output:
     table = [{at: float(place), result: found} for place in places for found in [find(place)]]
     return Output(answered(conversion_record(given, result, table), as_json=json))
+
+
+def _of_zcdp(
+    rho: str, eps_h: str | None, epsilon: list[str] | None, delta: list[str] | None, json: bool
+) -> Output:
+    from gdpbridge.measure import measure
+    from gdpbridge.profiles.zcdp import ZCDP
+
+    try:
+        profile = ZCDP(rho=float(rho))
+    except ValueError:
+        raise InputError("rho", rho, "a number > 0 and at most 10000") from None
+    if epsilon is not None or delta is not None:
+        return _converted(profile, {"rho": rho}, epsilon, delta, json)
+    found = measure(profile, eps_h=eps_h)
+    given = {"rho": rho} if eps_h is None else {"rho": rho, "eps_h": eps_h}
+    note = f"{found.statement.sentence}; a mechanism known to be Gaussian has μ = √(2ρ)"
+    record = conversion_record(given, "mu", [{"mu": found.mu}], [note])
+    return Output(answered(record, as_json=json))
 
 
 def _mu(epsilon: list[str], delta: list[str] | None, json: bool) -> Output:

@@ -60,6 +60,7 @@ Examples:
   gdpbridge convert --mu 1 --epsilon 1                   δ at which it is (1, δ)-DP
   gdpbridge convert --epsilon 1                          the μ of every 1-DP mechanism
   gdpbridge convert --epsilon 1 --delta 1e-5             the μ of a Gaussian mechanism calibrated so
+  gdpbridge convert --rho 0.5                            the μ of every 0.5-zCDP mechanism
   gdpbridge convert laplace --scale 0.5 --epsilon 1      δ of a mechanism
 """
 _CALIBRATE = "Find the parameter with which a mechanism meets a target μ, from the safe side."
