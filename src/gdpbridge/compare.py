@@ -117,7 +117,7 @@ def compare(epsilon: float, times: int, deltas: Sequence[Real] = DELTAS) -> Comp
         rows=(
             _formula("Basic", "profile of kε₀-DP", basic, columns),
             _formula("Advanced", "ε₀√(2k log(1/δ)) + kε₀(e^ε₀ - 1)", advanced, columns),
-            _formula("RDP", "4ε₀√(2k log(1/δ))", renyi, columns),
+            _formula("RDP", "4ε₀√(2k log(1/δ)), Mironov 2017, corollary 1", renyi, columns),
             _gaussian("GDP", "μ of ε₀-DP times √k", _composed(one, times), deltas),
             _gaussian("GDP Laplace", "μ of Laplace times √k", _composed(laplace, times), deltas),
             Row(

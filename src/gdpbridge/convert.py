@@ -31,6 +31,8 @@ _BITS = 160
 _MAX_BITS = 1 << 13
 _MAX_MU = Fraction(1000)
 _FARTHEST = 2.0**1000
+# below it an answer is only bounded
+_LEAST = "1e-4000"
 _INFINITE = Interval("Infinity", "Infinity")
 _ZERO = Interval(0, 0)
 _DELTA, _EPS = "a number in [0, 1]", f"a number in [0, {MAX_EPS:g}]"
@@ -51,7 +53,7 @@ def delta_at(source: Source, eps: Real) -> Interval:
     """
     at = _number("epsilon", eps, Fraction(MAX_EPS), _EPS)
     log_delta = _log_delta(source)
-    if log_delta is None:
+    if log_delta is None or _is_past_end(source, at):
         return _ZERO
     return _enclosed(lambda: log_delta(ball(at)).exp())
 
@@ -194,6 +196,9 @@ def _enclosed(value: Callable[[], arb]) -> Interval:
     while bits <= _MAX_BITS:
         with precision(bits):
             enclosure = value()
+            if enclosure >= 0 and enclosure < arb(_LEAST):
+                # its digits are of no use, and a fraction of it would fill the memory
+                return Interval(0, _LEAST)
             if enclosure.is_finite() and (
                 enclosure.is_exact() or enclosure.rel_accuracy_bits() > _BITS // 2
             ):
@@ -201,6 +206,12 @@ def _enclosed(value: Callable[[], arb]) -> Interval:
                 return Interval(decimal_floor(low, _DIGITS), decimal_ceiling(high, _DIGITS))
         bits *= 2
     raise UndecidedError(f"undecided with {_MAX_BITS} bits of precision")
+
+
+def _is_past_end(source: Source, at: Fraction) -> bool:
+    """Whether δ is known to be 0 at ε, where rounding would never tell."""
+    end = source.curve.end if isinstance(source, Profile) else None
+    return isinstance(end, Fraction) and at >= end
 
 
 def _number(field: str, value: object, high: Fraction, allowed: str) -> Fraction:

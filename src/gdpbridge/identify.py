@@ -12,6 +12,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import assert_never
 
+from gdpbridge.errors import InputError
 from gdpbridge.interval import Interval
 from gdpbridge.numeric.exact import float_ceiling
 from gdpbridge.profiles.base import Profile
@@ -89,7 +90,12 @@ def identify(profile: Profile) -> Identification:
 
     Returns:
         The verdict, μ_t as an interval, and the reason in one sentence.
+
+    Raises:
+        InputError: for what is no profile.
     """
+    if not isinstance(profile, Profile):
+        raise InputError("profile", profile, "a profile, such as gdpbridge.profiles.Laplace(...)")
     return _of_tail(profile.tail)
 
 
@@ -143,7 +149,8 @@ def _of_tail(tail: Tail) -> Identification:
             return _proved(Verdict.NOT_GDP, _INFINITE, reason)
         case CertainFailureTail():
             reason = "δ(0) = 1, while every Gaussian curve is below 1"
-            return _proved(Verdict.NOT_GDP, _INFINITE, reason)
+            # this is about ε = 0: how the tail falls was not looked at
+            return Identification(Verdict.NOT_GDP, None, reason, TailStatus.UNKNOWN)
         case EstimatedTail(mu_t, source):
             reason = f"the tail is not proved; μ_t is estimated by {source}"
             return Identification(

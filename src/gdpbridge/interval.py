@@ -12,6 +12,8 @@ from gdpbridge.numeric.exact import float_ceiling, float_floor
 
 __all__ = ["Interval"]
 
+_TINY = -30
+
 
 @dataclass(frozen=True, init=False)
 class Interval:
@@ -72,7 +74,7 @@ class Interval:
         if self.high.is_infinite():
             return ""
         low, high = _aligned(self.low, self.high)
-        if len(low) != len(high):
+        if len(low) != len(high) or "e" in low:
             return ""
         shared = next(i for i, (a, b) in enumerate(zip(low, high, strict=True)) if a != b)
         digits = low[:shared]
@@ -95,10 +97,16 @@ def _plain(value: Decimal) -> str:
 
 
 def _aligned(low: Decimal, high: Decimal) -> tuple[str, str]:
-    """Both ends in fixed point, rounded outward to two digits of their difference."""
+    """Both ends, rounded outward to two digits of their difference."""
     width = high - low
     step = Decimal(1).scaleb(width.adjusted() - 1)
     wide = Context(prec=400)
     down = low.quantize(step, rounding=ROUND_FLOOR, context=wide)
     up = high.quantize(step, rounding=ROUND_CEILING, context=wide)
-    return format(down, "f"), format(up, "f")
+    # far below 1 the zeros after the point would hide the digits
+    kind = "e" if high.adjusted() < _TINY else "f"
+    return _zero_or(down, kind), _zero_or(up, kind)
+
+
+def _zero_or(value: Decimal, kind: str) -> str:
+    return "0" if value.is_zero() and kind == "e" else format(value, kind)

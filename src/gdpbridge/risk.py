@@ -109,7 +109,8 @@ def _point(rate: Real, mu: Real, p: Fraction, prior: Fraction) -> OperatingPoint
 
 def _mixed(chance: float, p: Fraction) -> Fraction:
     """The chance of a mixture that fails outright with probability p."""
-    return p + (1 - p) * Fraction(chance)
+    # rounding up must not make a chance more than certain
+    return p + (1 - p) * min(Fraction(chance), Fraction(1))
 
 
 def _checked(

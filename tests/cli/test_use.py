@@ -152,7 +152,7 @@ def test_risk(run: Callable) -> None:
     ("words", "option"),
     [
         ("convert", "mechanism"),
-        ("convert --mu 1", "--epsilon and --delta"),
+        ("convert --mu 1", "--delta"),
         ("convert --mu 1 --delta 2", "--delta"),
         ("convert --mu -1 --delta 0.1", "--mu"),
         ("convert --mu abc --delta 0.1", "--mu"),
@@ -164,7 +164,7 @@ def test_risk(run: Callable) -> None:
         ("convert --rho 0", "--rho"),
         ("convert --rho x", "--rho"),
         ("convert --eps-h 3 --epsilon 1", "--eps-h"),
-        ("convert laplace --scale 1", "--epsilon and --delta"),
+        ("convert laplace --scale 1", "--delta"),
         ("convert lapace --scale 1 --delta 0.1", "mechanism"),
         ("calibrate laplace", "--mu"),
         ("calibrate laplace --mu 0", "--mu"),

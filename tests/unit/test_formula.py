@@ -200,3 +200,10 @@ def test_a_late_part_has_its_tail_from_where_it_begins() -> None:
     near = float(profile.gdpt(999.0))
     assert found.mu.upper >= near > 18
     assert found.mu.lower >= near - 1e-6
+
+
+@pytest.mark.parametrize("text", ["delta = -1", "delta = -exp(-eps)"])
+def test_a_slip_of_a_sign_is_not_perfect_privacy(text: str) -> None:
+    """A formula that is negative at ε = 0 is refused, not taken for δ = 0."""
+    with pytest.raises(InputError, match="delta"):
+        _ = Formula(text).curve

@@ -100,8 +100,9 @@ def _converted(
     from gdpbridge.convert import delta_at, epsilon_at
 
     if (epsilon is None) == (delta is None):
-        which = "neither" if epsilon is None else "both"
-        raise InputError("epsilon and delta", which, "given one without the other")
+        if epsilon is None or delta is None:
+            raise InputError("delta", "missing", "given, or else --epsilon")
+        raise InputError("delta", ", ".join(delta), "left out where --epsilon is given")
     if delta is None:
         return _table(given, "delta", "epsilon", epsilon or [], lambda x: delta_at(source, x), json)
     return _table(given, "epsilon", "delta", delta, lambda x: epsilon_at(source, x), json)

@@ -150,7 +150,8 @@ class _Mechanisms(Group):
 
     @cached_property
     def _without_mechanism(self) -> TyperCommand:
-        return _command(self.path, self.action, _with_transformations(self.action), "", "")
+        own = _with_transformations(self.action) if self.complete else _options(self.action)[1:]
+        return _command(self.path, self.action, own, "", "")
 
 
 def _subcommand(cls: type[Profile], action: Action, words: str) -> TyperCommand:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 
 from flint import arb
@@ -18,6 +19,7 @@ __all__ = ["Constant", "constant_text", "interval_around", "logarithm", "rationa
 Constant = Fraction | Callable[[], arb]
 
 _DIGITS = 25
+_LEAST_FLOAT = Decimal("1e-300")
 
 
 def logarithm(value: Fraction) -> Constant:
@@ -46,5 +48,7 @@ def rational_above(value: Constant) -> Fraction:
 def constant_text(value: Constant) -> str:
     """Return a constant that is not negative, for a reader: its first digits, all certain."""
     low = interval_around(value).low
+    if 0 < low < _LEAST_FLOAT:
+        return f"{low:.4e}…"
     text = f"{float(decimal_floor(Fraction(low), 10)):.10g}"
     return text if isinstance(value, Fraction) and Fraction(text) == value else f"{text}…"

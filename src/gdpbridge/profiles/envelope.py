@@ -184,6 +184,11 @@ class _Sweep:
 
     def pieces(self, runs: list[_Run]) -> list[Piece]:
         """Return the pieces, from left to right."""
+        if not runs:
+            if self.end is None:
+                raise UndecidedError("where the formula falls below 1 is a borderline case")
+            # δ̂ falls from 1 to 0 at once
+            self.line = _line_to_zero(self.end)
         for number in range(len(runs) - 1, -1, -1):
             run = runs[number]
             before = runs[number - 1] if number else None
@@ -197,6 +202,9 @@ class _Sweep:
         if run.sign > 0:
             self._rising(run, after)
         elif run.sign < 0:
+            if after is None and self._drops_to_zero(run):
+                assert self.end is not None
+                self.line = _line_to_zero(self.end)
             self._falling(run, before)
         elif before is None:
             self._edge(run, after)
@@ -239,6 +247,13 @@ class _Sweep:
             self._touch(run.segment, run.segment.start)
         elif not starts and before.sign > 0:
             self._touch(run.segment, to_fraction(run.low))
+
+    def _drops_to_zero(self, run: _Run) -> bool:
+        """Whether δ̂ is still positive where it ends, so that it falls to 0 by a jump."""
+        if self.end is None:
+            return False
+        end = BALLS.constant(self.end)
+        return bool(_delta_taylor(run.segment, end, end, 2)[0] > _NARROWEST)
 
     def _jumps(self, before: _Run, run: _Run) -> bool:
         """Whether δ̂ falls by a jump between two parts, as far as anyone can tell."""

@@ -290,8 +290,7 @@ class _Falling:
         if left >= 1:
             return left
         raise UndecidedError(
-            f"it could not be proved that {self.whole.field} does not rise near eps = "
-            f"{_shown(left)}"
+            f"it could not be proved that the formula does not rise near eps = {_shown(left)}"
         )
 
     def _by_shape(self, low: arb, high: arb | None) -> bool:

@@ -116,7 +116,9 @@ class Subsampled(Profile):
             raise InputError("rate and sample/population", given, "given one and not the other")
         if self.scheme == "poisson":
             self.require(
-                "sample", self.sample is None, "left out: a Poisson sample has a rate, no size"
+                "sample",
+                self.sample is None,
+                "a rate such as 0.1: a Poisson sample has no fixed size (without-replacement does)",
             )
         if self.sample is not None and self.scheme == "without-replacement":
             assert self.population is not None
@@ -127,7 +129,9 @@ class Subsampled(Profile):
             )
         if self.scheme == "with-replacement":
             self.require(
-                "rate", self.rate is None, "left out: with replacement, sample and population count"
+                "rate",
+                self.rate is None,
+                "sizes such as 10/1000, draws over records, for with-replacement",
             )
             assert self.sample is not None
             self.require(

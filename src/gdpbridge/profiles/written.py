@@ -154,6 +154,10 @@ class Written(Profile):
         if start is None and not self.naive:
             allowed = f"a formula for delta that falls below 1 for some eps up to {whole.reach}"
             raise InputError("text", self.text, allowed)
+        if end == 0 and _is_negative_at_zero(whole):
+            raise InputError(
+                "text", self.text, "a formula for delta that is not negative at eps = 0"
+            )
         if start is None or (self.naive and starts_at_one and end != 0):
             return _Checked(Curve(_plain(whole, end), CertainFailureTail(), end))
         remarks: tuple[str, ...] = ()
@@ -211,6 +215,14 @@ class _Checked:
 
     curve: Curve
     remarks: tuple[str, ...] = ()
+
+
+def _is_negative_at_zero(whole: Guarantees) -> bool:
+    """Whether δ̂(0) < 0: a slip of a sign, and not perfect privacy."""
+    first = whole.segments[0]
+    if first.tree is None or first.is_log:
+        return False
+    return bool(Evaluation(BALLS, {"eps": ball(Fraction(0))}).value(first.tree) < 0)
 
 
 def _plain(whole: Guarantees, end: Constant | None) -> tuple[Piece, ...]:

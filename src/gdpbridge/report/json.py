@@ -21,6 +21,8 @@ from gdpbridge.interval import Interval
 __all__ = ["interval_ends", "to_json"]
 
 _NARROW = 1e-14
+# decimal exponents from which the zeros after the point are left out
+_TINY = -30
 
 
 def to_json(value: Any, *, ascii_only: bool = False) -> str:
@@ -90,5 +92,7 @@ def _decimal(value: Decimal) -> str:
     """A decimal as a JSON number, digit by digit."""
     if value.is_infinite():
         return '"inf"' if value > 0 else '"-inf"'
+    if value and value.adjusted() < _TINY:
+        return format(value, "e")
     text = format(value, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -68,13 +68,15 @@ def laid_out(title: str, rows: Iterable[Row], width: int, *, colour: bool = Fals
     width = max(width, _NARROWEST)
     lines = _wrap(title, width, "  ")
     lines.append("")
+    rows = list(rows)
+    labels = max(_LABEL_WIDTH, *(len(row.label) + 1 for row in rows))
     for row in rows:
         beside = row.text
         if isinstance(beside, str):
-            beside = tuple(_wrap(beside, width - _LABEL_WIDTH))
+            beside = tuple(_wrap(beside, width - labels))
         for label, line in zip((row.label, *[""] * len(beside)), beside, strict=False):
             shown = f"\x1b[{row.colour}m{line}\x1b[0m" if colour and row.colour else line
-            lines.append(f"{label:<{_LABEL_WIDTH}}{shown}")
+            lines.append(f"{label:<{labels}}{shown}")
     return "\n".join(lines) + "\n"
 
 
@@ -227,7 +229,7 @@ def _whole_range(mu: Interval | None, digits: int | None) -> str:
 def _tail(tail: TailRecord) -> str:
     if tail.mu_t is None:
         return "μ_t is not known"
-    value = "∞" if tail.mu_t.low.is_infinite() else _certain(tail.mu_t, 10)
+    value = "∞" if tail.mu_t.low.is_infinite() else _certain(tail.mu_t, 10) or str(tail.mu_t)
     how = {TailStatus.PROVED: "proved", TailStatus.ESTIMATED: "estimated, not proved"}
     return f"μ_t = {value}, {how[tail.status]}"
 
