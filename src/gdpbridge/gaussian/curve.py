@@ -384,6 +384,8 @@ def _in_blocks(kernel: Kernel, *args: ArrayLike) -> Any:
     except ValueError:
         shown = " and ".join(map(str, shapes))
         raise InputError("shape of the arguments", shown, "shapes that broadcast") from None
+    # Converted here, not in the iterator's buffers: NumPy 2.0 hands out wrong numbers there.
+    args = tuple(np.asarray(arg, dtype=np.float64) for arg in args)
     # Contiguous blocks: some numpy loops round strided data differently. (The ignored type:
     # numpy's stubs spell "contig" wrongly.)
     blocks = np.nditer(  # type: ignore[call-overload]
