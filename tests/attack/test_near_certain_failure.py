@@ -5,8 +5,10 @@ from __future__ import annotations
 import gdpbridge as gdp
 
 
-def test_head_with_a_failure_probability_of_one_has_no_certificate() -> None:
-    """There is a reason instead of a certificate, not an exception."""
+def test_head_with_a_failure_probability_of_one() -> None:
+    """It is 1, not more, and its certificate holds."""
     measured = gdp.measure(gdp.profiles.PureDP(epsilon=1000), eps_h=3)
-    assert measured.certificate is None
-    assert "1" in measured.uncertified_because
+    assert measured.failure_probability == 1
+    assert measured.failure == 1
+    assert measured.certificate is not None
+    assert gdp.verify(measured.certificate).valid

@@ -99,8 +99,6 @@ class Measurement:
             return f"there is no certificate for a mechanism of kind {self.profile.kind} yet"
         if self.verdict is Verdict.UNKNOWN or self.mu_tail is None:
             return "there is no certificate where the tail is not known"
-        if self.failure >= 1:
-            return "the failure probability cannot be told from 1"
         return ""
 
     @cached_property
