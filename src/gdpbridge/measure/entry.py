@@ -48,6 +48,7 @@ from gdpbridge.profiles.tail import (
 __all__ = ["DEFAULT_HEAD", "DEFAULT_TOL", "measure", "method_names"]
 
 DEFAULT_TOL = 1e-9
+_ONE = Fraction(1)
 DEFAULT_HEAD = Fraction(100)
 _EPS_TOP, _EPS_ALLOWED = Fraction(MAX_EPS), f"a number > 0 and at most {MAX_EPS:g}"
 _BELOW_ONE, _P_ALLOWED = 1 - Fraction(1, 10**30), "a number > 0 and < 1"
@@ -371,8 +372,9 @@ class _Request:
                 if log.rad() < _SHARP or (2 * bits > _MAX_BITS and not log.is_nan()):
                     # below that, the fraction itself would be out of reach
                     top = log.exp().upper().max(arb(10) ** _LEAST_FAILURE)
-                    rounded = Fraction(decimal_ceiling(to_fraction(top.upper()), 20))
-                    return _Failure(rounded, float_ceiling(rounded), float_above(log))
+                    # rounding up must not make it more than certain
+                    rounded = min(Fraction(decimal_ceiling(to_fraction(top.upper()), 20)), _ONE)
+                    return _Failure(rounded, float_ceiling(rounded), min(float_above(log), 0.0))
             bits *= 2
         raise UndecidedError(f"δ at eps_h = {float(eps_h):g} could not be told from 0")
 
