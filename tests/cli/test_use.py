@@ -189,3 +189,35 @@ def test_bad_input(run: Callable, words: str, option: str) -> None:
     assert done.out == ""
     assert len(done.err.splitlines()) == 1
     assert done.err.startswith(option)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "",
+        "amplify",
+        "calibrate",
+        "compare",
+        "convert",
+        "identify",
+        "measure",
+        "risk",
+        "schema",
+        "verify",
+    ],
+)
+def test_help_of_every_command(run: Callable, command: str) -> None:
+    """Every command describes itself."""
+    done = run(f"{command} --help")
+    assert done.status == 0
+    assert "Usage: gdpbridge" in done.out
+
+
+@pytest.mark.parametrize("eps", ["1000", "10000", "100000"])
+def test_tiny_answers_are_short(run: Callable, eps: str) -> None:
+    """A δ far below every float is bounded, in a short line, at once."""
+    done = run(f"convert --mu 1 --epsilon {eps}")
+    assert done.status == 0
+    assert len(done.out) < 200
+    document = json.loads(run(f"convert --mu 1 --epsilon {eps} --json").out, parse_float=str)
+    assert document["delta"]["high"] == "1e-4000"

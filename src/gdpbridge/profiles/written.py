@@ -38,7 +38,7 @@ from gdpbridge.profiles.estimate import estimated_tail
 from gdpbridge.profiles.guarantees import BITS, TOP, Guarantees, Segment
 from gdpbridge.profiles.pieces import Curve, Piece
 from gdpbridge.profiles.starts import start_of
-from gdpbridge.profiles.tail import CertainFailureTail, ConstantTail, PlateauTail, Tail
+from gdpbridge.profiles.tail import AssumedTail, CertainFailureTail, ConstantTail, PlateauTail, Tail
 
 __all__ = ["Written", "segment_of"]
 
@@ -171,7 +171,10 @@ class Written(Profile):
                 remarks = (f"measured as it stands, not refined: {error}",)
         if end is None and whole.reach < TOP:
             return self._cut(whole, pieces, remarks)
-        return _Checked(Curve(pieces, self._tail(whole, end), end), remarks)
+        tail = self._tail(whole, end)
+        if self.tail_declared is not None and not isinstance(tail, AssumedTail):
+            remarks += ("the declared tail is not used: what the formula's tail is, is proved",)
+        return _Checked(Curve(pieces, tail, end), remarks)
 
     def _cut(
         self, whole: Guarantees, pieces: tuple[Piece, ...], remarks: tuple[str, ...]
