@@ -17,13 +17,13 @@ from pydantic.fields import FieldInfo
 from gdpbridge.errors import InputError
 from gdpbridge.interval import Interval
 from gdpbridge.measure import DEFAULT_TOL, Measurement, measure
+from gdpbridge.numeric.checked import Real
 from gdpbridge.numeric.exact import exact
 from gdpbridge.profiles.base import Profile
 from gdpbridge.profiles.registry import profile_class
 
 __all__ = ["Calibration", "calibrate"]
 
-Real = float | int | str | Decimal
 
 _MAX_STEPS = 120
 _WIDEN = 4.0

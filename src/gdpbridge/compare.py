@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 
 from flint import arb
@@ -18,6 +17,7 @@ from gdpbridge.convert import epsilon_at
 from gdpbridge.errors import InputError
 from gdpbridge.interval import Interval
 from gdpbridge.measure import measure
+from gdpbridge.numeric.checked import Real
 from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor, exact
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
@@ -27,7 +27,6 @@ from gdpbridge.profiles.pure_dp import PureDP
 
 __all__ = ["DELTAS", "Comparison", "Row", "compare"]
 
-Real = float | int | str | Decimal
 
 DELTAS = (0.1, 0.01, 0.001, 0.0001)
 MAX_TIMES = 1_000_000

@@ -14,6 +14,7 @@ from flint import arb
 from gdpbridge.errors import InputError, UndecidedError
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.interval import Interval
+from gdpbridge.numeric.checked import Real, exact_between
 from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor, exact
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, Probability, ball, to_fraction
@@ -22,7 +23,6 @@ from gdpbridge.profiles.tail import ConstantTail
 
 __all__ = ["Source", "delta_at", "epsilon_at", "mu_of_pair"]
 
-Real = float | int | str | Decimal
 # a μ, a pair (μ, p), or a mechanism
 Source = Real | tuple[Real, Real] | Profile
 
@@ -51,7 +51,7 @@ def delta_at(source: Source, eps: Real) -> Interval:
 
     Source: Dong, Roth and Su (2022), corollary 2.13; for (μ, p), δ = p + (1 - p)·δ_μ(ε).
     """
-    at = _number("epsilon", eps, Fraction(MAX_EPS), _EPS)
+    at = exact_between("epsilon", eps, 0, Fraction(MAX_EPS), _EPS)
     log_delta = _log_delta(source)
     if log_delta is None or _is_past_end(source, at):
         return _ZERO
@@ -74,7 +74,7 @@ def epsilon_at(source: Source, delta: Real) -> Interval:
 
     Source: as for :func:`delta_at`.
     """
-    target = _number("delta", delta, Fraction(1), _DELTA)
+    target = exact_between("delta", delta, 0, Fraction(1), _DELTA)
     log_delta = _log_delta(source)
     if log_delta is None or target == 1:
         return _ZERO
@@ -103,8 +103,8 @@ def mu_of_pair(eps: Real, delta: Real) -> Interval:
     Raises:
         InputError: for an argument outside its range.
     """
-    at = _number("epsilon", eps, Fraction(MAX_EPS), _EPS)
-    value = _number("delta", delta, Fraction(1), _DELTA)
+    at = exact_between("epsilon", eps, 0, Fraction(MAX_EPS), _EPS)
+    value = exact_between("delta", delta, 0, Fraction(1), _DELTA)
     if value == 0:
         return _ZERO
     if value == 1:
@@ -123,9 +123,9 @@ def _log_delta(source: Source) -> LogDelta | None:
         curve = source.curve
         return None if curve.end == 0 else lambda eps: curve.enclose(eps).log()
     mu, p = source if isinstance(source, tuple) else (source, 0)
-    width = _number("mu", mu, _MAX_MU, f"a number in [0, {float(_MAX_MU):g}]")
+    width = exact_between("mu", mu, 0, _MAX_MU, f"a number in [0, {float(_MAX_MU):g}]")
     log_curve = _curve(mu)
-    failure = _number("failure", p, Fraction(1), "a number in [0, 1)")
+    failure = exact_between("failure", p, 0, Fraction(1), "a number in [0, 1)")
     if failure == 1:
         raise InputError("failure", p, "a number in [0, 1)")
 
@@ -212,13 +212,3 @@ def _is_past_end(source: Source, at: Fraction) -> bool:
     """Whether δ is known to be 0 at ε, where rounding would never tell."""
     end = source.curve.end if isinstance(source, Profile) else None
     return isinstance(end, Fraction) and at >= end
-
-
-def _number(field: str, value: object, high: Fraction, allowed: str) -> Fraction:
-    try:
-        number = exact(value)  # type: ignore[arg-type]
-    except ValueError:
-        raise InputError(field, value, allowed) from None
-    if not 0 <= number <= high:
-        raise InputError(field, value, allowed)
-    return number

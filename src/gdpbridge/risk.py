@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 
 from gdpbridge.errors import InputError
 from gdpbridge.gaussian import ball
-from gdpbridge.numeric.exact import ceiling_to_places, exact, float_ceiling
+from gdpbridge.numeric.checked import Real, exact_between
+from gdpbridge.numeric.exact import ceiling_to_places, float_ceiling
 
 __all__ = ["FALSE_POSITIVE_RATES", "OperatingPoint", "Risk", "risk"]
-
-Real = float | int | str | Decimal
 
 FALSE_POSITIVE_RATES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
 
@@ -116,12 +114,8 @@ def _mixed(chance: float, p: Fraction) -> Fraction:
 def _checked(
     field: str, value: Real, allowed: str, below: Fraction | None = None, most: int | None = None
 ) -> Fraction:
-    try:
-        number = exact(value)
-    except ValueError:
-        raise InputError(field, value, allowed) from None
-    too_large = (below is not None and number >= below) or (most is not None and number > most)
-    if number < 0 or too_large:
+    number = exact_between(field, value, 0, most, allowed)
+    if below is not None and number >= below:
         raise InputError(field, value, allowed)
     return number
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from gdpbridge.errors import InputError
 from gdpbridge.identify import Verdict
 from gdpbridge.interval import Interval
 from gdpbridge.measure import DEFAULT_TOL, Measurement, measure
+from gdpbridge.numeric.checked import Real
 from gdpbridge.numeric.exact import exact, float_ceiling
 from gdpbridge.profiles.base import Profile
 from gdpbridge.profiles.clip_rectify import ClipRectify
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["ClipRectifyPlan", "clip_and_rectify"]
 
 Bound = float | Sequence[float]
-Real = float | int | str | Decimal
 
 
 @dataclass(frozen=True)

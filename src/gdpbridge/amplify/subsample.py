@@ -15,13 +15,13 @@ from gdpbridge.errors import InputError
 from gdpbridge.interval import Interval
 from gdpbridge.measure import DEFAULT_TOL, Measurement, measure
 from gdpbridge.measure.problem import Progress, silent
+from gdpbridge.numeric.checked import Real
 from gdpbridge.numeric.exact import exact
 from gdpbridge.profiles.base import Profile
 from gdpbridge.profiles.subsample import Subsampled
 
 __all__ = ["SubsamplePlan", "subsampling_plan"]
 
-Real = float | int | str | Decimal
 
 _NOTES = {
     "poisson": (

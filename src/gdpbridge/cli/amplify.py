@@ -11,8 +11,9 @@ from gdpbridge.cli.commands import Group
 from gdpbridge.cli.measure import EpsH, Failure, Tol
 from gdpbridge.cli.mechanism import add_mechanism_command
 from gdpbridge.cli.options import AsJson
-from gdpbridge.cli.output import Output, has_colour, is_unicode, text_width
+from gdpbridge.cli.output import Output, has_colour, text_width
 from gdpbridge.cli.progress import Progress
+from gdpbridge.cli.show import as_json_text
 from gdpbridge.errors import InputError
 from gdpbridge.measure import DEFAULT_TOL
 from gdpbridge.profiles.base import Profile
@@ -166,9 +167,7 @@ def _draw(plan: SubsamplePlan, source: str, target: str, progress: Progress) -> 
 
 def _shown(record: ClipRectifyRecord | SubsampleRecord, *, as_json: bool) -> Output:
     if as_json:
-        from gdpbridge.report.json import to_json
-
-        return Output(to_json(record, ascii_only=not is_unicode(sys.stdout)) + "\n")
+        return Output(as_json_text(record))
     return Output(plan_to_text(record, text_width(), colour=has_colour(sys.stdout)))
 
 

@@ -8,7 +8,14 @@ from gdpbridge.cli.output import has_colour, is_unicode, text_width
 from gdpbridge.report.answers import Answer, ConversionRecord, answer_to_text
 from gdpbridge.report.record import Record
 
-__all__ = ["answered", "rendered"]
+__all__ = ["answered", "as_json_text", "rendered"]
+
+
+def as_json_text(document: object) -> str:
+    """Return a record or other plain data as the JSON document for standard output."""
+    from gdpbridge.report.json import to_json
+
+    return to_json(document, ascii_only=not is_unicode(sys.stdout)) + "\n"
 
 
 def rendered(record: Record, *, as_json: bool, digits: int | None = None) -> str:
@@ -20,9 +27,7 @@ def rendered(record: Record, *, as_json: bool, digits: int | None = None) -> str
         digits: the most decimal places of μ to show as text; all that are certain if None.
     """
     if as_json:
-        from gdpbridge.report.json import to_json
-
-        return to_json(record, ascii_only=not is_unicode(sys.stdout)) + "\n"
+        return as_json_text(record)
     from gdpbridge.report.text import to_text
 
     return to_text(record, text_width(), colour=has_colour(sys.stdout), digits=digits)
@@ -31,8 +36,5 @@ def rendered(record: Record, *, as_json: bool, digits: int | None = None) -> str
 def answered(answer: Answer, *, as_json: bool) -> str:
     """Render an answer for standard output."""
     if as_json:
-        from gdpbridge.report.json import to_json
-
-        document = answer.document() if isinstance(answer, ConversionRecord) else answer
-        return to_json(document, ascii_only=not is_unicode(sys.stdout)) + "\n"
+        return as_json_text(answer.document() if isinstance(answer, ConversionRecord) else answer)
     return answer_to_text(answer, text_width(), colour=has_colour(sys.stdout))

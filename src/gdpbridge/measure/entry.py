@@ -7,7 +7,6 @@ import math
 import pkgutil
 import time
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from fractions import Fraction
 
 from flint import arb
@@ -20,6 +19,7 @@ from gdpbridge.measure import methods
 from gdpbridge.measure.problem import Answer, Method, Problem, Progress, silent
 from gdpbridge.measure.result import Measurement, Statement
 from gdpbridge.measure.tail import Handover, gaussian_decay_handover, upper_bound
+from gdpbridge.numeric.checked import Real, exact_between
 from gdpbridge.numeric.exact import (
     ceiling_to_places,
     decimal_ceiling,
@@ -58,8 +58,6 @@ _MAX_BITS = 8192
 _SHARP = 2.0**-40
 _SHARP = 2.0**-40
 _LEAST_FAILURE = -4000
-
-Real = float | int | str | Decimal
 
 
 def method_names() -> list[str]:
@@ -113,7 +111,7 @@ def measure(
         )
     request = _Request(
         profile,
-        tol=_number("tol", tol, *_TOL_RANGE, allowed="a number in [1e-100, 1]"),
+        tol=exact_between("tol", tol, *_TOL_RANGE, allowed="a number in [1e-100, 1]"),
         eps_h=None if eps_h is None else _positive("eps_h", eps_h, _EPS_TOP, _EPS_ALLOWED),
         failure=None if failure is None else _positive("failure", failure, _BELOW_ONE, _P_ALLOWED),
         solve=_method(method),
@@ -379,18 +377,8 @@ class _Request:
         raise UndecidedError(f"δ at eps_h = {float(eps_h):g} could not be told from 0")
 
 
-def _number(field: str, value: Real, low: Fraction, high: Fraction, allowed: str) -> Fraction:
-    try:
-        number = exact(value)
-    except ValueError:
-        raise InputError(field, value, allowed) from None
-    if not low <= number <= high:
-        raise InputError(field, value, allowed)
-    return number
-
-
 def _positive(field: str, value: Real, high: Fraction, allowed: str) -> Fraction:
-    number = _number(field, value, Fraction(0), high, allowed)
+    number = exact_between(field, value, 0, high, allowed)
     if number == 0:
         raise InputError(field, value, allowed)
     return number

@@ -359,6 +359,14 @@ def _like(given: ArrayLike, values: NDArray[np.float64]) -> float | NDArray[np.f
     return float(values) if np.ndim(given) == 0 else values
 
 
+def with_relation_of_base(given: dict[str, Any]) -> dict[str, Any]:
+    """Return what a profile → profile is given, its neighbouring relation that of its base."""
+    base = as_profile(given.get("base"))
+    if isinstance(base, Profile) and given.get("neighbours") is None:
+        return {**given, "base": base, "neighbours": base.neighbours}
+    return given
+
+
 def as_profile(value: object) -> object:
     """Accept a mechanism as a profile or as the plain data of one."""
     if isinstance(value, dict):

@@ -38,7 +38,14 @@ from gdpbridge.numeric.kinds import (
     ball,
     to_fraction,
 )
-from gdpbridge.profiles.base import MAX_EPS, Base, Profile, Real, as_profile, parameter
+from gdpbridge.profiles.base import (
+    MAX_EPS,
+    Base,
+    Profile,
+    Real,
+    parameter,
+    with_relation_of_base,
+)
 from gdpbridge.profiles.constants import Constant
 from gdpbridge.profiles.laplace import Laplace
 from gdpbridge.profiles.lines import Lines
@@ -97,10 +104,7 @@ class ClipRectify(Profile):
     @classmethod
     def _fill_in(cls, given: dict[str, Any]) -> dict[str, Any]:
         """Take the neighbouring relation from the base: noise alone has none."""
-        base = as_profile(given.get("base"))
-        if isinstance(base, Profile) and given.get("neighbours") is None:
-            return {**given, "base": base, "neighbours": base.neighbours}
-        return given
+        return with_relation_of_base(given)
 
     def model_post_init(self, _: Any) -> None:
         """Refuse another relation than the base's."""

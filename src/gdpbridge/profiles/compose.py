@@ -12,7 +12,13 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from gdpbridge.errors import InputError
-from gdpbridge.profiles.base import Base, Profile, Whole, as_profile, parameter
+from gdpbridge.profiles.base import (
+    Base,
+    Profile,
+    Whole,
+    parameter,
+    with_relation_of_base,
+)
 from gdpbridge.profiles.pieces import Curve
 from gdpbridge.profiles.registry import register_transformation
 
@@ -41,10 +47,7 @@ class Composed(Profile):
     @classmethod
     def _fill_in(cls, given: dict[str, Any]) -> dict[str, Any]:
         """Take the neighbouring relation from the mechanism that is run."""
-        base = as_profile(given.get("base"))
-        if isinstance(base, Profile) and given.get("neighbours") is None:
-            return {**given, "base": base, "neighbours": base.neighbours}
-        return given
+        return with_relation_of_base(given)
 
     def model_post_init(self, _: Any) -> None:
         """Check that the composition is known."""
