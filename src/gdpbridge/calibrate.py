@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 
 from gdpbridge.errors import InputError
 from gdpbridge.interval import Interval
-from gdpbridge.measure import DEFAULT_TOL, Measurement, measure
+from gdpbridge.measure import Measurement, default_tol, measure
 from gdpbridge.numeric.checked import Real
 from gdpbridge.numeric.exact import exact
 from gdpbridge.profiles.base import Profile
@@ -57,7 +57,7 @@ def calibrate(
     target_mu: Real,
     *,
     parameter: str | None = None,
-    tol: Real = DEFAULT_TOL,
+    tol: Real | None = None,
     eps_h: Real | None = None,
     failure: Real | None = None,
     **parameters: Any,
@@ -68,7 +68,8 @@ def calibrate(
         kind: the mechanism's kind, such as "laplace".
         target_mu: the target μ > 0.
         parameter: the free parameter; by default the one required parameter that is not given.
-        tol: the width of the intervals for μ, in [1e-100, 1]; the safe end falls short of the
+        tol: the width of the intervals for μ, in [1e-100, 1]; that of
+            :func:`gdpbridge.measure` if None; the safe end falls short of the
             target by no more than that.
         eps_h: as for :func:`gdpbridge.measure`: a target for a head statement.
         failure: as for :func:`gdpbridge.measure`: a target for an approximate statement.
@@ -91,7 +92,7 @@ def calibrate(
     info = cls.parameters()[free]
     # at most the target, read as a decimal and as a binary number alike
     limit = min(Decimal(float.__repr__(target)), Decimal(target))
-    search = _Search(info, raises, limit, Decimal(str(tol)), at)
+    search = _Search(info, raises, limit, tol, at)
     safe, beyond = search.bracket()
     measured = safe.measurement
     return Calibration(free, target, safe.value, beyond.value, measured.profile, measured)
@@ -152,13 +153,16 @@ class _Search:
         info: FieldInfo,
         raises: bool,
         target: Decimal,
-        tol: Decimal,
+        tol: Real | None,
         at: Callable[[float], Measurement],
     ) -> None:
         extra = cast(dict[str, Any], info.json_schema_extra)
         self.typical = [float(value) for value in extra["typical"]]
         self.whole = info.annotation is int
-        self.raises, self.target, self.tol, self.at = raises, target, tol, at
+        self.raises, self.target, self.at = raises, target, at
+        if tol is None:
+            tol = default_tol(at(self.typical[0]).profile)
+        self.tol = Decimal(str(tol))
 
     def bracket(self) -> tuple[_Tried, _Tried]:
         """Return a value with μ ≤ target and one with μ > target, both proved, close together."""

@@ -9,16 +9,24 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
 from flint import arb
 
 from gdpbridge.errors import InputError, UndecidedError
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.interval import Interval
 from gdpbridge.numeric.checked import Real, exact_between
-from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor, exact
+from gdpbridge.numeric.exact import (
+    decimal_ceiling,
+    decimal_floor,
+    exact,
+    float_ceiling,
+    float_floor,
+)
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, Probability, ball, to_fraction
 from gdpbridge.profiles.base import MAX_EPS, Profile
+from gdpbridge.profiles.points import proved_deltas
 from gdpbridge.profiles.tail import ConstantTail
 
 __all__ = ["Source", "delta_at", "epsilon_at", "mu_of_pair"]
@@ -55,6 +63,11 @@ def delta_at(source: Source, eps: Real) -> Interval:
     log_delta = _log_delta(source)
     if log_delta is None or _is_past_end(source, at):
         return _ZERO
+    if isinstance(source, Profile) and source.curve.bounds is not None:
+        # ε as a float, rounded to either side
+        ends = np.array([max(float_floor(at), 0.0), float_ceiling(at)])
+        low, high = proved_deltas(source.curve, ends)
+        return Interval(Decimal(low[1]), Decimal(high[0]))
     return _enclosed(lambda: log_delta(ball(at)).exp())
 
 
@@ -86,6 +99,10 @@ def epsilon_at(source: Source, delta: Real) -> Interval:
             # p + (1 - p)·δ_μ ≤ δ is a question about δ_μ alone
             return _least_epsilon(_curve(mu), (target - p) / (1 - p))
         return _INFINITE
+    if isinstance(source, Profile) and source.curve.bounds is not None:
+        ends = np.array([float_ceiling(target), float_floor(target)])
+        low, high = source.curve.bounds.epsilon(ends)
+        return Interval(Decimal(low[0]), Decimal(high[1]))
     known = _constant_from(source, target)
     return _least_epsilon(log_delta, target) if known is None else _enclosed(known)
 

@@ -39,6 +39,7 @@ def profiles_of(kind: str) -> st.SearchStrategy[Profile]:
 NOT_CERTIFIABLE = {
     "discrete-gaussian",
     "discrete-laplace",
+    "dpsgd",
     "formula",
     "table",
     "tradeoff",

@@ -30,6 +30,7 @@ KEYS = [
     "cells",
     "seconds",
     "notes",
+    "by_failure",
 ]
 
 # words, verdict, statement, a value that the interval holds

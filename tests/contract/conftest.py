@@ -18,7 +18,18 @@ def drawable(cls: type[Profile]) -> bool:
     return all("typical" in (field.json_schema_extra or {}) for field in fields)
 
 
+def exact(cls: type[Profile]) -> bool:
+    """Whether a kind's curve is known exactly, not between bounds."""
+    typical = {
+        name: field.json_schema_extra["typical"][1]
+        for name, field in cls.parameters().items()
+        if field.is_required()
+    }
+    return cls(**typical).curve.bounds is None
+
+
 KINDS = {kind: cls for kind, cls in profiles.kinds().items() if drawable(cls)}
+EXACT = {kind: cls for kind, cls in KINDS.items() if exact(cls)}
 
 
 @st.composite
@@ -44,8 +55,15 @@ def parameters(draw: st.DrawFn, cls: type[Profile]) -> dict[str, Any]:
 
 
 @pytest.fixture(params=KINDS.values(), ids=list(KINDS))
-def kind(request: pytest.FixtureRequest) -> type[Profile]:
+def any_kind(request: pytest.FixtureRequest) -> type[Profile]:
     """Each kind in turn."""
+    cls: type[Profile] = request.param
+    return cls
+
+
+@pytest.fixture(params=EXACT.values(), ids=list(EXACT))
+def kind(request: pytest.FixtureRequest) -> type[Profile]:
+    """Each kind whose curve is known exactly, in turn."""
     cls: type[Profile] = request.param
     return cls
 

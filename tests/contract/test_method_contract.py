@@ -16,7 +16,7 @@ from gdpbridge.measure import Measurement, Statement, method_names
 from gdpbridge.profiles.base import Profile
 
 Draw = Callable[[type[Profile]], st.SearchStrategy[dict[str, Any]]]
-GENERAL = [name for name in method_names() if name != "breakpoints"]
+GENERAL = [name for name in method_names() if name not in ("breakpoints", "composed")]
 
 scopes = st.one_of(
     st.just({}),

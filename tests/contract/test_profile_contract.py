@@ -247,28 +247,30 @@ class TestData:
 
     @tried
     @drawing
-    def test_round_trip(self, kind: type[Profile], parameters: Draw, data: st.DataObject) -> None:
+    def test_round_trip(
+        self, any_kind: type[Profile], parameters: Draw, data: st.DataObject
+    ) -> None:
         """model_dump, also by way of JSON, builds an equal profile again."""
-        profile = kind(**data.draw(parameters(kind)))
+        profile = any_kind(**data.draw(parameters(any_kind)))
         plain = profile.model_dump()
-        assert kind(**plain) == profile
-        assert kind(**json.loads(json.dumps(plain))) == profile
-        assert plain["kind"] == kind.model_fields["kind"].default
-        assert set(plain) == {"kind", "neighbours", *kind.parameters()}
+        assert any_kind(**plain) == profile
+        assert any_kind(**json.loads(json.dumps(plain))) == profile
+        assert plain["kind"] == any_kind.model_fields["kind"].default
+        assert set(plain) == {"kind", "neighbours", *any_kind.parameters()}
 
-    def test_schema(self, kind: type[Profile]) -> None:
+    def test_schema(self, any_kind: type[Profile]) -> None:
         """The JSON schema lists each parameter with symbol, words and range."""
-        schema = kind.model_json_schema()
-        for name in kind.parameters():
+        schema = any_kind.model_json_schema()
+        for name in any_kind.parameters():
             described = schema["properties"][name]
             assert {"description", "symbol", "allowed", "typical"} <= set(described)
             low, high = described["typical"]
             assert low < high
 
-    def test_docstring(self, kind: type[Profile]) -> None:
+    def test_docstring(self, any_kind: type[Profile]) -> None:
         """The class says in a sentence which mechanism it is."""
-        assert kind.__doc__
-        assert kind.__doc__.split("\n")[0].endswith(".")
+        assert any_kind.__doc__
+        assert any_kind.__doc__.split("\n")[0].endswith(".")
 
 
 BAD = [
@@ -281,14 +283,15 @@ class TestBadParameters:
     """A bad parameter is an InputError with one sentence that names it."""
 
     @pytest.mark.parametrize("bad", BAD, ids=lambda bad: f"{type(bad).__name__} {bad!s:.8}")
-    def test_refused(self, kind: type[Profile], bad: Any) -> None:
+    def test_refused(self, any_kind: type[Profile], bad: Any) -> None:
         """Each parameter refuses each of these; the error has field, value and words."""
         middle = {
-            name: field.json_schema_extra["typical"][0] for name, field in kind.parameters().items()
+            name: field.json_schema_extra["typical"][0]
+            for name, field in any_kind.parameters().items()
         }
         for name in middle:
             with pytest.raises(InputError) as caught:
-                kind(**{**middle, name: bad})
+                any_kind(**{**middle, name: bad})
             error = caught.value
             assert error.field == name
             assert str(error).startswith(f"{name} is ")
@@ -296,15 +299,16 @@ class TestBadParameters:
             assert "\n" not in str(error)
             assert len(str(error)) < 250
 
-    def test_missing_and_unknown(self, kind: type[Profile]) -> None:
+    def test_missing_and_unknown(self, any_kind: type[Profile]) -> None:
         """A required parameter left out is named, and so is one that does not exist."""
-        required = [name for name, field in kind.parameters().items() if field.is_required()]
+        required = [name for name, field in any_kind.parameters().items() if field.is_required()]
         with pytest.raises(InputError) as caught:
-            kind()
+            any_kind()
         assert caught.value.field == required[0]
         middle = {
-            name: field.json_schema_extra["typical"][0] for name, field in kind.parameters().items()
+            name: field.json_schema_extra["typical"][0]
+            for name, field in any_kind.parameters().items()
         }
         with pytest.raises(InputError) as caught:
-            kind(**middle, flavour=1)
+            any_kind(**middle, flavour=1)
         assert caught.value.field == "flavour"

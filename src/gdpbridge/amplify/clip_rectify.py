@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from gdpbridge.errors import InputError
 from gdpbridge.identify import Verdict
 from gdpbridge.interval import Interval
-from gdpbridge.measure import DEFAULT_TOL, Measurement, measure
+from gdpbridge.measure import Measurement, measure
 from gdpbridge.numeric.checked import Real
 from gdpbridge.numeric.exact import exact, float_ceiling
 from gdpbridge.profiles.base import Profile
@@ -116,7 +116,7 @@ class ClipRectifyPlan:
 
 
 def clip_and_rectify(
-    profile: Profile, *, eps_h: Real, lower: Bound, upper: Bound, tol: Real = DEFAULT_TOL
+    profile: Profile, *, eps_h: Real, lower: Bound, upper: Bound, tol: Real | None = None
 ) -> ClipRectifyPlan:
     """Plan to clip a mechanism's output and to add Laplace noise, which makes it GDP.
 
@@ -125,7 +125,7 @@ def clip_and_rectify(
         eps_h: the end of that head, in (0, 1e5]. A larger one adds less noise and has a larger μ.
         lower: y⁻, a number, or a sequence of numbers for a vector.
         upper: y⁺, above y⁻. Both must be chosen without a look at the private data.
-        tol: the largest width of the intervals for μ.
+        tol: the largest width of the intervals for μ; that of :func:`gdpbridge.measure` if None.
 
     Returns:
         The scale of the noise, the theorem's μ, and the smaller one of the joint profile.

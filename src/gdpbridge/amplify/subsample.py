@@ -13,7 +13,7 @@ from gdpbridge.amplify.frames import sample
 from gdpbridge.calibrate import calibrate
 from gdpbridge.errors import InputError
 from gdpbridge.interval import Interval
-from gdpbridge.measure import DEFAULT_TOL, Measurement, measure
+from gdpbridge.measure import Measurement, measure
 from gdpbridge.measure.problem import Progress, silent
 from gdpbridge.numeric.checked import Real
 from gdpbridge.numeric.exact import exact
@@ -98,7 +98,7 @@ def subsampling_plan(
     scheme: str = "poisson",
     eps_h: Real | None = None,
     failure: Real | None = None,
-    tol: Real = DEFAULT_TOL,
+    tol: Real | None = None,
 ) -> SubsamplePlan:
     """Find the largest rate at which a mechanism on a random sample reaches a target μ.
 
@@ -108,7 +108,7 @@ def subsampling_plan(
         scheme: "poisson" (add-remove neighbours) or "without-replacement" (replace-one).
         eps_h: a target for the head [0, eps_h] only.
         failure: a target for all but a failure of that probability.
-        tol: the largest width of the intervals for μ.
+        tol: the largest width of the intervals for μ; that of :func:`gdpbridge.measure` if None.
 
     Returns:
         The rate as a bracket, proved at both ends.

@@ -15,7 +15,6 @@ from gdpbridge.cli.output import Output, has_colour, text_width
 from gdpbridge.cli.progress import Progress
 from gdpbridge.cli.show import as_json_text
 from gdpbridge.errors import InputError
-from gdpbridge.measure import DEFAULT_TOL
 from gdpbridge.profiles.base import Profile
 from gdpbridge.report.amplify import (
     ClipRectifyRecord,
@@ -115,7 +114,7 @@ def clip_rectify(
         eps_h=eps_h,
         lower=_bound("lower", lower),
         upper=_bound("upper", upper),
-        tol=DEFAULT_TOL if tol is None else tol,
+        tol=tol,
     )
     return _shown(clip_rectify_record(plan), as_json=json)
 
@@ -145,7 +144,7 @@ def subsample(
             scheme=scheme,
             eps_h=eps_h,
             failure=failure,
-            tol=DEFAULT_TOL if tol is None else tol,
+            tol=tol,
         )
     except InputError as error:
         # a mechanism may have a --mu of its own

@@ -10,7 +10,6 @@ from gdpbridge.cli.measure import EpsH, Failure, Tol
 from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output
 from gdpbridge.cli.show import answered
-from gdpbridge.measure import DEFAULT_TOL
 from gdpbridge.profiles.base import Profile
 from gdpbridge.report.answers import calibration_record
 
@@ -48,7 +47,7 @@ def calibrate(
         kind.model_fields["kind"].default,
         mu,
         parameter=None if parameter is None else parameter.replace("-", "_"),
-        tol=DEFAULT_TOL if tol is None else tol,
+        tol=tol,
         eps_h=eps_h,
         failure=failure,
         **parameters,

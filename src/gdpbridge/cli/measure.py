@@ -12,7 +12,7 @@ from gdpbridge.cli.output import Output
 from gdpbridge.cli.progress import Progress
 from gdpbridge.cli.show import rendered
 from gdpbridge.errors import InputError
-from gdpbridge.measure import DEFAULT_TOL, method_names
+from gdpbridge.measure import COMPOSED_TOL, DEFAULT_TOL, method_names
 from gdpbridge.profiles.base import Profile
 from gdpbridge.report.record import measurement_record
 
@@ -25,7 +25,8 @@ Tol = Annotated[
     str | None,
     typer.Option(
         metavar="WIDTH",
-        help=f"largest width of the interval for μ, in [1e-100, 1] [default: {DEFAULT_TOL:g}]",
+        help=f"largest width of the interval for μ, in [1e-100, 1] [default: {DEFAULT_TOL:g}; "
+        f"{COMPOSED_TOL:g} for dpsgd]",
     ),
 ]
 EpsH = Annotated[
@@ -79,7 +80,7 @@ def measure(
     if eps_h is not None and failure is not None:
         raise InputError("failure", failure, "left out where --eps-h is given")
     places = None if digits is None else _places(digits)
-    default = DEFAULT_TOL if places is None else f"1e-{places}"
+    default = None if places is None else f"1e-{places}"
     with Progress(silent=json) as progress:
         found = gdpbridge.measure(
             profile,

@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+import numpy as np
 from flint import arb
 
 from gdpbridge.certificate.proof import Proof
@@ -26,6 +27,7 @@ from gdpbridge.numeric.exact import (
     digits_of,
     exact,
     float_ceiling,
+    float_floor,
     floor_to_places,
 )
 from gdpbridge.numeric.flint_context import precision
@@ -45,17 +47,27 @@ from gdpbridge.profiles.tail import (
     PlateauTail,
 )
 
-__all__ = ["DEFAULT_HEAD", "DEFAULT_TOL", "measure", "method_names"]
+__all__ = [
+    "COMPOSED_TOL",
+    "DEFAULT_HEAD",
+    "DEFAULT_TOL",
+    "default_tol",
+    "measure",
+    "method_names",
+]
 
 DEFAULT_TOL = 1e-9
+# where bounds have to be composed numerically
+COMPOSED_TOL = 1e-4
 _ONE = Fraction(1)
+# shown beside the default one
+_FAILURES = tuple(Fraction(1, 10**digits) for digits in (5, 8, 10, 15, 20))
 DEFAULT_HEAD = Fraction(100)
 _EPS_TOP, _EPS_ALLOWED = Fraction(MAX_EPS), f"a number > 0 and at most {MAX_EPS:g}"
 _BELOW_ONE, _P_ALLOWED = 1 - Fraction(1, 10**30), "a number > 0 and < 1"
 _TOL_RANGE = (Fraction(1, 10**100), Fraction(1))
 _BITS = 256
 _MAX_BITS = 8192
-_SHARP = 2.0**-40
 _SHARP = 2.0**-40
 _LEAST_FAILURE = -4000
 
@@ -66,9 +78,14 @@ def method_names() -> list[str]:
     return sorted(names, key=lambda name: name != "certified")
 
 
+def default_tol(profile: Profile) -> float:
+    """Return the width of intervals for μ that is asked for where none is given."""
+    return DEFAULT_TOL if profile.curve.bounds is None else COMPOSED_TOL
+
+
 def measure(
     profile: Profile,
-    tol: Real = DEFAULT_TOL,
+    tol: Real | None = None,
     eps_h: Real | None = None,
     failure: Real | None = None,
     method: str = "certified",
@@ -79,14 +96,17 @@ def measure(
 
     With neither ``eps_h`` nor ``failure`` the statement is about the whole range [0, ∞) where
     some finite μ covers it; else about all but the mass at infinity, where the profile has one;
-    else about the head up to ε = 100.
+    else about the head up to ε = 100. For dpsgd, whose μ on the whole range is that of the run
+    without sampling, it is the approximate one at p = 1e-10.
 
     Args:
         profile: the mechanism's privacy profile.
-        tol: the largest width allowed of the interval, in [1e-100, 1].
+        tol: the largest width allowed of the interval, in [1e-100, 1]; 1e-9 if None, or 1e-4 for a
+            mechanism whose privacy loss has to be composed numerically, such as dpsgd.
         eps_h: asks for a head statement, δ ≤ δ_μ on [0, eps_h]; in (0, 1e5].
         failure: asks for an approximate statement, δ ≤ p + (1 - p)·δ_μ everywhere; p in (0, 1).
-        method: "certified" (proved, the default), "adaptive", "shuffled" or "staircase".
+        method: "certified" (proved, the default; it stands for the method that proves for this
+            profile), "adaptive", "breakpoints", "composed", "shuffled" or "staircase".
         progress: called with a sentence and a share in [0, 1] during long work.
 
     Returns:
@@ -105,13 +125,23 @@ def measure(
         raise InputError("profile", profile, "a profile, such as gdpbridge.profiles.Laplace(...)")
     if method == "certified":
         method = _proving(profile)
+    elif method == "composed" and profile.curve.bounds is None:
+        raise InputError("method", method, "certified: nothing has to be composed numerically")
+    elif method != "composed" and profile.curve.bounds is not None:
+        raise InputError("method", method, "certified or composed: the curve is not known exactly")
     elif method == "breakpoints" and profile.curve.lines is None:
         raise InputError(
             "method", method, "certified: the losses of this mechanism are not discrete"
         )
     request = _Request(
         profile,
-        tol=exact_between("tol", tol, *_TOL_RANGE, allowed="a number in [1e-100, 1]"),
+        tol=exact_between(
+            "tol",
+            default_tol(profile) if tol is None else tol,
+            *_TOL_RANGE,
+            allowed="a number in [1e-100, 1]",
+        ),
+        strict=tol is not None or profile.curve.bounds is None,
         eps_h=None if eps_h is None else _positive("eps_h", eps_h, _EPS_TOP, _EPS_ALLOWED),
         failure=None if failure is None else _positive("failure", failure, _BELOW_ONE, _P_ALLOWED),
         solve=_method(method),
@@ -155,6 +185,7 @@ class _Request:
 
     profile: Profile
     tol: Fraction
+    strict: bool
     eps_h: Fraction | None
     failure: Fraction | None
     solve: Method
@@ -187,17 +218,31 @@ class _Request:
             method=method,
             evaluations=found.evaluations,
             cells=found.cells,
+            by_failure=self._by_failure(found),
             seconds=time.perf_counter() - started,
             notes=(*found.notes, *self.profile.remarks, *self.profile.assumptions),
             failure=found.failure.exact,
             proof=None if self.profile.assumptions else found.proof,
         )
 
+    def _by_failure(self, found: _Found) -> tuple[tuple[float, Interval], ...]:
+        """Measure at other failure probabilities too where the default statement needs one."""
+        default = self.profile.default_failure
+        if default is None or self.eps_h is not None or self.failure is not None:
+            return ()
+        return tuple(
+            (float(p), found.mu if p == default else self._approximate(p).mu) for p in _FAILURES
+        )
+
     def _scope(self, verdict: Verdict) -> tuple[Fraction | None, Fraction | None]:
         """Return ε_h and p as asked for, or the default: at most one of them."""
-        if self.eps_h is not None or self.failure is not None or verdict is Verdict.GDP:
+        if self.eps_h is not None or self.failure is not None:
             return self.eps_h, self.failure
         tail = self.profile.tail
+        if self.profile.default_failure is not None:
+            return None, self.profile.default_failure
+        if verdict is Verdict.GDP:
+            return None, None
         if isinstance(tail, ConstantTail):
             return None, rational_above(tail.value)
         if isinstance(tail, PlateauTail):
@@ -265,7 +310,7 @@ class _Request:
         if isinstance(curve.tail, CertainFailureTail):
             return self._hopeless(Statement.HEAD, failure)
         end = eps_h if curve.end is None else min(eps_h, upper_bound(curve.end))
-        return self._found(self._solve(curve, end), Statement.HEAD, failure)
+        return self._found(self._solve(curve, end, self._ceiling()), Statement.HEAD, failure)
 
     def _approximate(self, p: Fraction) -> _Found:
         curve = self.profile.curve
@@ -290,12 +335,16 @@ class _Request:
             )
         past = past_failure(curve, p)
         assert past.end is not None
-        ceiling = None
-        if isinstance(tail, GaussianCurveTail):
-            # δ_μ ≤ p + (1 - p)·δ_μ: the curve's own μ will do, and a failure may save little of it
-            ceiling = Fraction(interval_around(tail.mu, digits_of(self.tol) + 25).high)
-        answer = self._solve(past, upper_bound(past.end), ceiling)
+        answer = self._solve(past, upper_bound(past.end), self._ceiling(), p)
         return self._found(answer, Statement.APPROXIMATE, failure)
+
+    def _ceiling(self) -> Fraction | None:
+        """Return a μ that covers the whole range, if the tail declares one."""
+        # as δ_μ ≤ p + (1 - p)·δ_μ, it serves every statement; a failure may save little of it
+        if isinstance(self.profile.tail, GaussianCurveTail | GaussianBoundTail):
+            around = interval_around(self.profile.tail.mu, digits_of(self.tol) + 25)
+            return Fraction(around.high)
+        return None
 
     @staticmethod
     def _hopeless(statement: Statement, failure: _Failure) -> _Found:
@@ -312,10 +361,16 @@ class _Request:
         # the whole range may be out of another method's reach though the statement is not
         return replace(self, solve=_method(_proving(self.profile)))._whole().mu
 
-    def _solve(self, curve: Curve, end: Fraction, ceiling: Fraction | None = None) -> Answer:
+    def _solve(
+        self,
+        curve: Curve,
+        end: Fraction,
+        ceiling: Fraction | None = None,
+        failure: Fraction = Fraction(0),
+    ) -> Answer:
         if curve.end == 0:
             return Answer(Fraction(0), Fraction(0), Fraction(0), 0, 0, proof=Proof())
-        return self.solve(Problem(curve, end, self.tol, self.progress, ceiling))
+        return self.solve(Problem(curve, end, self.tol, self.progress, ceiling, failure))
 
     def _found(
         self,
@@ -325,10 +380,13 @@ class _Request:
         notes: tuple[str, ...] = (),
     ) -> _Found:
         if answer.high - answer.low > self.tol:
-            raise UndecidedError(
-                f"the interval could only be narrowed to [{float(answer.low):.12g}, "
-                f"{float(answer.high):.12g}]: ask for a larger --tol"
-            )
+            if self.strict:
+                raise UndecidedError(
+                    f"the interval could only be narrowed to [{float(answer.low):.12g}, "
+                    f"{float(answer.high):.12g}]: ask for a larger --tol"
+                )
+            wider = f"the interval is wider than {float(self.tol):g}: no transform that fits in "
+            notes = (*notes, wider + "the stated memory makes it narrower")
         return _Found(
             statement,
             self._interval(answer.low, answer.high),
@@ -349,13 +407,22 @@ class _Request:
         return _Found(statement, interval, Proof(), 0.0, failure, notes=(note,))
 
     def _interval(self, low: Fraction, high: Fraction) -> Interval:
-        """Round outward to decimals; a hundredth of the tolerance is what that may cost."""
-        places = digits_of(self.tol) + 2
+        """Round outward to decimals; a hundredth of the tolerance is what that may cost.
+
+        An interval much narrower than asked for, as around a small μ, keeps what it says.
+        """
+        width = high - low
+        narrow = self.profile.curve.bounds is not None and 0 < width < self.tol / 10
+        places = digits_of(width if narrow else self.tol) + 2
         return Interval(floor_to_places(low, places), ceiling_to_places(high, places))
 
     def _failure_at(self, eps_h: Fraction) -> _Failure:
         """Return an upper bound of δ(ε_h)."""
         curve = self.profile.curve
+        if curve.bounds is not None:
+            log = float(curve.bounds.at(np.array([float_floor(eps_h)])).log_high[0])
+            with precision(_BITS):
+                return _failure_up_to(arb(log))
         if isinstance(curve.end, Fraction) and eps_h >= curve.end:
             return _Failure()
         bits = _BITS
@@ -368,13 +435,20 @@ class _Request:
                 if log == arb.neg_inf():
                     return _Failure()
                 if log.rad() < _SHARP or (2 * bits > _MAX_BITS and not log.is_nan()):
-                    # below that, the fraction itself would be out of reach
-                    top = log.exp().upper().max(arb(10) ** _LEAST_FAILURE)
-                    # rounding up must not make it more than certain
-                    rounded = min(Fraction(decimal_ceiling(to_fraction(top.upper()), 20)), _ONE)
-                    return _Failure(rounded, float_ceiling(rounded), min(float_above(log), 0.0))
+                    return _failure_up_to(log)
             bits *= 2
         raise UndecidedError(f"δ at eps_h = {float(eps_h):g} could not be told from 0")
+
+
+def _failure_up_to(log: arb) -> _Failure:
+    """Return the failure probability whose logarithm is the upper end of a ball."""
+    if log == arb.neg_inf():
+        return _Failure()
+    # below that, the fraction itself would be out of reach
+    top = log.exp().upper().max(arb(10) ** _LEAST_FAILURE)
+    # rounding up must not make it more than certain
+    rounded = min(Fraction(decimal_ceiling(to_fraction(top.upper()), 20)), _ONE)
+    return _Failure(rounded, float_ceiling(rounded), min(float_above(log), 0.0))
 
 
 def _positive(field: str, value: Real, high: Fraction, allowed: str) -> Fraction:
@@ -393,6 +467,8 @@ def _proving(profile: Profile) -> str:
     """Return the name of the method that proves, for this profile, or else of the best one."""
     if not profile.has_series:
         return "adaptive"
+    if profile.curve.bounds is not None:
+        return "composed"
     return "certified" if profile.curve.lines is None else "breakpoints"
 
 

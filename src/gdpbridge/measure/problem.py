@@ -29,6 +29,7 @@ class Problem:
         tol: the largest width allowed of the interval for the supremum.
         progress: called now and then during long work.
         ceiling: a number known to be at least the supremum, if there is one.
+        failure: p, where the curve is another one's past p (see profiles/failure.py), else 0.
     """
 
     curve: Curve
@@ -36,6 +37,7 @@ class Problem:
     tol: Fraction
     progress: Progress = silent
     ceiling: Fraction | None = None
+    failure: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True)

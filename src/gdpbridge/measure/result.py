@@ -65,6 +65,8 @@ class Measurement:
         cells: how many cells cover the range.
         seconds: the time it took.
         notes: what a careful reader should know, a sentence each.
+        by_failure: μ for other failure probabilities too, where the default statement needs one;
+            pairs of a probability and an interval, the probabilities falling.
         failure: the failure probability as an exact upper bound.
         proof: what proves the interval; None where it rests on floating point.
     """
@@ -87,12 +89,15 @@ class Measurement:
     cells: int
     seconds: float
     notes: tuple[str, ...]
+    by_failure: tuple[tuple[float, Interval], ...]
     failure: Fraction = field(repr=False)
     proof: Proof | None = field(repr=False)
 
     @property
     def uncertified_because(self) -> str:
         """Why there is no certificate; empty if there is one."""
+        if self.method == "composed":
+            return "there is no certificate for numerically composed privacy losses yet"
         if self.proof is None:
             return f"the answer of method {self.method} is not proved"
         if not self.profile.certifiable:

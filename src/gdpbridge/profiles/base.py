@@ -25,6 +25,7 @@ from gdpbridge.profiles.pieces import Curve
 from gdpbridge.profiles.tail import Tail
 
 if TYPE_CHECKING:
+    from gdpbridge.losses.step import Losses
     from gdpbridge.profiles.compose import Composed
     from gdpbridge.profiles.subsample import Subsampled
 
@@ -137,6 +138,11 @@ class Profile(BaseModel):
         return all(profile.certifiable for profile in self.inner)
 
     @property
+    def default_failure(self) -> Fraction | None:
+        """The p of the approximate statement made where none is asked for; None for none."""
+        return next((p for one in self.inner if (p := one.default_failure) is not None), None)
+
+    @property
     def has_series(self) -> bool:
         """Whether the curve can be differentiated, as proofs want it."""
         return all(profile.has_series for profile in self.inner)
@@ -199,6 +205,8 @@ class Profile(BaseModel):
         Raises:
             InputError: for δ outside the range.
         """
+        if self.curve.bounds is not None:
+            return self.epsilon_bounds(delta)[1]
         targets = _checked(delta, "delta", 1.0)
         with np.errstate(divide="ignore"):
             logs = np.log(targets)
@@ -211,6 +219,54 @@ class Profile(BaseModel):
             below = self.curve.logs(middle.view(np.float64))[0] <= logs
             low, high = np.where(below, low, middle), np.where(below, middle, high)
         return _like(delta, np.where(reached, high.view(np.float64), np.inf))
+
+    def delta_bounds(
+        self, eps: ArrayLike
+    ) -> tuple[float | NDArray[np.float64], float | NDArray[np.float64]]:
+        """Return proved bounds of δ(ε), rounded outward to float64.
+
+        Args:
+            eps: ε in [0, 1e5], a number or an array.
+
+        Returns:
+            A lower and an upper bound, floats for a number, arrays of the shape of ``eps``
+            otherwise. They are neighbouring floats as a rule. Where the privacy loss is composed
+            numerically, they are as far apart as an interval for μ(ε, δ) of a relative width of
+            6e-5 asks; the closest one wanted sets the pace for all.
+
+        Raises:
+            InputError: for ε outside the range.
+        """
+        from gdpbridge.profiles.points import proved_deltas
+
+        points = _checked_eps(eps)
+        low, high = proved_deltas(self.curve, points.ravel())
+        return _like(eps, low.reshape(points.shape)), _like(eps, high.reshape(points.shape))
+
+    def epsilon_bounds(
+        self, delta: ArrayLike
+    ) -> tuple[float | NDArray[np.float64], float | NDArray[np.float64]]:
+        """Return proved bounds of the least ε ≥ 0 with δ(ε) ≤ δ; see :meth:`delta_bounds`.
+
+        Args:
+            delta: δ in [0, 1], a number or an array.
+
+        Returns:
+            A lower and an upper bound, infinite where no ε will do.
+
+        Raises:
+            InputError: for δ outside the range.
+            UndecidedError: at the precision cap.
+        """
+        from gdpbridge.profiles.points import proved_epsilons
+
+        targets = _checked(delta, "delta", 1.0)
+        if self.curve.bounds is None:
+            guess = np.asarray(self.least_epsilon(targets)).ravel()
+            low, high = proved_epsilons(self.curve, targets.ravel(), guess)
+        else:
+            low, high = self.curve.bounds.epsilon(targets.ravel())
+        return _like(delta, low.reshape(targets.shape)), _like(delta, high.reshape(targets.shape))
 
     def subsample(
         self,
@@ -265,18 +321,28 @@ class Profile(BaseModel):
             "profile for groups of records",
         )
 
-    def composed_curve(self, times: int) -> Curve:
-        """Return the curve of ``times`` runs, for kinds that know it exactly.
+    def privacy_losses(self) -> Losses:
+        """Return the privacy losses that the mechanism is composed of, each with its count.
 
         Raises:
-            InputError: for other kinds.
+            InputError: for kinds that do not know them.
         """
         raise InputError(
             "mechanism",
             self.kind,
-            "approx-dp, discrete-laplace, gaussian, gdp, pure-dp or randomized-response for exact "
-            "composition",
+            "approx-dp, discrete-laplace, dpsgd, gaussian, gdp, laplace, pld, pure-dp or "
+            "randomized-response for composition",
         )
+
+    def composed_curve(self, times: int) -> Curve:
+        """Return the curve of ``times`` runs: exact for some kinds, between bounds for others.
+
+        Raises:
+            InputError: for kinds that do not know their privacy loss.
+        """
+        from gdpbridge.profiles.bounded import composed_loss_curve
+
+        return composed_loss_curve([(step, times * n) for step, n in self.privacy_losses()])
 
     @classmethod
     def parameters(cls) -> dict[str, FieldInfo]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from gdpbridge.errors import UndecidedError
 from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import BALLS, Operations, Probability, ball
+from gdpbridge.numeric.kinds import BALLS, Operations, Probability, ball, float_below
 from gdpbridge.profiles.constants import Constant, logarithm
 from gdpbridge.profiles.lines import PastFailureLines
 from gdpbridge.profiles.pieces import ZERO, Curve, Formula, Piece
@@ -35,7 +35,7 @@ def past_failure(curve: Curve, failure: Fraction) -> Curve:
     kept = [piece for piece in curve.pieces if not BALLS.constant(piece.start) >= stop]
     pieces = tuple(Piece(piece.start, _past(piece.formula, failure)) for piece in kept)
     lines = None if curve.lines is None else PastFailureLines(curve.lines, failure, stop)
-    return Curve(pieces, ConstantTail(end, Fraction(0)), end, lines)
+    return Curve(pieces, ConstantTail(end, Fraction(0)), end, lines, curve.bounds)
 
 
 def _past(formula: Formula, failure: Fraction) -> Formula:
@@ -60,6 +60,9 @@ def below_from(curve: Curve, failure: Fraction) -> Constant:
     """
     if isinstance(curve.tail, ConstantTail | PlateauTail) and failure == curve.tail.value:
         return curve.tail.start
+    if curve.bounds is not None:
+        with precision(128):
+            return curve.bounds.below_from(float_below(ball(failure).log()))
     with precision(128):
         log_failure = ball(failure).log()
 

@@ -21,7 +21,7 @@ from gdpbridge.profiles.pieces import Curve, Piece
 from gdpbridge.profiles.registry import register
 from gdpbridge.profiles.tail import GaussianCurveTail
 
-__all__ = ["GDP", "Gaussian", "gaussian_curve"]
+__all__ = ["GDP", "Gaussian", "gaussian_curve", "gaussian_root"]
 
 MAX_MU = 1000
 
@@ -57,7 +57,7 @@ def _chained(outer: arb_series, inner: arb_series) -> arb_series:
     return outer[0] + outer[1] * step + outer[2] * step * step
 
 
-def _root(times: int, mu: Fraction) -> Constant:
+def gaussian_root(times: int, mu: Fraction) -> Constant:
     """Return √times·μ."""
     root = math.isqrt(times)
     if root * root == times:
@@ -101,7 +101,7 @@ class Gaussian(Profile):
 
     def composed_curve(self, times: int) -> Curve:
         """Return the curve of √times·μ."""
-        return gaussian_curve(_root(times, self._mu()))
+        return gaussian_curve(gaussian_root(times, self._mu()))
 
     def group_curve(self, size: int) -> Curve:
         """Return the curve for ``size`` times the sensitivity."""
@@ -128,7 +128,7 @@ class GDP(Profile):
 
     def composed_curve(self, times: int) -> Curve:
         """Return the curve of √times·μ."""
-        return gaussian_curve(_root(times, self.exact("mu")))
+        return gaussian_curve(gaussian_root(times, self.exact("mu")))
 
     def group_curve(self, size: int) -> Curve:
         """Return the curve of size·μ: μ-GDP for one record is (size·μ)-GDP for ``size``."""

@@ -19,6 +19,7 @@ from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability
 from gdpbridge.profiles.constants import Constant
 
 if TYPE_CHECKING:
+    from gdpbridge.profiles.bounded import CurveBounds
     from gdpbridge.profiles.lines import Lines
     from gdpbridge.profiles.tail import Tail
 
@@ -79,12 +80,15 @@ class Curve:
         end: where δ becomes 0 for good, or None if it never does.
         lines: the lines that the curve is made of, where it is linear in e^ε between knots; its
             pieces then have no power series.
+        bounds: what it lies between, where it is known no better; its pieces then give the upper
+            bound on floats, an enclosure on balls, and have no power series.
     """
 
     pieces: tuple[Piece, ...]
     tail: Tail
     end: Constant | None = None
     lines: Lines | None = None
+    bounds: CurveBounds | None = None
 
     def logs(self, eps: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return log δ(ε) and log(1 - δ(ε)) in float64, of the shape of ``eps``."""

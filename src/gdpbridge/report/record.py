@@ -14,6 +14,7 @@ from gdpbridge.measure import Measurement, Statement
 from gdpbridge.profiles.base import Profile
 
 __all__ = [
+    "FailureRecord",
     "IdentificationRecord",
     "MeasurementRecord",
     "Record",
@@ -52,6 +53,14 @@ class IdentificationRecord:
 
 
 @dataclass(frozen=True)
+class FailureRecord:
+    """A failure probability and the μ that it leaves."""
+
+    failure_probability: float
+    mu: Interval
+
+
+@dataclass(frozen=True)
 class MeasurementRecord:
     """A :class:`~gdpbridge.Measurement`; see there for what the fields mean."""
 
@@ -73,6 +82,7 @@ class MeasurementRecord:
     cells: int
     seconds: float
     notes: tuple[str, ...]
+    by_failure: tuple[FailureRecord, ...]
 
 
 Record = IdentificationRecord | MeasurementRecord
@@ -110,4 +120,5 @@ def measurement_record(found: Measurement) -> MeasurementRecord:
         cells=found.cells,
         seconds=found.seconds,
         notes=found.notes,
+        by_failure=tuple(FailureRecord(p, mu) for p, mu in found.by_failure),
     )

@@ -112,6 +112,8 @@ def _measured(record: MeasurementRecord, width: int, digits: int | None) -> Iter
         yield Row("ε_h", number_text(record.eps_h))
     if record.statement is not Statement.WHOLE:
         yield Row("p", _failure(record))
+        if record.by_failure:
+            yield Row("μ by p", tuple(_by_failure(record)))
         yield Row("Whole range", _whole_range(record.whole_range_mu, digits))
     at = (
         "in the limit ε → ∞"
@@ -125,13 +127,27 @@ def _how(record: MeasurementRecord) -> Iterator[Row]:
     # with it comes SciPy, which is slow to import
     from gdpbridge.measure.floats import NOT_PROVED
 
-    proved = "both ends proved in ball arithmetic"
-    yield Row("Proof", proved if record.certified else "none: computed in floating point")
+    yield Row("Proof", _proof(record))
     work = f"{_count(record.cells, 'cell')}, {_count(record.evaluations, 'evaluation')}"
     yield Row("Method", f"{record.method}: {work}, {_duration(record.seconds)}")
     notes = [note for note in record.notes if note != NOT_PROVED]
     for label, note in zip(("Notes", *[""] * len(notes)), notes, strict=False):
         yield Row(label, note)
+
+
+def _proof(record: MeasurementRecord) -> str:
+    if record.certified:
+        return "both ends proved in ball arithmetic"
+    if record.method == "composed":
+        return "none; both ends are bounds in floating point, its rounding included: see the notes"
+    return "none: computed in floating point"
+
+
+def _by_failure(record: MeasurementRecord) -> Iterator[str]:
+    """A line for each failure probability, the upper end of μ in the second column."""
+    yield f"{'p':<8}μ at most"
+    for one in record.by_failure:
+        yield f"{one.failure_probability:<8g}{one.mu.high}"
 
 
 def mechanism_title(mechanism: dict[str, Any]) -> str:

@@ -1,0 +1,1 @@
+"""Privacy losses and their composition, between a law above and a law below: numbers only."""

@@ -1,0 +1,482 @@
+"""The composed privacy loss of a list of mechanisms: δ(ε) between two bounds, for every ε.
+
+For a spacing of the lattice, tilts are added one after the other, each good for some standard
+deviations about its mean, until the range asked for is covered. Between lattice points the laws'
+curves are linear in t = e^ε. The gap between the bounds falls with the square of the spacing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gdpbridge.losses.laws import (
+    UNIT,
+    Kept,
+    Law,
+    LostDigitsError,
+    TooCoarseError,
+    dominated_law,
+    dominating_law,
+)
+from gdpbridge.losses.placing import lower_lattice, place, upper_lattice
+from gdpbridge.losses.step import Floats, Indices, Losses
+from gdpbridge.losses.tilted import (
+    LOG_SHARE,
+    Part,
+    Stretch,
+    WindowError,
+    compose_tilted,
+    log_chernoff,
+    log_moment,
+)
+
+__all__ = ["Bounds", "ComposedLoss", "Resolution"]
+
+# standard deviations between the point to cover next and the mean of the tilt that covers it
+_AIMS = (3.5, 2.5, 1.5, 0.5)
+_MAX_STRETCHES = 200
+# widths are this one, halved or doubled
+_WIDTH = 6e-5
+# how often a lattice is made finer, and the coarsest one in cells to a standard deviation
+_REFINEMENTS = 5
+_COARSEST = 20
+# how much worse than good a point between two good ones may be
+_DIP = 100.0
+# where the interval for μ is looked at
+_LOOKS = 17
+# of the ε that no tilt reaches, the quantiles at which Chernoff's bound is made tight
+_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+_HALVINGS = 40
+_LARGEST_THETA = 1e8
+# a tilt must not change much from one lattice point to the next
+_TILT_PER_CELL = 0.25
+# rough laws have a spacing that adds this little to the deviation
+_ROUGH = 4
+# how many of them there are to a fourfold tilt, or by how many deviations they lie apart
+_LAWS = 4
+_MOVES = 5.0
+# mantissas of spacings have so many bits, so that multiples of them are exact floats
+_SPACING_BITS = 6
+_FEW_UNITS = 16 * UNIT
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Bounds of δ(ε) as logarithms, and of 1 - δ(ε), arrays of one shape.
+
+    Attributes:
+        log_low: log of a lower bound of δ.
+        log_rest_at_low: log of one minus that bound.
+        log_high: log of an upper bound of δ.
+        log_rest_at_high: log of one minus that bound.
+    """
+
+    log_low: Floats
+    log_rest_at_low: Floats
+    log_high: Floats
+    log_rest_at_high: Floats
+
+    def larger(self, other: Bounds) -> Bounds:
+        """Return the bounds of the larger one of two δ."""
+        return Bounds(
+            np.maximum(self.log_low, other.log_low),
+            np.minimum(self.log_rest_at_low, other.log_rest_at_low),
+            np.maximum(self.log_high, other.log_high),
+            np.minimum(self.log_rest_at_high, other.log_rest_at_high),
+        )
+
+    def narrowed(self, where: NDArray[np.bool_], closer: Bounds) -> Bounds:
+        """Return these bounds, closer where other bounds of the same δ are."""
+        result = Bounds(*(getattr(self, name).copy() for name in self.__dataclass_fields__))
+        for name, choose in (
+            ("log_low", np.maximum),
+            ("log_rest_at_low", np.minimum),
+            ("log_high", np.minimum),
+            ("log_rest_at_high", np.maximum),
+        ):
+            values = getattr(result, name)
+            values[where] = choose(values[where], getattr(closer, name))
+        return result
+
+
+@dataclass(frozen=True)
+class _Covered:
+    """Two stretches of one tilt, and where both are good.
+
+    Attributes:
+        upper: of the dominating laws.
+        lower: of the dominated laws.
+        start: the least ε.
+        stop: the largest ε.
+    """
+
+    upper: Stretch
+    lower: Stretch
+    start: float
+    stop: float
+
+
+class ComposedLoss:
+    """The privacy loss of independent mechanisms run one after the other, also adaptively.
+
+    Args:
+        steps: privacy losses and how often each is composed, at least one.
+    """
+
+    def __init__(self, steps: Losses) -> None:
+        self.steps = tuple(steps)
+        self.evaluations = 0
+        self._resolutions: dict[float, Resolution] = {}
+        self._rough_spacing = Fraction(1)
+        self._rough_laws: dict[tuple[int, int, int], Law] = {}
+
+    @property
+    def times(self) -> int:
+        """How many steps there are in all."""
+        return sum(times for _, times in self.steps)
+
+    def failure(self, *, mirrored: bool) -> Fraction:
+        """Return the probability of an infinite loss in one direction."""
+        kept = Fraction(1)
+        for step, times in self.steps:
+            kept *= (1 - (step.reverse_failure if mirrored else step.failure)) ** times
+        return 1 - kept
+
+    def largest_failure(self) -> Fraction:
+        """Return the probability of an infinite loss, the larger one of both directions."""
+        return max(self.failure(mirrored=False), self.failure(mirrored=True))
+
+    @cached_property
+    def deviation(self) -> float:
+        """The standard deviation of the loss under P, roughly: about the size of μ."""
+        widths = [np.subtract(*step.reach(1.0, LOG_SHARE)[::-1]) for step, _ in self.steps]
+        deviation = float(max(widths)) * math.sqrt(self.times)
+        for _ in range(_HALVINGS):
+            self._rough_spacing = _rounded(deviation / (_ROUGH * math.sqrt(self.times)))
+            self._rough_laws.clear()
+            before, deviation = deviation, self.moments(1.0, mirrored=False)[1]
+            if deviation > before / 2:
+                break
+        return deviation
+
+    def moments(self, theta: float, *, mirrored: bool) -> tuple[float, float]:
+        """Return mean and standard deviation of the loss under the tilted law, roughly."""
+        tilt = 1 - theta if mirrored else theta
+        mean = variance = 0.0
+        for number, (_, times) in enumerate(self.steps):
+            law = self._rough_law(number, tilt)
+            loss = law.lattice.losses(law.index)
+            weight = law.log_mass + tilt * loss
+            nu = np.exp(weight - np.logaddexp.reduce(weight))
+            one = float(nu @ loss)
+            mean += times * one
+            variance += times * float(nu @ (loss - one) ** 2)
+        return (-mean if mirrored else mean), math.sqrt(variance)
+
+    def _rough_law(self, number: int, tilt: float) -> Law:
+        """Return a coarse law that is good for tilts about this one."""
+        step = self.steps[number][0]
+        # on either side of 1/2: a law serves tilts that move its mean by a few of its deviations
+        sign, size = (1, tilt) if tilt >= 0.5 else (-1, 1 - tilt)
+        broadest = math.sqrt(step.tail_variance) or (step.top - step.bottom) / 2
+        key = number, sign, round(_LAWS / 2 * math.log2(size))
+        middle = 2 ** (key[2] * 2 / _LAWS)
+        if middle > (apart := _MOVES / broadest) * _LAWS:
+            middle = round(size / apart) * apart
+            key = number, sign, -round(size / apart)
+        if key not in self._rough_laws:
+            spacing = min(float(self._rough_spacing), _TILT_PER_CELL / middle)
+            lattice = upper_lattice(step, _rounded(spacing))
+            knots = place(step, lattice, middle if sign > 0 else 1 - middle, 3 * LOG_SHARE)
+            self.evaluations += knots.size
+            self._rough_laws[key] = dominating_law(step, lattice, knots)
+        return self._rough_laws[key]
+
+    def log_moment(self, theta: float, *, mirrored: bool) -> float:
+        """Return an upper bound of log E[e^{θS}], from rough laws."""
+        tilt = 1 - theta if mirrored else theta
+        parts = []
+        for number, (step, times) in enumerate(self.steps):
+            law = self._rough_law(number, tilt)
+            parts.append(Part(law.mirrored() if mirrored else law, times, step, mirrored))
+        return log_moment(parts, theta)
+
+    def largest(self, *, mirrored: bool) -> float:
+        """Return a loss that is not exceeded in a direction, rounded up."""
+        total = sum(times * (-step.bottom if mirrored else step.top) for step, times in self.steps)
+        return total * (1 + 8 * len(self.steps) * UNIT)
+
+    @property
+    def end(self) -> float:
+        """An ε that no finite loss exceeds in either direction."""
+        return max(self.largest(mirrored=False), self.largest(mirrored=True))
+
+    def within(self, width: float) -> Resolution:
+        """Return bounds that aim at intervals for μ of this width; they are kept.
+
+        Widths are taken down to one of a few, so that like requests share their work.
+        """
+        width = _WIDTH * 2.0 ** math.floor(math.log2(width / _WIDTH) + UNIT)
+        if width not in self._resolutions:
+            self._resolutions[width] = Resolution(self, width)
+        return self._resolutions[width]
+
+
+def _rounded(spacing: float) -> Fraction:
+    """Return a number below a spacing that has few binary digits."""
+    mantissa, exponent = math.frexp(spacing)
+    return Fraction(math.floor(mantissa * 2**_SPACING_BITS)) * Fraction(2) ** (
+        exponent - _SPACING_BITS
+    )
+
+
+class Resolution:
+    """Bounds of a composed loss that are close enough to tell μ to some width.
+
+    Args:
+        loss: the composed loss.
+        width: the width of the interval for μ(ε, δ(ε)) to aim at, for every ε.
+    """
+
+    def __init__(self, loss: ComposedLoss, width: float) -> None:
+        self.loss, self.width = loss, width
+        # of log δ, what errors of rounding and of what is left out may take
+        self._slack = width / 50
+        self._covered: dict[bool, list[_Covered]] = {False: [], True: []}
+        # where in a direction the ε begin that no tilt reaches
+        self._unreached = {False: math.inf, True: math.inf}
+
+    @property
+    def stretches(self) -> int:
+        """How many tilts have been computed."""
+        return sum(map(len, self._covered.values()))
+
+    def bounds(self, eps: Floats, *, mirrored: bool) -> Bounds:
+        """Bound δ(ε) of one direction.
+
+        Where no tilt reaches, the lower bound is that of infinite losses and the upper one is
+        Chernoff's.
+
+        Args:
+            eps: ε ≥ 0, one-dimensional.
+            mirrored: whether the direction is that of Q against P.
+        """
+        owner = self._owners(eps, mirrored=mirrored)
+        result = Bounds(*(np.empty(eps.shape) for _ in range(4)))
+        failure = self.loss.failure(mirrored=mirrored)
+        for number, piece in enumerate(self._covered[mirrored]):
+            mine = owner == number
+            if mine.any():
+                low, low_rest = _values(piece.lower, eps[mine], failure, high=False)
+                high, high_rest = _values(piece.upper, eps[mine], failure, high=True)
+                result.log_low[mine], result.log_rest_at_low[mine] = low, low_rest
+                result.log_high[mine], result.log_rest_at_high[mine] = high, high_rest
+        beyond = owner < 0
+        if beyond.any():
+            high = self._chernoff(eps[beyond], mirrored=mirrored)
+            low = np.full(high.shape, -np.inf)
+            result.log_low[beyond], result.log_rest_at_low[beyond] = _with_failure(
+                low, failure, is_call=True
+            )
+            result.log_high[beyond], result.log_rest_at_high[beyond] = _with_failure(
+                high, failure, is_call=True
+            )
+        return result
+
+    def _owners(self, eps: Floats, *, mirrored: bool) -> Indices:
+        """Return which stretches the ε are on, -1 where none reaches; make those that lack."""
+        pieces = self._covered[mirrored]
+        owner = np.full(eps.shape, -1, dtype=np.int64)
+        for number, piece in enumerate(pieces):
+            owner[(owner < 0) & (eps >= piece.start) & (eps <= piece.stop)] = number
+        end = min(self.loss.largest(mirrored=mirrored), self._unreached[mirrored])
+        while (lacking := (owner < 0) & (eps < end)).any():
+            first = float(eps[lacking].min())
+            found = None
+            if len(pieces) < _MAX_STRETCHES:
+                found = self._next(first, mirrored=mirrored)
+            if found is None:
+                self._unreached[mirrored] = end = first
+                break
+            owner[(owner < 0) & (eps >= found.start) & (eps <= found.stop)] = len(pieces)
+            pieces.append(found)
+        return owner
+
+    def _chernoff(self, eps: Floats, *, mirrored: bool) -> Floats:
+        """Bound the call of the finite losses by their moments."""
+        end = self.loss.largest(mirrored=mirrored)
+        bound = np.where(eps >= end, -np.inf, 0.0)
+        for target in np.quantile(eps[eps < end], _SHARES) if (eps < end).any() else ():
+            theta = self._aim(float(target), 0.0, mirrored=mirrored)
+            if theta is not None and theta >= 1:
+                moment = self.loss.log_moment(theta, mirrored=mirrored)
+                bound = np.minimum(bound, log_chernoff(moment, theta, eps))
+        return bound
+
+    def _next(self, covered: float, *, mirrored: bool) -> _Covered | None:
+        """Return stretches that go on from ε = ``covered``, None if none is found."""
+        # a mean nearer by makes a narrower window; a coarser lattice is the last resort
+        for coarser in (False, True):
+            for aim in _AIMS:
+                theta = self._aim(covered, aim, mirrored=mirrored)
+                if theta is None:
+                    continue
+                found = self._refined(theta, covered, mirrored=mirrored, coarser=coarser)
+                if found is not None:
+                    return found
+        return None
+
+    def _refined(
+        self, theta: float, covered: float, *, mirrored: bool, coarser: bool
+    ) -> _Covered | None:
+        """Return stretches of one tilt, on a lattice fine enough for the width aimed at.
+
+        None if they do not reach or, unless it may be coarser, the lattice would be too long.
+        """
+        deviation = self.loss.moments(theta, mirrored=mirrored)[1]
+        # the gap of the variances is about T·h², that of μ about T·h²/8μ; a first look at a lattice
+        # four times coarser shows whether the tilt reaches, and what the gap really is
+        spacing = min(
+            4 * math.sqrt(6 * deviation * self.width / self.loss.times),
+            deviation / _COARSEST,
+            _TILT_PER_CELL / max(theta, 1.0),
+        )
+        found = None
+        for _ in range(_REFINEMENTS):
+            try:
+                found = self._pair(theta, _rounded(spacing), mirrored=mirrored)
+            except WindowError:
+                if not coarser:
+                    return None
+                if found is not None or spacing > deviation / 2:
+                    break
+                spacing *= 2
+                continue
+            except TooCoarseError:
+                spacing /= 4
+                continue
+            except LostDigitsError:
+                return None
+            if not found.start <= covered < found.stop:
+                return None
+            gap = _gap(found, covered) / self.width
+            if gap <= 1:
+                break
+            spacing *= max(0.05, math.sqrt(0.8 / gap))
+        return found
+
+    def _pair(self, theta: float, spacing: Fraction, *, mirrored: bool) -> _Covered:
+        upper, lower = (
+            self._stretch(theta, spacing, upper=side, mirrored=mirrored) for side in (True, False)
+        )
+        ranges = [_good(stretch, self._slack) for stretch in (upper, lower)]
+        upper, lower = (
+            stretch.cut(*ends) for stretch, ends in zip((upper, lower), ranges, strict=True)
+        )
+        return _Covered(upper, lower, max(upper.start, lower.start), min(upper.stop, lower.stop))
+
+    def _aim(self, covered: float, deviations: float, *, mirrored: bool) -> float | None:
+        """Return a θ whose law's mean is so many standard deviations above an ε."""
+
+        def excess(theta: float) -> float:
+            mean, deviation = self.loss.moments(theta, mirrored=mirrored)
+            return mean - deviations * deviation - covered
+
+        try:
+            if excess(1.0) <= 0:
+                low, high = 1.0, 2.0
+                while excess(high) < 0:
+                    low, high = high, 2 * high
+                    if high > _LARGEST_THETA:
+                        return None
+            else:
+                low, high = 0.0, 1.0
+            for _ in range(_HALVINGS):
+                middle = (low + high) / 2
+                low, high = (middle, high) if excess(middle) < 0 else (low, middle)
+                if high - low < 0.02 * high:
+                    break
+        except LostDigitsError:
+            return None
+        return high
+
+    def _stretch(self, theta: float, spacing: Fraction, *, upper: bool, mirrored: bool) -> Stretch:
+        parts = []
+        for step, times in self.loss.steps:
+            lattice = (upper_lattice if upper else lower_lattice)(step, spacing)
+            tilt = 1 - theta if mirrored else theta
+            knots = place(step, lattice, tilt, LOG_SHARE - math.log(times))
+            self.loss.evaluations += knots.size
+            if upper:
+                law = dominating_law(step, lattice, knots)
+            elif theta < 1:
+                law = dominated_law(step, lattice, knots, Kept.BOTH)
+            else:
+                law = dominated_law(step, lattice, knots, Kept.PUTS if mirrored else Kept.CALLS)
+            parts.append(Part(law.mirrored() if mirrored else law, times, step, mirrored))
+        return compose_tilted(parts, theta)
+
+
+def _good(stretch: Stretch, slack: float) -> tuple[int, int]:
+    """Return the first and the last lattice point where a stretch's own errors are small.
+
+    They are compared with δ and with 1 - δ, whichever is smaller.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rest = np.abs(np.expm1(np.minimum(stretch.log_high, 0.0)))
+        off = (stretch.log_high - stretch.log_low) * np.maximum(1.0, 1.0 / rest - 1.0)
+    off = np.nan_to_num(off, nan=np.inf)
+    best = int(np.argmin(off))
+    slack = max(slack, 2 * float(off[best]))
+    # between two parts of a law there may be points that are a little worse
+    bad = off > _DIP * slack
+    first = best - int(np.argmax(np.append(bad[best::-1], True))) + 1
+    last = best + int(np.argmax(np.append(bad[best:], True)))
+    good = first + np.flatnonzero(off[first:last] <= slack)
+    return int(good[0]), int(good[-1])
+
+
+def _gap(found: _Covered, covered: float) -> float:
+    """Return the width of the interval for μ(ε, δ) where it is largest, on a few ε."""
+    from gdpbridge.gaussian.pairs import mu_from_logs
+
+    eps = np.linspace(max(covered, found.start), found.stop, _LOOKS)
+    low = mu_from_logs(eps, *_values(found.lower, eps, Fraction(0), high=False))
+    high = mu_from_logs(eps, *_values(found.upper, eps, Fraction(0), high=True))
+    return float(np.nan_to_num(high - low, nan=np.inf).max())
+
+
+def _values(
+    stretch: Stretch, eps: Floats, failure: Fraction, *, high: bool
+) -> tuple[Floats, Floats]:
+    """Return log δ and log(1 - δ) on the line in t between two lattice points."""
+    logs = stretch.log_high if high == stretch.is_call else stretch.log_low
+    index = np.clip(((eps - stretch.start) / stretch.spacing).astype(np.int64), 0, logs.size - 2)
+    left = stretch.start + index * stretch.spacing
+    share = np.clip(np.expm1(eps - left) / math.expm1(stretch.spacing), 0.0, 1.0)
+    with np.errstate(divide="ignore"):
+        value = np.logaddexp(logs[index] + np.log1p(-share), logs[index + 1] + np.log(share))
+    # the point on the line is off by rounding of ε, and its logarithm changes θ times as fast
+    largest = max(abs(stretch.start), abs(stretch.stop))
+    off = _FEW_UNITS * (2 + np.abs(value) + (1 + stretch.theta) * largest)
+    value = value + off if high == stretch.is_call else value - off
+    return _with_failure(value, failure, is_call=stretch.is_call)
+
+
+def _with_failure(value: Floats, failure: Fraction, *, is_call: bool) -> tuple[Floats, Floats]:
+    """Add the infinite losses; ``value`` is the log of the finite ones' call or of the rest."""
+    log_kept = math.log1p(-float(failure))
+    if is_call:
+        value = np.minimum(value, log_kept)
+        log_delta = np.logaddexp(value, math.log(failure)) if failure else value
+        with np.errstate(divide="ignore"):
+            return log_delta, log_kept + np.log1p(-np.exp(value - log_kept))
+    rest = np.minimum(value, log_kept)
+    with np.errstate(divide="ignore"):
+        return np.log1p(-np.exp(rest)), rest
