@@ -13,8 +13,9 @@ lower end of the loss would make a straight line oscillate without decay. Where 
 concave (small q, large sigma: between "no step drew far" and "one step did") the integrand does
 cancel; the loss is measured and made up by more digits. Both integrals, over s and (for M) over z,
 are trapezoidal sums of analytic integrands, which converge geometrically; the sum over s is
-refined until two step sizes agree. For large Im s the z line is shifted into the complex plane, short of the branch point
-of Y, where the integrand decays instead of oscillating. Arithmetic: Arb balls (python-flint).
+refined until two step sizes agree. For large Im s the z line is shifted into the complex plane,
+short of the branch point of Y, where the integrand decays instead of oscillating. Arithmetic: Arb
+balls (python-flint).
 The balls carry rounding only; truncation is judged by the agreement of two runs that share no node.
 
 One step has a closed form; two steps are that form averaged over the other step's loss, so that
@@ -453,8 +454,8 @@ def main(target: Path) -> None:
     """Write the table, setting by setting; settings already in the file are kept."""
     table = {
         "about": "log delta(eps) of DP-SGD, remove and add direction, to 20 digits. null: delta "
-        "is 0. gap: difference of the two values computed; the accuracy is that or 1e-15, absolute, "
-        "if that is more. Made by make_dpsgd_reference.py.",
+        "is 0. gap: difference of the two values computed; the accuracy is that or 1e-15, "
+        "absolute, if that is more. Made by make_dpsgd_reference.py.",
         "settings": [],
     }
     if target.exists():
