@@ -23,6 +23,7 @@ from gdpbridge.profiles.tail import (
     CoarseDecayTail,
     ConstantTail,
     EstimatedTail,
+    FloorTail,
     GaussianBoundTail,
     GaussianCurveTail,
     GaussianDecayTail,
@@ -116,12 +117,25 @@ def _of_tail(tail: Tail) -> Identification:
         case GaussianCurveTail(mu):
             reason = f"the privacy profile is the Gaussian curve with μ = {constant_text(mu)}"
             return _proved(Verdict.GDP, interval_around(mu), reason)
-        case GaussianBoundTail(mu):
+        case GaussianBoundTail(mu, None):
             reason = (
                 f"δ(ε) stays below the Gaussian curve with μ = {constant_text(mu)}, and falls as "
                 "slowly in the limit"
             )
             return _proved(Verdict.GDP, interval_around(mu), reason)
+        case GaussianBoundTail(mu, mu_t):
+            assert mu_t is not None
+            reason = (
+                f"δ(ε) stays below the Gaussian curve with μ = {constant_text(mu)}, and falls as "
+                f"slowly as the one with μ = {constant_text(mu_t)} in the limit"
+            )
+            return _proved(Verdict.GDP, interval_around(mu_t), reason)
+        case FloorTail(value):
+            reason = (
+                f"δ(ε) stays above {constant_text(value)} for every ε, while every Gaussian curve "
+                "falls to 0"
+            )
+            return _proved(Verdict.NOT_GDP, _INFINITE, reason)
         case GaussianDecayTail(_, mu_t, start):
             reason = (
                 f"log δ(ε) falls like -ε²/(2·μ_t²) with μ_t = {constant_text(mu_t)} from "

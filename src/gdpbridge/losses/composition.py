@@ -8,6 +8,7 @@ curves are linear in t = e^ε. The gap between the bounds falls with the square 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -24,10 +25,11 @@ from gdpbridge.losses.laws import (
     dominated_law,
     dominating_law,
 )
-from gdpbridge.losses.placing import lower_lattice, place, upper_lattice
-from gdpbridge.losses.step import Floats, Indices, Losses
+from gdpbridge.losses.placing import lower_lattice, upper_lattice
+from gdpbridge.losses.step import Floats, Indices, Loss
 from gdpbridge.losses.tilted import (
     LOG_SHARE,
+    MAX_POINTS,
     Part,
     Stretch,
     WindowError,
@@ -123,14 +125,14 @@ class _Covered:
 
 
 class ComposedLoss:
-    """The privacy loss of independent mechanisms run one after the other, also adaptively.
+    """The privacy loss, in one direction, of mechanisms run one after the other, also adaptively.
 
     Args:
-        steps: privacy losses and how often each is composed, at least one.
+        losses: the mechanisms' losses and how often each is composed, at least one.
     """
 
-    def __init__(self, steps: Losses) -> None:
-        self.steps = tuple(steps)
+    def __init__(self, losses: Sequence[Loss]) -> None:
+        self.losses = tuple(losses)
         self.evaluations = 0
         self._resolutions: dict[float, Resolution] = {}
         self._rough_spacing = Fraction(1)
@@ -138,50 +140,65 @@ class ComposedLoss:
 
     @property
     def times(self) -> int:
-        """How many steps there are in all."""
-        return sum(times for _, times in self.steps)
+        """How many losses there are in all."""
+        return sum(loss.times for loss in self.losses)
 
-    def failure(self, *, mirrored: bool) -> Fraction:
-        """Return the probability of an infinite loss in one direction."""
+    @cached_property
+    def failure(self) -> Fraction:
+        """The probability of an infinite loss."""
         kept = Fraction(1)
-        for step, times in self.steps:
-            kept *= (1 - (step.reverse_failure if mirrored else step.failure)) ** times
+        for loss in self.losses:
+            step = loss.step
+            kept *= (1 - (step.reverse_failure if loss.mirrored else step.failure)) ** loss.times
         return 1 - kept
 
-    def largest_failure(self) -> Fraction:
-        """Return the probability of an infinite loss, the larger one of both directions."""
-        return max(self.failure(mirrored=False), self.failure(mirrored=True))
+    @cached_property
+    def common_spacing(self) -> Fraction | None:
+        """A number that every loss is a whole multiple of, if there is one worth using."""
+        found = Fraction(0)
+        for loss in self.losses:
+            if loss.step.spacing is None:
+                return None
+            # the greatest common divisor of two fractions
+            one, other = found, loss.step.spacing
+            while other:
+                one, other = other, one % other
+            found = one
+        longest = max(loss.step.top - loss.step.bottom for loss in self.losses)
+        return found if longest / found <= MAX_POINTS else None
 
     @cached_property
     def deviation(self) -> float:
         """The standard deviation of the loss under P, roughly: about the size of μ."""
-        widths = [np.subtract(*step.reach(1.0, LOG_SHARE)[::-1]) for step, _ in self.steps]
+        widths = [
+            np.subtract(*loss.step.reach(loss.tilt(1.0), LOG_SHARE)[::-1]) for loss in self.losses
+        ]
         deviation = float(max(widths)) * math.sqrt(self.times)
         for _ in range(_HALVINGS):
             self._rough_spacing = _rounded(deviation / (_ROUGH * math.sqrt(self.times)))
             self._rough_laws.clear()
-            before, deviation = deviation, self.moments(1.0, mirrored=False)[1]
+            before, deviation = deviation, self.moments(1.0)[1]
             if deviation > before / 2:
                 break
         return deviation
 
-    def moments(self, theta: float, *, mirrored: bool) -> tuple[float, float]:
+    def moments(self, theta: float) -> tuple[float, float]:
         """Return mean and standard deviation of the loss under the tilted law, roughly."""
-        tilt = 1 - theta if mirrored else theta
         mean = variance = 0.0
-        for number, (_, times) in enumerate(self.steps):
+        for number, loss in enumerate(self.losses):
+            tilt = loss.tilt(theta)
             law = self._rough_law(number, tilt)
-            loss = law.lattice.losses(law.index)
-            weight = law.log_mass + tilt * loss
+            at = law.lattice.losses(law.index)
+            weight = law.log_mass + tilt * at
             nu = np.exp(weight - np.logaddexp.reduce(weight))
-            one = float(nu @ loss)
-            mean += times * one
-            variance += times * float(nu @ (loss - one) ** 2)
-        return (-mean if mirrored else mean), math.sqrt(variance)
+            one = float(nu @ at)
+            mean += loss.times * (-one if loss.mirrored else one)
+            variance += loss.times * float(nu @ (at - one) ** 2)
+        return mean, math.sqrt(variance)
 
     def _rough_law(self, number: int, tilt: float) -> Law:
         """Return a coarse law that is good for tilts about this one."""
-        step = self.steps[number][0]
+        step = self.losses[number].step
         # on either side of 1/2: a law serves tilts that move its mean by a few of its deviations
         sign, size = (1, tilt) if tilt >= 0.5 else (-1, 1 - tilt)
         broadest = math.sqrt(step.tail_variance) or (step.top - step.bottom) / 2
@@ -193,29 +210,31 @@ class ComposedLoss:
         if key not in self._rough_laws:
             spacing = min(float(self._rough_spacing), _TILT_PER_CELL / middle)
             lattice = upper_lattice(step, _rounded(spacing))
-            knots = place(step, lattice, middle if sign > 0 else 1 - middle, 3 * LOG_SHARE)
-            self.evaluations += knots.size
-            self._rough_laws[key] = dominating_law(step, lattice, knots)
+            rough_tilt = middle if sign > 0 else 1 - middle
+            law = None if step.spacing is None else step.exact_law(step.spacing)
+            if law is None:
+                knots = step.upper_knots(lattice, rough_tilt, 3 * LOG_SHARE)
+                law = dominating_law(step, lattice, knots)
+            self.evaluations += law.index.size
+            self._rough_laws[key] = law
         return self._rough_laws[key]
 
-    def log_moment(self, theta: float, *, mirrored: bool) -> float:
+    def log_moment(self, theta: float) -> float:
         """Return an upper bound of log E[e^{θS}], from rough laws."""
-        tilt = 1 - theta if mirrored else theta
-        parts = []
-        for number, (step, times) in enumerate(self.steps):
-            law = self._rough_law(number, tilt)
-            parts.append(Part(law.mirrored() if mirrored else law, times, step, mirrored))
+        parts = [
+            Part(self._rough_law(number, loss.tilt(theta)), loss)
+            for number, loss in enumerate(self.losses)
+        ]
         return log_moment(parts, theta)
 
-    def largest(self, *, mirrored: bool) -> float:
-        """Return a loss that is not exceeded in a direction, rounded up."""
-        total = sum(times * (-step.bottom if mirrored else step.top) for step, times in self.steps)
-        return total * (1 + 8 * len(self.steps) * UNIT)
-
-    @property
-    def end(self) -> float:
-        """An ε that no finite loss exceeds in either direction."""
-        return max(self.largest(mirrored=False), self.largest(mirrored=True))
+    @cached_property
+    def largest(self) -> float:
+        """A loss that is not exceeded by finite ones, rounded up."""
+        total = sum(
+            loss.times * (-loss.step.bottom if loss.mirrored else loss.step.top)
+            for loss in self.losses
+        )
+        return total * (1 + 8 * len(self.losses) * UNIT)
 
     def within(self, width: float) -> Resolution:
         """Return bounds that aim at intervals for μ of this width; they are kept.
@@ -248,29 +267,28 @@ class Resolution:
         self.loss, self.width = loss, width
         # of log δ, what errors of rounding and of what is left out may take
         self._slack = width / 50
-        self._covered: dict[bool, list[_Covered]] = {False: [], True: []}
-        # where in a direction the ε begin that no tilt reaches
-        self._unreached = {False: math.inf, True: math.inf}
+        self._covered: list[_Covered] = []
+        # where the ε begin that no tilt reaches
+        self._unreached = math.inf
 
     @property
     def stretches(self) -> int:
         """How many tilts have been computed."""
-        return sum(map(len, self._covered.values()))
+        return len(self._covered)
 
-    def bounds(self, eps: Floats, *, mirrored: bool) -> Bounds:
-        """Bound δ(ε) of one direction.
+    def bounds(self, eps: Floats) -> Bounds:
+        """Bound δ(ε).
 
         Where no tilt reaches, the lower bound is that of infinite losses and the upper one is
         Chernoff's.
 
         Args:
             eps: ε ≥ 0, one-dimensional.
-            mirrored: whether the direction is that of Q against P.
         """
-        owner = self._owners(eps, mirrored=mirrored)
+        owner = self._owners(eps)
         result = Bounds(*(np.empty(eps.shape) for _ in range(4)))
-        failure = self.loss.failure(mirrored=mirrored)
-        for number, piece in enumerate(self._covered[mirrored]):
+        failure = self.loss.failure
+        for number, piece in enumerate(self._covered):
             mine = owner == number
             if mine.any():
                 low, low_rest = _values(piece.lower, eps[mine], failure, high=False)
@@ -279,7 +297,7 @@ class Resolution:
                 result.log_high[mine], result.log_rest_at_high[mine] = high, high_rest
         beyond = owner < 0
         if beyond.any():
-            high = self._chernoff(eps[beyond], mirrored=mirrored)
+            high = self._chernoff(eps[beyond])
             low = np.full(high.shape, -np.inf)
             result.log_low[beyond], result.log_rest_at_low[beyond] = _with_failure(
                 low, failure, is_call=True
@@ -289,57 +307,55 @@ class Resolution:
             )
         return result
 
-    def _owners(self, eps: Floats, *, mirrored: bool) -> Indices:
+    def _owners(self, eps: Floats) -> Indices:
         """Return which stretches the ε are on, -1 where none reaches; make those that lack."""
-        pieces = self._covered[mirrored]
+        pieces = self._covered
         owner = np.full(eps.shape, -1, dtype=np.int64)
         for number, piece in enumerate(pieces):
             owner[(owner < 0) & (eps >= piece.start) & (eps <= piece.stop)] = number
-        end = min(self.loss.largest(mirrored=mirrored), self._unreached[mirrored])
+        end = min(self.loss.largest, self._unreached)
         while (lacking := (owner < 0) & (eps < end)).any():
             first = float(eps[lacking].min())
             found = None
             if len(pieces) < _MAX_STRETCHES:
-                found = self._next(first, mirrored=mirrored)
+                found = self._next(first)
             if found is None:
-                self._unreached[mirrored] = end = first
+                self._unreached = end = first
                 break
             owner[(owner < 0) & (eps >= found.start) & (eps <= found.stop)] = len(pieces)
             pieces.append(found)
         return owner
 
-    def _chernoff(self, eps: Floats, *, mirrored: bool) -> Floats:
+    def _chernoff(self, eps: Floats) -> Floats:
         """Bound the call of the finite losses by their moments."""
-        end = self.loss.largest(mirrored=mirrored)
+        end = self.loss.largest
         bound = np.where(eps >= end, -np.inf, 0.0)
         for target in np.quantile(eps[eps < end], _SHARES) if (eps < end).any() else ():
-            theta = self._aim(float(target), 0.0, mirrored=mirrored)
+            theta = self._aim(float(target), 0.0)
             if theta is not None and theta >= 1:
-                moment = self.loss.log_moment(theta, mirrored=mirrored)
+                moment = self.loss.log_moment(theta)
                 bound = np.minimum(bound, log_chernoff(moment, theta, eps))
         return bound
 
-    def _next(self, covered: float, *, mirrored: bool) -> _Covered | None:
+    def _next(self, covered: float) -> _Covered | None:
         """Return stretches that go on from ε = ``covered``, None if none is found."""
         # a mean nearer by makes a narrower window; a coarser lattice is the last resort
         for coarser in (False, True):
             for aim in _AIMS:
-                theta = self._aim(covered, aim, mirrored=mirrored)
+                theta = self._aim(covered, aim)
                 if theta is None:
                     continue
-                found = self._refined(theta, covered, mirrored=mirrored, coarser=coarser)
+                found = self._refined(theta, covered, coarser=coarser)
                 if found is not None:
                     return found
         return None
 
-    def _refined(
-        self, theta: float, covered: float, *, mirrored: bool, coarser: bool
-    ) -> _Covered | None:
+    def _refined(self, theta: float, covered: float, *, coarser: bool) -> _Covered | None:
         """Return stretches of one tilt, on a lattice fine enough for the width aimed at.
 
         None if they do not reach or, unless it may be coarser, the lattice would be too long.
         """
-        deviation = self.loss.moments(theta, mirrored=mirrored)[1]
+        deviation = self.loss.moments(theta)[1]
         # the gap of the variances is about T·h², that of μ about T·h²/8μ; a first look at a lattice
         # four times coarser shows whether the tilt reaches, and what the gap really is
         spacing = min(
@@ -348,11 +364,12 @@ class Resolution:
             _TILT_PER_CELL / max(theta, 1.0),
         )
         found = None
+        common = self.loss.common_spacing
         for _ in range(_REFINEMENTS):
             try:
-                found = self._pair(theta, _rounded(spacing), mirrored=mirrored)
+                found = self._pair(theta, _rounded(spacing) if common is None else common)
             except WindowError:
-                if not coarser:
+                if not coarser or common is not None:
                     return None
                 if found is not None or spacing > deviation / 2:
                     break
@@ -366,26 +383,24 @@ class Resolution:
             if not found.start <= covered < found.stop:
                 return None
             gap = _gap(found, covered) / self.width
-            if gap <= 1:
+            if gap <= 1 or common is not None:
                 break
             spacing *= max(0.05, math.sqrt(0.8 / gap))
         return found
 
-    def _pair(self, theta: float, spacing: Fraction, *, mirrored: bool) -> _Covered:
-        upper, lower = (
-            self._stretch(theta, spacing, upper=side, mirrored=mirrored) for side in (True, False)
-        )
+    def _pair(self, theta: float, spacing: Fraction) -> _Covered:
+        upper, lower = (self._stretch(theta, spacing, upper=side) for side in (True, False))
         ranges = [_good(stretch, self._slack) for stretch in (upper, lower)]
         upper, lower = (
             stretch.cut(*ends) for stretch, ends in zip((upper, lower), ranges, strict=True)
         )
         return _Covered(upper, lower, max(upper.start, lower.start), min(upper.stop, lower.stop))
 
-    def _aim(self, covered: float, deviations: float, *, mirrored: bool) -> float | None:
+    def _aim(self, covered: float, deviations: float) -> float | None:
         """Return a θ whose law's mean is so many standard deviations above an ε."""
 
         def excess(theta: float) -> float:
-            mean, deviation = self.loss.moments(theta, mirrored=mirrored)
+            mean, deviation = self.loss.moments(theta)
             return mean - deviations * deviation - covered
 
         try:
@@ -406,21 +421,31 @@ class Resolution:
             return None
         return high
 
-    def _stretch(self, theta: float, spacing: Fraction, *, upper: bool, mirrored: bool) -> Stretch:
-        parts = []
-        for step, times in self.loss.steps:
-            lattice = (upper_lattice if upper else lower_lattice)(step, spacing)
-            tilt = 1 - theta if mirrored else theta
-            knots = place(step, lattice, tilt, LOG_SHARE - math.log(times))
-            self.loss.evaluations += knots.size
-            if upper:
-                law = dominating_law(step, lattice, knots)
-            elif theta < 1:
-                law = dominated_law(step, lattice, knots, Kept.BOTH)
-            else:
-                law = dominated_law(step, lattice, knots, Kept.PUTS if mirrored else Kept.CALLS)
-            parts.append(Part(law.mirrored() if mirrored else law, times, step, mirrored))
+    def _stretch(self, theta: float, spacing: Fraction, *, upper: bool) -> Stretch:
+        make = self._upper_law if upper else self._lower_law
+        parts = [Part(make(loss, theta, spacing), loss) for loss in self.loss.losses]
+        self.loss.evaluations += sum(part.law.index.size for part in parts)
         return compose_tilted(parts, theta)
+
+    @staticmethod
+    def _upper_law(loss: Loss, theta: float, spacing: Fraction) -> Law:
+        if (exact := loss.step.exact_law(spacing)) is not None:
+            return exact
+        lattice = upper_lattice(loss.step, spacing)
+        share = LOG_SHARE - math.log(loss.times)
+        knots = loss.step.upper_knots(lattice, loss.tilt(theta), share)
+        return dominating_law(loss.step, lattice, knots)
+
+    @staticmethod
+    def _lower_law(loss: Loss, theta: float, spacing: Fraction) -> Law:
+        if (exact := loss.step.exact_law(spacing)) is not None:
+            return exact
+        lattice = lower_lattice(loss.step, spacing)
+        share = LOG_SHARE - math.log(loss.times)
+        knots, touching = loss.step.lower_knots(lattice, loss.tilt(theta), share)
+        one_sided = Kept.PUTS if loss.mirrored else Kept.CALLS
+        kept = Kept.BOTH if theta < 1 else one_sided
+        return dominated_law(loss.step, lattice, knots, touching, kept)
 
 
 def _good(stretch: Stretch, slack: float) -> tuple[int, int]:

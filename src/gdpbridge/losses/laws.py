@@ -10,7 +10,7 @@ keep the mean of e^L under Q.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -149,13 +149,16 @@ class Kept(Enum):
     BOTH = "both"
 
 
-def dominated_law(step: Step, lattice: Lattice, knots: Indices, kept: Kept) -> Law:
+def dominated_law(
+    step: Step, lattice: Lattice, knots: Indices, touching: Sequence[Fraction], kept: Kept
+) -> Law:
     """Return the law of tangents between knots.
 
     Args:
         step: the privacy loss.
         lattice: where the knots are.
         knots: their numbers, growing.
+        touching: where between two knots the tangent is taken, in spacings from the origin.
         kept: what the law is for.
 
     Raises:
@@ -164,7 +167,7 @@ def dominated_law(step: Step, lattice: Lattice, knots: Indices, kept: Kept) -> L
     """
     for bits in _precisions():
         with precision(bits):
-            law = _Tangents(step, lattice, knots, kept).law()
+            law = _Tangents(step, lattice, knots, kept).law(touching)
         if law is not None:
             return Law(*law, (-np.inf, np.inf))
     raise LostDigitsError
@@ -221,10 +224,9 @@ class _Tangents:
         self.no_loss_below = _Line("below", lambda t: (arb(0), finite_p - finite_q * t), none)
         self.no_loss_above = _Line("above", lambda t: (finite_q * t - finite_p, arb(0)), every)
 
-    def law(self) -> tuple[Lattice, Indices, Floats, Floats] | None:
+    def law(self, touching: Sequence[Fraction]) -> tuple[Lattice, Indices, Floats, Floats] | None:
         """Return the law of their lower envelope, None if the precision does not do."""
-        cells = zip(self.knots[:-1], self.knots[1:], self.t[:-1], self.t[1:], strict=True)
-        inner = list(itertools.starmap(self._line, cells))
+        inner = [self._line(number, place) for number, place in enumerate(touching)]
         # beyond the knots the last tangents go on, where losses may be left out
         from_bottom = self.knots[0] == 0 and np.isfinite(self.step.bottom)
         opened = self.kept is Kept.CALLS and not from_bottom
@@ -250,10 +252,11 @@ class _Tangents:
                 return _law(self.lattice, index, masses)
             index, chain = index[bent], chain.only(bent)
 
-    def _line(self, before: int, after: int, left: arb, right: arb) -> _Line:
-        """Return a tangent about the middle of two knots, or a line of no loss."""
-        first, last = Fraction(int(before)), Fraction(int(after))
-        for place in ((first + last) / 2, first, last):
+    def _line(self, number: int, middle: Fraction) -> _Line:
+        """Return a tangent about a place between two knots, or a line of no loss."""
+        first, last = Fraction(int(self.knots[number])), Fraction(int(self.knots[number + 1]))
+        left, right = self.t[number], self.t[number + 1]
+        for place in (middle, first, last):
             offset = ball(place * self.lattice.spacing)
             point = self.step.point(self.lattice.origin() + offset)
             line = _Line(place, partial(_tangent, point), _Slope(point.below, point.above))

@@ -16,16 +16,21 @@ and everything below is about the finite losses alone.
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-__all__ = ["Floats", "Indices", "Losses", "Point", "Step"]
+if TYPE_CHECKING:
+    from gdpbridge.losses.laws import Lattice, Law
+
+__all__ = ["Floats", "Indices", "Loss", "LossPair", "Losses", "Point", "Step"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -60,10 +65,14 @@ class Step(ABC):
     """No loss is larger; inf if there is no such bound."""
 
     tail_variance: Fraction = Fraction(0)
-    """What the step adds to μ_t², the upper limit of ε²/(-2 log δ(ε)); 0 for bounded losses."""
+    """μ_t² of the step, ε²/(-2 log δ(ε)) in the limit: 0 for bounded losses. For others, δ(ε) is at
+    most that of the Gaussian curve with this μ, and falls as slowly."""
 
-    below_gaussian: bool = False
-    """Whether δ(ε) ≤ δ_μ(ε) for every ε, with μ² the tail variance."""
+    spacing: Fraction | None = None
+    """A number that every loss is a whole multiple of, if there is one."""
+
+    symmetric: bool = False
+    """Whether Q against P has the same loss as P against Q."""
 
     failure: Fraction = Fraction(0)
     """P(L = ∞)."""
@@ -82,6 +91,26 @@ class Step(ABC):
     @abstractmethod
     def point(self, eps: arb) -> Point:
         """Enclose the curve at t = e^ε, at the working precision; ε is exact or nearly so."""
+
+    def exact_law(self, spacing: Fraction) -> Law | None:
+        """Return the law of the loss itself, if it has one on the multiples of a spacing."""
+        return None
+
+    def upper_knots(self, lattice: Lattice, tilt: float, log_share: float) -> Indices:
+        """Choose the knots of a dominating law that will be tilted."""
+        from gdpbridge.losses.placing import place
+
+        return place(self, lattice, tilt, log_share)
+
+    def lower_knots(
+        self, lattice: Lattice, tilt: float, log_share: float
+    ) -> tuple[Indices, list[Fraction]]:
+        """Choose the knots of a dominated law, and where between them its lines are met."""
+        from gdpbridge.losses.placing import place
+
+        knots = place(self, lattice, tilt, log_share)
+        middles = [Fraction(int(a) + int(b), 2) for a, b in itertools.pairwise(knots)]
+        return knots, middles
 
     @abstractmethod
     def log_mass(self, eps: Floats) -> Floats:
@@ -110,5 +139,46 @@ class Step(ABC):
         """Return an upper bound of log E_Q[e^{θL}; -∞ < L < ε]."""
 
 
-# privacy losses, each with how often it is composed
-Losses = Sequence[tuple[Step, int]]
+@dataclass(frozen=True)
+class Loss:
+    """A privacy loss in one direction, and how often it is composed.
+
+    Attributes:
+        step: the loss of P against Q.
+        times: how often.
+        mirrored: whether the direction is that of Q against P.
+    """
+
+    step: Step
+    times: int
+    mirrored: bool = False
+
+    def tilt(self, theta: float) -> float:
+        """Return the tilt of L under Q that is the tilt θ of this direction's loss."""
+        return 1 - theta if self.mirrored else theta
+
+
+@dataclass(frozen=True)
+class LossPair:
+    """The privacy losses of a mechanism in both directions.
+
+    Attributes:
+        step: the loss of P against Q.
+        times: how often it is composed.
+        reverse: that of Q against P, as if these were P and Q; None if it follows from the other.
+    """
+
+    step: Step
+    times: int
+    reverse: Step | None = None
+
+    def directed(self, *, reverse: bool) -> Loss:
+        """Return one direction."""
+        if not reverse:
+            return Loss(self.step, self.times)
+        if self.reverse is not None:
+            return Loss(self.reverse, self.times)
+        return Loss(self.step, self.times, mirrored=True)
+
+
+Losses = Sequence[LossPair]

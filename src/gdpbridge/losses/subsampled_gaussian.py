@@ -41,7 +41,7 @@ class SubsampledGaussian(Step):
         self.bottom = math.log1p(-self._q) if sample_rate < 1 else -math.inf
         self.top = math.inf
         # sampling lowers δ(ε), and leaves how it falls in the limit
-        self.tail_variance, self.below_gaussian = 1 / noise_multiplier**2, True
+        self.tail_variance = 1 / noise_multiplier**2
 
     def least_loss(self) -> arb:
         """Return log(1 - q); 0 for q = 1."""

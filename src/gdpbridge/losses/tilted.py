@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gdpbridge.losses.laws import UNIT, Law
-from gdpbridge.losses.step import Floats, Indices, Step
+from gdpbridge.losses.step import Floats, Indices, Loss
 
 __all__ = [
     "LOG_SHARE",
@@ -50,29 +50,25 @@ _FEW_UNITS = 8 * UNIT
 _DEVIATIONS = np.geomspace(0.25, 40.0, 60)
 
 
-@dataclass(frozen=True)
 class Part:
-    """A law, how often it is composed, and the bound of what lies beyond its ends.
+    """A law in one direction, and the loss that it stands for.
 
-    Attributes:
-        law: the law.
-        times: T.
-        step: whose loss it is, in this direction.
-        mirrored: whether the direction is that of Q against P.
+    Args:
+        law: the law of the step's loss under Q.
+        loss: the loss.
     """
 
-    law: Law
-    times: int
-    step: Step
-    mirrored: bool
+    def __init__(self, law: Law, loss: Loss) -> None:
+        self.loss, self.times = loss, loss.times
+        self.ends = law.ends
+        self.law = law.mirrored() if loss.mirrored else law
 
     def log_beyond(self, theta: float) -> float:
         """Bound log E[e^{θL}] of the losses beyond the law's ends."""
-        low, high = self.law.ends
-        if self.mirrored:
-            theta, low, high = 1 - theta, -high, -low
-        above = -math.inf if high == math.inf else self.step.log_beyond(theta, high)
-        below = -math.inf if low == -math.inf else self.step.log_short_of(theta, low)
+        tilt, (low, high) = self.loss.tilt(theta), self.ends
+        step = self.loss.step
+        above = -math.inf if high == math.inf else step.log_beyond(tilt, high)
+        below = -math.inf if low == -math.inf else step.log_short_of(tilt, low)
         return float(np.logaddexp(above, below))
 
 

@@ -41,6 +41,7 @@ from gdpbridge.profiles.tail import (
     CertainFailureTail,
     CoarseDecayTail,
     ConstantTail,
+    FloorTail,
     GaussianBoundTail,
     GaussianCurveTail,
     GaussianDecayTail,
@@ -153,6 +154,7 @@ def measure(
 
 
 _INFINITE = Interval("Infinity", "Infinity")
+_BETWEEN = "it lies between the tail parameter and what the mechanisms' own μ's compose to"
 _BY_TAIL = "the supremum is the tail parameter μ_t, approached as ε grows"
 
 
@@ -254,6 +256,10 @@ class _Request:
         match curve.tail:
             case GaussianCurveTail(mu):
                 return self._constant(mu, Statement.WHOLE)
+            case GaussianBoundTail(mu, mu_t) if mu_t is not None:
+                ends = [interval_around(end, digits_of(self.tol) + 8) for end in (mu_t, mu)]
+                whole = self._interval(Fraction(ends[0].low), Fraction(ends[1].high))
+                return _Found(Statement.WHOLE, whole, None, math.inf, notes=(_BETWEEN,))
             case GaussianBoundTail(mu):
                 # nothing below the tail parameter will do, and the bound says that it does
                 found = self._constant(mu, Statement.WHOLE)
@@ -325,7 +331,7 @@ class _Request:
         if isinstance(tail, PlateauTail) and _exceeds(tail.value, p):
             least = f"at least {constant_text(tail.value)}: nothing is known below it"
             raise InputError("failure", nearest, least)
-        if isinstance(tail, ConstantTail) and _exceeds(tail.value, p):
+        if isinstance(tail, ConstantTail | FloorTail) and _exceeds(tail.value, p):
             note = (
                 f"δ(ε) never falls below {constant_text(tail.value)}, more than the failure "
                 "probability"

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from flint import arb
 
@@ -19,6 +19,9 @@ from gdpbridge.profiles.pieces import Curve, Formula, Piece, constant_piece
 from gdpbridge.profiles.pure_dp import pure_dp_curve
 from gdpbridge.profiles.registry import register
 from gdpbridge.profiles.tail import ConstantTail
+
+if TYPE_CHECKING:
+    from gdpbridge.losses.step import Losses
 
 __all__ = ["ApproxDP"]
 
@@ -66,6 +69,13 @@ class ApproxDP(Profile):
             return times * ball(1 - delta0).log()
 
         return _failing(pure, lambda: -log_kept().expm1(), log_kept)
+
+    def privacy_losses(self) -> Losses:
+        """Return the loss of randomized response that fails outright now and then."""
+        from gdpbridge.losses.atoms import two_losses
+        from gdpbridge.losses.step import LossPair
+
+        return [LossPair(two_losses(self.exact("epsilon"), self.exact("delta0")), 1)]
 
 
 # beyond it, the failure probability of all runs together has too many digits

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
@@ -22,17 +23,18 @@ from pydantic.fields import FieldInfo
 from gdpbridge.errors import InputError
 from gdpbridge.numeric.exact import decimal_text, exact
 from gdpbridge.profiles.pieces import Curve
-from gdpbridge.profiles.tail import Tail
+from gdpbridge.profiles.tail import ConstantTail, FloorTail, Tail
 
 if TYPE_CHECKING:
     from gdpbridge.losses.step import Losses
     from gdpbridge.profiles.compose import Composed
     from gdpbridge.profiles.subsample import Subsampled
 
-__all__ = ["Base", "Neighbours", "Profile", "Real", "Whole", "parameter"]
+__all__ = ["DEFAULT_FAILURE", "Base", "Neighbours", "Profile", "Real", "Whole", "parameter"]
 
 Neighbours = Literal["add-remove", "replace-one"]
 
+DEFAULT_FAILURE = Fraction(1, 10**10)
 MAX_EPS = 1e5
 MAX_WHOLE = 10**12
 
@@ -140,7 +142,10 @@ class Profile(BaseModel):
     @property
     def default_failure(self) -> Fraction | None:
         """The p of the approximate statement made where none is asked for; None for none."""
-        return next((p for one in self.inner if (p := one.default_failure) is not None), None)
+        # what is composed numerically is known to any ε, but not at once for every ε
+        if self.curve.bounds is None or isinstance(self.tail, ConstantTail):
+            return None
+        return DEFAULT_FAILURE + (self.tail.value if isinstance(self.tail, FloorTail) else 0)
 
     @property
     def has_series(self) -> bool:
@@ -342,7 +347,8 @@ class Profile(BaseModel):
         """
         from gdpbridge.profiles.bounded import composed_loss_curve
 
-        return composed_loss_curve([(step, times * n) for step, n in self.privacy_losses()])
+        losses = [replace(pair, times=times * pair.times) for pair in self.privacy_losses()]
+        return composed_loss_curve(losses)
 
     @classmethod
     def parameters(cls) -> dict[str, FieldInfo]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,11 +23,11 @@ from gdpbridge.numeric.kinds import (
     float_below,
 )
 from gdpbridge.profiles.pieces import Curve, Piece
-from gdpbridge.profiles.tail import ConstantTail, GaussianBoundTail, Tail
+from gdpbridge.profiles.tail import ConstantTail, FloorTail, GaussianBoundTail, Tail
 
 if TYPE_CHECKING:
     from gdpbridge.losses.composition import Bounds, ComposedLoss
-    from gdpbridge.losses.step import Losses
+    from gdpbridge.losses.step import Losses, LossPair
 
 __all__ = ["CurveBounds", "composed_loss_curve"]
 
@@ -48,24 +50,43 @@ class CurveBounds:
     """A curve δ(ε) between bounds that come as close as asked.
 
     Attributes:
-        loss: the composed privacy loss.
+        directions: the composed privacy loss, of P against Q and, if it differs, of Q against P.
     """
 
-    loss: ComposedLoss
+    directions: tuple[ComposedLoss, ...]
 
-    def bounds(self, eps: Floats, width: float, *, mirrored: bool) -> Bounds:
-        """Bound δ(ε) of one direction.
+    def bounds(self, eps: Floats, width: float) -> list[Bounds]:
+        """Bound δ(ε) of each direction.
 
         Args:
             eps: ε ≥ 0, one-dimensional.
             width: the width of the interval for μ(ε, δ(ε)) to aim at.
-            mirrored: whether the direction is that of Q against P.
         """
-        return self.loss.within(width).bounds(eps, mirrored=mirrored)
+        return [loss.within(width).bounds(eps) for loss in self.directions]
+
+    @cached_property
+    def deviation(self) -> float:
+        """The standard deviation of the loss, roughly: about the size of μ."""
+        return max(loss.deviation for loss in self.directions)
+
+    @property
+    def evaluations(self) -> int:
+        """How many points of the mechanisms' curves have been evaluated."""
+        return sum(loss.evaluations for loss in self.directions)
+
+    @property
+    def end(self) -> float:
+        """An ε that no finite loss exceeds in either direction."""
+        return max(loss.largest for loss in self.directions)
+
+    @property
+    def failure(self) -> Fraction:
+        """The probability of an infinite loss, the larger one of both directions."""
+        return max(loss.failure for loss in self.directions)
 
     def first_width(self) -> float:
         """Return a coarse width, with which to see how large μ is."""
-        return _FIRST_WIDTH * min(1.0, self.loss.deviation)
+        return _FIRST_WIDTH * min(1.0, self.deviation)
 
     def at(self, eps: Floats) -> Bounds:
         """Bound δ(ε), as closely as an interval for μ of a relative width of 6e-5 asks."""
@@ -79,8 +100,8 @@ class CurveBounds:
             delta: δ in [0, 1], one-dimensional.
         """
         low, high = np.zeros(delta.size), np.zeros(delta.size)
-        least = float(self.loss.largest_failure())
-        never = (delta < least) | ((delta == 0) & (self.loss.end == np.inf))
+        least = float(self.failure)
+        never = (delta < least) | ((delta == 0) & (self.end == np.inf))
         low[never], high[never] = np.inf, np.inf
         asked = ~never & (delta < 1)
         if asked.any():
@@ -122,7 +143,7 @@ class CurveBounds:
         Raises:
             UndecidedError: if no such ε was found.
         """
-        width, end = self.first_width(), max(self.loss.deviation, _LEAST_END)
+        width, end = self.first_width(), max(self.deviation, _LEAST_END)
         while self._both(np.array([end]), width).log_high[0] > log_delta:
             end *= 2
             if end > _FARTHEST:
@@ -130,8 +151,7 @@ class CurveBounds:
         return Fraction(float(self._narrow(np.array([log_delta]), end, width, high=True)[0]))
 
     def _both(self, eps: Floats, width: float) -> Bounds:
-        one, other = (self.bounds(eps, width, mirrored=side) for side in (False, True))
-        return one.larger(other)
+        return functools.reduce(lambda one, other: one.larger(other), self.bounds(eps, width))
 
     def formula(self, eps: Any, ops: Operations) -> Probability:
         """Return δ(ε): the upper bound on floats, what lies between the bounds on balls."""
@@ -165,25 +185,48 @@ def composed_loss_curve(losses: Losses) -> Curve:
     """
     from gdpbridge.losses.composition import ComposedLoss
 
-    loss = ComposedLoss(losses)
-    bounds = CurveBounds(loss)
-    tail = _tail(losses, loss.largest_failure())
+    symmetric = all(pair.step.symmetric for pair in losses)
+    directions = tuple(
+        ComposedLoss([pair.directed(reverse=reverse) for pair in losses])
+        for reverse in ((False,) if symmetric else (False, True))
+    )
+    bounds = CurveBounds(directions)
+    tail = _tail(losses, bounds.failure)
     end = tail.start if isinstance(tail, ConstantTail) and tail.value == 0 else None
     return Curve((Piece(Fraction(0), bounds.formula),), tail, end=end, bounds=bounds)
 
 
 def _tail(losses: Losses, failure: Fraction) -> Tail:
-    variance = sum((times * step.tail_variance for step, times in losses), Fraction(0))
+    def mu_t() -> arb:
+        return _variance(losses).sqrt()
 
     def mu() -> arb:
-        return ball(variance).sqrt()
+        # what has losses up to B is B-DP, and so μ-GDP for μ = -2·Φ⁻¹(1/(1 + e^B))
+        total = _variance(losses)
+        for pair in losses:
+            if not pair.step.tail_variance:
+                share = 1 / (1 + _largest(pair).exp())
+                one = 2 * arb(2).sqrt() * (2 * share).erfcinv()
+                total += pair.times * one * one
+        return total.sqrt()
 
     def largest() -> arb:
-        ends = (step.greatest_loss().max(-step.least_loss()) * times for step, times in losses)
-        return sum(ends, arb(0))
+        return sum((pair.times * _largest(pair) for pair in losses), arb(0))
 
-    if not variance:
+    if all(not pair.step.tail_variance for pair in losses):
         return ConstantTail(largest, failure)
-    if all(step.below_gaussian for step, _ in losses):
-        return GaussianBoundTail(mu)
-    raise NotImplementedError
+    if failure:
+        return FloorTail(failure)
+    if all(pair.step.tail_variance for pair in losses):
+        return GaussianBoundTail(mu_t)
+    return GaussianBoundTail(mu, mu_t)
+
+
+def _variance(losses: Losses) -> arb:
+    return ball(sum((pair.times * pair.step.tail_variance for pair in losses), Fraction(0)))
+
+
+def _largest(pair: LossPair) -> arb:
+    """Return the greatest finite loss of either direction."""
+    other = -pair.step.least_loss() if pair.reverse is None else pair.reverse.greatest_loss()
+    return pair.step.greatest_loss().max(other)

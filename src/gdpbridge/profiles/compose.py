@@ -7,7 +7,8 @@ Su 2022). Later runs may depend on the answers of earlier ones.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -21,6 +22,9 @@ from gdpbridge.profiles.base import (
 )
 from gdpbridge.profiles.pieces import Curve
 from gdpbridge.profiles.registry import register_transformation
+
+if TYPE_CHECKING:
+    from gdpbridge.losses.step import Losses
 
 __all__ = ["MAX_TIMES", "Composed"]
 
@@ -73,3 +77,7 @@ class Composed(Profile):
         """Return the curve of ``times`` times as many runs."""
         self.require("times", self.times * times <= MAX_TIMES, f"at most {MAX_TIMES} in all")
         return self.base.composed_curve(self.times * times)
+
+    def privacy_losses(self) -> Losses:
+        """Return those of the mechanism that is run, as many times more."""
+        return [replace(pair, times=self.times * pair.times) for pair in self.base.privacy_losses()]

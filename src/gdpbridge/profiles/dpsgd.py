@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 from gdpbridge.errors import InputError
-from gdpbridge.profiles.base import Neighbours, Profile, Real, Whole, parameter
+from gdpbridge.profiles.base import DEFAULT_FAILURE, Neighbours, Profile, Real, Whole, parameter
 from gdpbridge.profiles.gaussian import Gaussian, gaussian_curve, gaussian_root
 from gdpbridge.profiles.pieces import Curve
 from gdpbridge.profiles.registry import register
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["DPSGD"]
 
 MAX_STEPS = 10_000_000
-_FAILURE = Fraction(1, 10**10)
 _WHY_FAILURE = (
     "a μ for DP-SGD needs its p or ε_h: sampling does not change how δ(ε) falls in the limit, so "
     "that the one μ for every ε is that of the run without sampling"
@@ -87,7 +86,7 @@ class DPSGD(Profile):
     @property
     def default_failure(self) -> Fraction | None:
         """1e-10 where records are sampled: then the least μ for the whole range says little."""
-        return _FAILURE if self.steps and 0 < self.sample_rate < 1 else None
+        return DEFAULT_FAILURE if self.steps and 0 < self.sample_rate < 1 else None
 
     def build_curve(self) -> Curve:
         """Return the exact curve where there is one, else one between bounds."""
@@ -106,7 +105,8 @@ class DPSGD(Profile):
 
     def privacy_losses(self) -> Losses:
         """Return the loss of one step and the number of steps."""
+        from gdpbridge.losses.step import LossPair
         from gdpbridge.losses.subsampled_gaussian import SubsampledGaussian
 
         step = SubsampledGaussian(self.exact("noise_multiplier"), self.exact("sample_rate"))
-        return ((step, self.steps),)
+        return [LossPair(step, self.steps)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from flint import arb, arb_series
 
@@ -20,6 +20,9 @@ from gdpbridge.profiles.constants import Constant
 from gdpbridge.profiles.pieces import Curve, Piece
 from gdpbridge.profiles.registry import register
 from gdpbridge.profiles.tail import GaussianCurveTail
+
+if TYPE_CHECKING:
+    from gdpbridge.losses.step import Losses
 
 __all__ = ["GDP", "Gaussian", "gaussian_curve", "gaussian_root"]
 
@@ -65,6 +68,14 @@ def gaussian_root(times: int, mu: Fraction) -> Constant:
     return lambda: arb(times).sqrt() * ball_of(mu)
 
 
+def gaussian_losses(mu: Fraction) -> Losses:
+    """Return the loss of a μ-GDP mechanism, none for μ = 0."""
+    from gdpbridge.losses.step import LossPair
+    from gdpbridge.losses.subsampled_gaussian import SubsampledGaussian
+
+    return [LossPair(SubsampledGaussian(1 / mu, Fraction(1)), 1)] if mu else []
+
+
 @register
 class Gaussian(Profile):
     """Gaussian noise added to a number or a vector."""
@@ -107,6 +118,10 @@ class Gaussian(Profile):
         """Return the curve for ``size`` times the sensitivity."""
         return gaussian_curve(size * self._mu())
 
+    def privacy_losses(self) -> Losses:
+        """Return the loss of Gaussian noise."""
+        return gaussian_losses(self._mu())
+
 
 @register
 class GDP(Profile):
@@ -133,3 +148,7 @@ class GDP(Profile):
     def group_curve(self, size: int) -> Curve:
         """Return the curve of size·μ: μ-GDP for one record is (size·μ)-GDP for ``size``."""
         return gaussian_curve(size * self.exact("mu"))
+
+    def privacy_losses(self) -> Losses:
+        """Return the loss of the Gaussian mechanism, the worst μ-GDP one; none for μ = 0."""
+        return gaussian_losses(self.exact("mu"))

@@ -7,13 +7,16 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gdpbridge.numeric.kinds import Operations, Probability
 from gdpbridge.profiles.base import MAX_EPS, Profile, Real, parameter
 from gdpbridge.profiles.pieces import Curve, Piece
 from gdpbridge.profiles.registry import register
 from gdpbridge.profiles.tail import ConstantTail
+
+if TYPE_CHECKING:
+    from gdpbridge.losses.step import Losses
 
 __all__ = ["Laplace"]
 
@@ -58,3 +61,10 @@ class Laplace(Profile):
             return Probability.from_log_complement(ops, (eps - ops.constant(eps0)) / 2)
 
         return Curve((Piece(Fraction(0), delta),), ConstantTail(eps0, Fraction(0)), end=eps0)
+
+    def privacy_losses(self) -> Losses:
+        """Return the loss of Laplace noise."""
+        from gdpbridge.losses.laplace import LaplaceLoss
+        from gdpbridge.losses.step import LossPair
+
+        return [LossPair(LaplaceLoss(self.exact("sensitivity") / self.exact("scale")), 1)]

@@ -7,7 +7,7 @@ partial order of (ε, δ) pairs (Liu, Sun, Jiang and Kong 2022; Dong, Roth and S
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gdpbridge.numeric.kinds import Operations, Probability
 from gdpbridge.profiles.base import MAX_EPS, Profile, Real, parameter
@@ -15,6 +15,9 @@ from gdpbridge.profiles.binomial import binomial_curve
 from gdpbridge.profiles.pieces import Curve, Piece
 from gdpbridge.profiles.registry import register
 from gdpbridge.profiles.tail import ConstantTail
+
+if TYPE_CHECKING:
+    from gdpbridge.losses.step import Losses
 
 __all__ = ["PureDP", "pure_dp_curve", "pure_dp_delta"]
 
@@ -62,3 +65,10 @@ class PureDP(Profile):
     def group_curve(self, size: int) -> Curve:
         """Return the curve of (size·ε₀)-DP."""
         return pure_dp_curve(size * self.exact("epsilon"))
+
+    def privacy_losses(self) -> Losses:
+        """Return the loss of randomized response, the worst ε₀-DP mechanism."""
+        from gdpbridge.losses.atoms import two_losses
+        from gdpbridge.losses.step import LossPair
+
+        return [LossPair(two_losses(self.exact("epsilon")), 1)]

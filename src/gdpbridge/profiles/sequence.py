@@ -1,13 +1,14 @@
-"""Different mechanisms run one after another on the same records, where that is known exactly.
+"""Different mechanisms run one after another on the same records.
 
-Mechanisms whose profiles are the Gaussian curves with μ₁, ..., μ_k compose to the one with
-μ² = Σ μ_i² (Dong, Roth and Su 2022, corollary 3.3). For other kinds no exact composition of
-different mechanisms is known here; :func:`gdpbridge.compose` adds up their measured μ's.
+Mechanisms whose profiles are the Gaussian curves with μ₁, ..., μ_k compose exactly to the one with
+μ² = Σ μ_i² (Dong, Roth and Su 2022, corollary 3.3). For others, their privacy losses are composed
+between bounds; :func:`gdpbridge.compose` adds up measured μ's instead, which is coarser.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from flint import arb
 from pydantic import Field
@@ -21,6 +22,9 @@ from gdpbridge.profiles.pieces import Curve
 from gdpbridge.profiles.registry import register_transformation
 from gdpbridge.profiles.tail import GaussianCurveTail
 
+if TYPE_CHECKING:
+    from gdpbridge.losses.step import Losses, LossPair
+
 __all__ = ["MAX_PARTS", "Sequence"]
 
 MAX_PARTS = 1000
@@ -28,7 +32,7 @@ MAX_PARTS = 1000
 
 @register_transformation
 class Sequence(Profile):
-    """Several Gaussian mechanisms run one after another on the same records."""
+    """Several mechanisms run one after another on the same records."""
 
     kind: Literal["sequence"] = "sequence"
     parts: tuple[Base, ...] = Field(
@@ -42,12 +46,6 @@ class Sequence(Profile):
         """Check that the parts can be composed."""
         relations = {part.neighbours for part in self.parts} - {None}
         for number, part in enumerate(self.parts):
-            if not isinstance(part.tail, GaussianCurveTail):
-                raise InputError(
-                    f"parts[{number}].kind",
-                    part.kind,
-                    "gaussian or gdp, whose composition with other mechanisms is known exactly",
-                )
             if len(relations) > 1:
                 raise InputError(
                     f"parts[{number}].neighbours",
@@ -58,12 +56,12 @@ class Sequence(Profile):
             raise InputError("neighbours", self.neighbours, "the relation of the parts")
 
     def build_curve(self) -> Curve:
-        """Return the Gaussian curve of all parts together."""
-        parameters: list[Constant] = []
-        for part in self.parts:
-            tail = part.tail
-            assert isinstance(tail, GaussianCurveTail)
-            parameters.append(tail.mu)
+        """Return the curve of all parts together."""
+        parameters: list[Constant] = [
+            part.tail.mu for part in self.parts if isinstance(part.tail, GaussianCurveTail)
+        ]
+        if len(parameters) < len(self.parts):
+            return self.composed_curve(1)
 
         def mu() -> arb:
             total = arb(0)
@@ -73,3 +71,24 @@ class Sequence(Profile):
             return total.sqrt()
 
         return gaussian_curve(mu if any(parameters) else parameters[0])
+
+    def privacy_losses(self) -> Losses:
+        """Return those of all parts, like ones together.
+
+        Raises:
+            InputError: for a part that does not know its privacy loss.
+        """
+        # equal parts are composed together, which is much quicker
+        counted: dict[str, tuple[int, Profile, int]] = {}
+        for number, part in enumerate(self.parts):
+            first, _, count = counted.get(key := part.model_dump_json(), (number, part, 0))
+            counted[key] = first, part, count + 1
+        found: list[LossPair] = []
+        for number, part, count in counted.values():
+            try:
+                losses = part.privacy_losses()
+            except InputError as error:
+                place = f"parts[{number}].kind"
+                raise InputError(place, error.value, error.allowed) from None
+            found += [replace(pair, times=count * pair.times) for pair in losses]
+        return found

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from flint import arb
 from pydantic import Field, model_validator
@@ -43,6 +43,9 @@ from gdpbridge.profiles.tail import (
     Tail,
     UnknownTail,
 )
+
+if TYPE_CHECKING:
+    from gdpbridge.losses.step import Losses
 
 __all__ = ["SCHEMES", "Subsampled"]
 
@@ -176,11 +179,37 @@ class Subsampled(Profile):
         return False
 
     def build_curve(self) -> Curve:
-        """Return the base curve on the new scale of ε."""
+        """Return the base curve on the new scale of ε.
+
+        Raises:
+            InputError: for a mechanism whose curve is not known exactly.
+        """
         gamma = self.gamma()
+        if self.base.curve.bounds is not None:
+            raise InputError("mechanism", self.base.kind, "sampled before it is composed")
         if self.scheme == "with-replacement":
             return self._with_replacement(gamma)
         return self.base.curve if gamma == 1 else _subsampled(self.base.curve, gamma)
+
+    def privacy_losses(self) -> Losses:
+        """Return the loss of a Poisson-subsampled Gaussian mechanism.
+
+        Raises:
+            InputError: for other mechanisms and schemes.
+        """
+        from gdpbridge.losses.step import LossPair
+        from gdpbridge.losses.subsampled_gaussian import SubsampledGaussian
+
+        tail = self.base.tail
+        if self.scheme != "poisson" or not isinstance(tail, GaussianCurveTail):
+            raise InputError(
+                "mechanism",
+                f"{self.base.kind} with {self.scheme} sampling",
+                "gaussian or gdp with poisson sampling for composition",
+            )
+        if not isinstance(tail.mu, Fraction):
+            raise InputError("mechanism", "composed before sampling", "sampled before composition")
+        return [LossPair(SubsampledGaussian(1 / tail.mu, self.gamma()), 1)] if tail.mu else []
 
     def _with_replacement(self, gamma: Fraction) -> Curve:
         draws, population = self.sample, self.population

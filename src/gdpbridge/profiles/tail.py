@@ -19,6 +19,7 @@ __all__ = [
     "CoarseDecayTail",
     "ConstantTail",
     "EstimatedTail",
+    "FloorTail",
     "GaussianBoundTail",
     "GaussianCurveTail",
     "GaussianDecayTail",
@@ -75,13 +76,26 @@ class GaussianCurveTail:
 
 @dataclass(frozen=True)
 class GaussianBoundTail:
-    """δ(ε) ≤ δ_μ(ε) for every ε ≥ 0, and μ_t = μ: the least μ for the whole range is this one.
+    """δ(ε) ≤ δ_μ(ε) for every ε ≥ 0; where μ_t = μ, the least μ for the whole range is this one.
 
     Attributes:
-        mu: the parameter of the bound, positive, and the tail parameter.
+        mu: the parameter of the bound, positive.
+        mu_t: the tail parameter, where it is smaller than μ; else None.
     """
 
     mu: Constant
+    mu_t: Constant | None = None
+
+
+@dataclass(frozen=True)
+class FloorTail:
+    """δ(ε) ≥ value for every ε ≥ 0, while every Gaussian curve falls to 0.
+
+    Attributes:
+        value: the bound, positive.
+    """
+
+    value: Fraction
 
 
 @dataclass(frozen=True)
@@ -193,4 +207,5 @@ Tail = (
     | CertainFailureTail
     | SlowerTail
     | CoarseDecayTail
+    | FloorTail
 )

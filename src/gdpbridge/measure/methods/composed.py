@@ -8,6 +8,7 @@ lies below the lines between them in t = e^ε, and the lower bound at one ε is 
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import replace
 from fractions import Fraction
@@ -17,7 +18,7 @@ from flint import arb
 
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.gaussian.pairs import mu_from_logs
-from gdpbridge.losses.composition import Bounds
+from gdpbridge.losses.composition import Bounds, ComposedLoss
 from gdpbridge.measure.floats import Array
 from gdpbridge.measure.methods import breakpoints
 from gdpbridge.measure.problem import Answer, Problem
@@ -86,18 +87,17 @@ class _Search:
 
     def _bounds(self, eps: Array) -> Bounds:
         """Bound δ at some ε, closely where it may matter."""
-        one, other = (self._directed(eps, mirrored=side) for side in (False, True))
-        return one.larger(other)
+        found = (self._directed(eps, loss) for loss in self.bounds.directions)
+        return functools.reduce(lambda one, other: one.larger(other), found)
 
-    def _directed(self, eps: Array, *, mirrored: bool) -> Bounds:
-        found = self.bounds.bounds(eps, self.widths[0], mirrored=mirrored)
+    def _directed(self, eps: Array, loss: ComposedLoss) -> Bounds:
+        found = loss.within(self.widths[0]).bounds(eps)
         self._raise(eps, found)
         for width in self.widths[1:]:
             high = self._mu(eps, found.log_high, found.log_rest_at_high)
             matters = high > self.best
             if matters.any():
-                closer = self.bounds.bounds(eps[matters], width, mirrored=mirrored)
-                found = found.narrowed(matters, closer)
+                found = found.narrowed(matters, loss.within(width).bounds(eps[matters]))
                 self._raise(eps, found)
         return found
 
@@ -153,7 +153,7 @@ class _Search:
             low=min(low, high),
             high=high,
             attained_at=Fraction(witness),
-            evaluations=self.bounds.loss.evaluations,
+            evaluations=self.bounds.evaluations,
             cells=cells,
             notes=(NOT_CERTIFIED,),
         )
