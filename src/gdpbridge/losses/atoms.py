@@ -86,6 +86,10 @@ class Atoms(Step):
         lattice = Lattice(lambda: arb(0), spacing)
         return Law(lattice, index, self._log_q, error, (-math.inf, math.inf))
 
+    def lower_lattice(self, spacing: Fraction) -> Lattice:
+        """Return the lattice that the first loss is on."""
+        return Lattice(self.least_loss, spacing)
+
     def upper_knots(self, lattice: Lattice, tilt: float, log_share: float) -> Indices:
         """Return the lattice points beside each loss."""
         steps = [(loss - self.losses[0]) / lattice.spacing for loss in self.losses]
@@ -96,8 +100,9 @@ class Atoms(Step):
     ) -> tuple[Indices, list[Fraction]]:
         """Return the lattice points nearest to losses, and where the lines between them are met."""
         steps = [(loss - self.losses[0]) / lattice.spacing for loss in self.losses]
-        half = Fraction(1, 2)
-        knots = np.unique([math.ceil(step - half) for step in steps])
+        half, last = Fraction(1, 2), math.floor(steps[-1])
+        # a dominated law has no loss above the greatest one
+        knots = np.unique([min(math.ceil(step - half), last) for step in steps])
         return knots, [int(knot) + half for knot in knots[:-1]]
 
     def point(self, eps: arb) -> Point:

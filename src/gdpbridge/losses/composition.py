@@ -25,7 +25,7 @@ from gdpbridge.losses.laws import (
     dominated_law,
     dominating_law,
 )
-from gdpbridge.losses.placing import lower_lattice, upper_lattice
+from gdpbridge.losses.placing import TooManyKnotsError, upper_lattice
 from gdpbridge.losses.step import Floats, Indices, Loss
 from gdpbridge.losses.tilted import (
     LOG_SHARE,
@@ -43,6 +43,10 @@ __all__ = ["Bounds", "ComposedLoss", "Resolution"]
 # standard deviations between the point to cover next and the mean of the tilt that covers it
 _AIMS = (3.5, 2.5, 1.5, 0.5)
 _MAX_STRETCHES = 200
+# knots of a rough law
+_MAX_ROUGH = 10_000
+# where all finite losses are the same
+_LEAST_DEVIATION = 1e-12
 # widths are this one, halved or doubled
 _WIDTH = 6e-5
 # how often a lattice is made finer, and the coarsest one in cells to a standard deviation
@@ -173,11 +177,11 @@ class ComposedLoss:
         widths = [
             np.subtract(*loss.step.reach(loss.tilt(1.0), LOG_SHARE)[::-1]) for loss in self.losses
         ]
-        deviation = float(max(widths)) * math.sqrt(self.times)
+        deviation = max(float(max(widths)), _LEAST_DEVIATION) * math.sqrt(self.times)
         for _ in range(_HALVINGS):
             self._rough_spacing = _rounded(deviation / (_ROUGH * math.sqrt(self.times)))
             self._rough_laws.clear()
-            before, deviation = deviation, self.moments(1.0)[1]
+            before, deviation = deviation, max(self.moments(1.0)[1], _LEAST_DEVIATION)
             if deviation > before / 2:
                 break
         return deviation
@@ -201,7 +205,7 @@ class ComposedLoss:
         step = self.losses[number].step
         # on either side of 1/2: a law serves tilts that move its mean by a few of its deviations
         sign, size = (1, tilt) if tilt >= 0.5 else (-1, 1 - tilt)
-        broadest = math.sqrt(step.tail_variance) or (step.top - step.bottom) / 2
+        broadest = math.sqrt(step.tail_variance) or max(step.top - step.bottom, _LEAST_DEVIATION)
         key = number, sign, round(_LAWS / 2 * math.log2(size))
         middle = 2 ** (key[2] * 2 / _LAWS)
         if middle > (apart := _MOVES / broadest) * _LAWS:
@@ -214,6 +218,8 @@ class ComposedLoss:
             law = None if step.spacing is None else step.exact_law(step.spacing)
             if law is None:
                 knots = step.upper_knots(lattice, rough_tilt, 3 * LOG_SHARE)
+                if knots.size > _MAX_ROUGH:
+                    raise TooManyKnotsError
                 law = dominating_law(step, lattice, knots)
             self.evaluations += law.index.size
             self._rough_laws[key] = law
@@ -340,20 +346,31 @@ class Resolution:
     def _next(self, covered: float) -> _Covered | None:
         """Return stretches that go on from ε = ``covered``, None if none is found."""
         # a mean nearer by makes a narrower window; a coarser lattice is the last resort
-        for coarser in (False, True):
-            for aim in _AIMS:
-                theta = self._aim(covered, aim)
-                if theta is None:
-                    continue
-                found = self._refined(theta, covered, coarser=coarser)
-                if found is not None:
-                    return found
+        too_wide: list[float] = []
+        for aim in _AIMS:
+            theta = self._aim(covered, aim)
+            if theta is None:
+                continue
+            try:
+                found = self._refined(theta, covered)
+            except WindowError:
+                too_wide.append(theta)
+                continue
+            if found is not None:
+                return found
+        for theta in too_wide:
+            found = self._refined(theta, covered, coarser=True)
+            if found is not None:
+                return found
         return None
 
-    def _refined(self, theta: float, covered: float, *, coarser: bool) -> _Covered | None:
+    def _refined(self, theta: float, covered: float, *, coarser: bool = False) -> _Covered | None:
         """Return stretches of one tilt, on a lattice fine enough for the width aimed at.
 
-        None if they do not reach or, unless it may be coarser, the lattice would be too long.
+        None if they do not reach.
+
+        Raises:
+            WindowError: if the lattice would be too long, unless it may be coarser.
         """
         deviation = self.loss.moments(theta)[1]
         # the gap of the variances is about T·h², that of μ about T·h²/8μ; a first look at a lattice
@@ -369,7 +386,9 @@ class Resolution:
             try:
                 found = self._pair(theta, _rounded(spacing) if common is None else common)
             except WindowError:
-                if not coarser or common is not None:
+                if not coarser:
+                    raise
+                if common is not None:
                     return None
                 if found is not None or spacing > deviation / 2:
                     break
@@ -378,7 +397,7 @@ class Resolution:
             except TooCoarseError:
                 spacing /= 4
                 continue
-            except LostDigitsError:
+            except (LostDigitsError, TooManyKnotsError):
                 return None
             if not found.start <= covered < found.stop:
                 return None
@@ -417,7 +436,7 @@ class Resolution:
                 low, high = (middle, high) if excess(middle) < 0 else (low, middle)
                 if high - low < 0.02 * high:
                     break
-        except LostDigitsError:
+        except (LostDigitsError, TooManyKnotsError):
             return None
         return high
 
@@ -440,7 +459,7 @@ class Resolution:
     def _lower_law(loss: Loss, theta: float, spacing: Fraction) -> Law:
         if (exact := loss.step.exact_law(spacing)) is not None:
             return exact
-        lattice = lower_lattice(loss.step, spacing)
+        lattice = loss.step.lower_lattice(spacing)
         share = LOG_SHARE - math.log(loss.times)
         knots, touching = loss.step.lower_knots(lattice, loss.tilt(theta), share)
         one_sided = Kept.PUTS if loss.mirrored else Kept.CALLS

@@ -16,14 +16,20 @@ from gdpbridge.losses.step import Floats, Indices, Step
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["lower_lattice", "place", "upper_lattice"]
+__all__ = ["MAX_KNOTS", "TooManyKnotsError", "lower_lattice", "place", "upper_lattice"]
 
+# of one law: each costs some 20 µs
+MAX_KNOTS = 100_000
 # cells of the coarsest level
 _FEW = 16
 # cells to estimate the tilted law's total with
 _LOOK = 512
 _BITS = 128
 _HALVINGS = 60
+
+
+class TooManyKnotsError(Exception):
+    """A law would need more knots than are allowed."""
 
 
 def upper_lattice(step: Step, spacing: Fraction) -> Lattice:
@@ -73,6 +79,9 @@ def place(step: Step, lattice: Lattice, theta: float, log_share: float) -> Indic
 
     Returns:
         Numbers of lattice points, growing, at least two.
+
+    Raises:
+        TooManyKnotsError: if there would be more than ``MAX_KNOTS``.
     """
     low, high = step.reach(theta, log_share)
     log_z = _log_total(step, theta, low, high)
@@ -102,6 +111,8 @@ def _split(
         done.append(cells[~split])
         width //= 2
         cells = np.sort(np.concatenate([cells[split], cells[split] + width]))
+        if cells.size > MAX_KNOTS:
+            raise TooManyKnotsError
     return np.append(np.sort(np.concatenate(done)), last)
 
 

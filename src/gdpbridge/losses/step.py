@@ -96,6 +96,12 @@ class Step(ABC):
         """Return the law of the loss itself, if it has one on the multiples of a spacing."""
         return None
 
+    def lower_lattice(self, spacing: Fraction) -> Lattice:
+        """Choose the lattice of a dominated law."""
+        from gdpbridge.losses.placing import lower_lattice
+
+        return lower_lattice(self, spacing)
+
     def upper_knots(self, lattice: Lattice, tilt: float, log_share: float) -> Indices:
         """Choose the knots of a dominating law that will be tilted."""
         from gdpbridge.losses.placing import place

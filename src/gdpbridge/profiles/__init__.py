@@ -13,6 +13,11 @@ def __getattr__(name: str) -> object:
         from gdpbridge.profiles.function import Callable
 
         return Callable
+    if name == "Sequence":
+        # it has no words of its own either: in a file it is a list of parts
+        from gdpbridge.profiles.sequence import Sequence
+
+        return Sequence
     for cls in kinds().values():
         if cls.__name__ == name:
             return cls
@@ -20,4 +25,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "Callable", *(cls.__name__ for cls in kinds().values())])
+    return sorted([*__all__, "Callable", "Sequence", *(cls.__name__ for cls in kinds().values())])

@@ -23,7 +23,7 @@ from pydantic.fields import FieldInfo
 from gdpbridge.errors import InputError
 from gdpbridge.numeric.exact import decimal_text, exact
 from gdpbridge.profiles.pieces import Curve
-from gdpbridge.profiles.tail import ConstantTail, FloorTail, Tail
+from gdpbridge.profiles.tail import ConstantTail, Tail
 
 if TYPE_CHECKING:
     from gdpbridge.losses.step import Losses
@@ -143,9 +143,14 @@ class Profile(BaseModel):
     def default_failure(self) -> Fraction | None:
         """The p of the approximate statement made where none is asked for; None for none."""
         # what is composed numerically is known to any ε, but not at once for every ε
-        if self.curve.bounds is None or isinstance(self.tail, ConstantTail):
+        if self.curve.bounds is None:
             return None
-        return DEFAULT_FAILURE + (self.tail.value if isinstance(self.tail, FloorTail) else 0)
+        failure = self.curve.bounds.failure
+        return (
+            None
+            if isinstance(self.tail, ConstantTail) and not failure
+            else (DEFAULT_FAILURE + failure)
+        )
 
     @property
     def has_series(self) -> bool:
@@ -335,8 +340,8 @@ class Profile(BaseModel):
         raise InputError(
             "mechanism",
             self.kind,
-            "approx-dp, discrete-laplace, dpsgd, gaussian, gdp, laplace, pld, pure-dp or "
-            "randomized-response for composition",
+            "approx-dp, dpsgd, gaussian, gdp, laplace, pld or pure-dp for composition, or gaussian "
+            "with poisson sampling",
         )
 
     def composed_curve(self, times: int) -> Curve:

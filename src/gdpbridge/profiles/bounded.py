@@ -22,7 +22,7 @@ from gdpbridge.numeric.kinds import (
     float_above,
     float_below,
 )
-from gdpbridge.profiles.pieces import Curve, Piece
+from gdpbridge.profiles.pieces import ZERO, Curve, Piece
 from gdpbridge.profiles.tail import ConstantTail, FloorTail, GaussianBoundTail, Tail
 
 if TYPE_CHECKING:
@@ -181,9 +181,13 @@ def composed_loss_curve(losses: Losses) -> Curve:
     """Return the curve of mechanisms run one after the other, also adaptively.
 
     Args:
-        losses: privacy losses and how often each is composed, at least one.
+        losses: privacy losses and how often each is composed.
     """
     from gdpbridge.losses.composition import ComposedLoss
+
+    if not losses:
+        nothing = Fraction(0)
+        return Curve((Piece(nothing, lambda *_: ZERO),), ConstantTail(nothing, nothing), nothing)
 
     symmetric = all(pair.step.symmetric for pair in losses)
     directions = tuple(

@@ -67,8 +67,8 @@ class PureDP(Profile):
         return pure_dp_curve(size * self.exact("epsilon"))
 
     def privacy_losses(self) -> Losses:
-        """Return the loss of randomized response, the worst ε₀-DP mechanism."""
+        """Return the loss of randomized response, the worst ε₀-DP mechanism; none for ε₀ = 0."""
         from gdpbridge.losses.atoms import two_losses
         from gdpbridge.losses.step import LossPair
 
-        return [LossPair(two_losses(self.exact("epsilon")), 1)]
+        return [LossPair(two_losses(self.exact("epsilon")), 1)] if self.epsilon else []
