@@ -105,12 +105,24 @@ class Atoms(Step):
         knots = np.unique([min(math.ceil(step - half), last) for step in steps])
         return knots, [int(knot) + half for knot in knots[:-1]]
 
-    def point(self, eps: arb) -> Point:
-        """Sum the losses on either side; one that cannot be told from ε counts as neither."""
+    def finite_q(self) -> arb:
+        """Sum the masses under Q."""
+        return self._now().q_from[0]
+
+    def finite_p(self) -> arb:
+        """Sum the masses under P."""
+        return self._now().p_from[0]
+
+    def _now(self) -> _Sums:
+        """Return the sums at the working precision."""
         bits = working_precision()
         if bits not in self._sums:
             self._sums[bits] = _Sums(self.losses, self.masses)
-        sums, t = self._sums[bits], eps.exp()
+        return self._sums[bits]
+
+    def point(self, eps: arb) -> Point:
+        """Sum the losses on either side; one that cannot be told from ε counts as neither."""
+        sums, t = self._now(), eps.exp()
         middle = float(eps)
         first = bisect.bisect_left(self._at, middle)
         last = first

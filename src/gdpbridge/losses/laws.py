@@ -110,7 +110,6 @@ def dominating_law(step: Step, lattice: Lattice, knots: Indices) -> Law:
         knots: their numbers, growing. No loss is below the first one if losses have a lower bound,
             which then is the lattice's origin.
     """
-    finite_q = 1 - step.reverse_failure
 
     def masses() -> list[arb]:
         points = [step.point(lattice.loss(int(index))) for index in knots]
@@ -118,15 +117,15 @@ def dominating_law(step: Step, lattice: Lattice, knots: Indices) -> Law:
         if knots[0] == 0 and np.isfinite(step.bottom):
             # at the least loss itself balls cannot tell on which side they are
             t, below = points[0].t, arb(0)
-            call = ball(1 - step.failure) - ball(finite_q) * t
-            points[0] = Point(t, call, below, ball(finite_q), below)
+            call = step.finite_p() - step.finite_q() * t
+            points[0] = Point(t, call, below, step.finite_q(), below)
         chain = _Chain(
             [point.t for point in points],
             [point.put for point in points],
             [point.call for point in points],
         )
         first = _Slope(below, points[0].above)
-        return chain.masses(first, _Slope(points[-1].below, points[-1].above), ball(finite_q))
+        return chain.masses(first, _Slope(points[-1].below, points[-1].above), step.finite_q())
 
     for bits in _precisions():
         with precision(bits):
@@ -218,7 +217,7 @@ class _Tangents:
     def __init__(self, step: Step, lattice: Lattice, knots: Indices, kept: Kept) -> None:
         self.step, self.lattice, self.knots, self.kept = step, lattice, knots, kept
         self.t = [lattice.loss(int(index)).exp() for index in knots]
-        finite_p, finite_q = ball(1 - step.failure), ball(1 - step.reverse_failure)
+        finite_p, finite_q = step.finite_p(), step.finite_q()
         self.finite_q = finite_q
         none, every = _Slope(arb(0), finite_q), _Slope(finite_q, arb(0))
         self.no_loss_below = _Line("below", lambda t: (arb(0), finite_p - finite_q * t), none)

@@ -27,6 +27,8 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from gdpbridge.numeric.kinds import ball
+
 if TYPE_CHECKING:
     from gdpbridge.losses.laws import Lattice, Law
 
@@ -79,6 +81,14 @@ class Step(ABC):
 
     reverse_failure: Fraction = Fraction(0)
     """Q(L = -∞)."""
+
+    def finite_p(self) -> arb:
+        """Enclose P(L finite)."""
+        return ball(1 - self.failure)
+
+    def finite_q(self) -> arb:
+        """Enclose Q(L finite)."""
+        return ball(1 - self.reverse_failure)
 
     @abstractmethod
     def least_loss(self) -> arb:
