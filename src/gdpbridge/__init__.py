@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         log_delta_complement,
         mu,
     )
+    from gdpbridge.sources.entry import profile_of
 
 __all__ = [
     "Calibration",
@@ -76,6 +77,7 @@ __all__ = [
     "log_delta_complement",
     "measure",
     "mu",
+    "profile_of",
     "profiles",
     "risk",
     "sample",
@@ -97,6 +99,7 @@ _LAZY = {
     "sample": "gdpbridge.amplify.frames",
     "sample_file": "gdpbridge.amplify.files",
     "subsampling_plan": "gdpbridge.amplify.subsample",
+    "profile_of": "gdpbridge.sources.entry",
     "verify": "gdpbridge.certificate.checker",
     **dict.fromkeys(
         (

@@ -1,0 +1,49 @@
+"""One entry for the objects of every tool, told apart without importing any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gdpbridge.errors import InputError
+from gdpbridge.profiles.base import Profile
+
+__all__ = ["profile_of"]
+
+
+def profile_of(source: Any) -> Profile:
+    """Return the privacy profile of another tool's object.
+
+    Args:
+        source: an Opacus accountant or its ``state_dict()``; a DpEvent or a
+            PrivacyLossDistribution of dp_accounting.
+
+    Returns:
+        A profile; one that is a profile already is returned as it is.
+
+    Raises:
+        InputError: for other objects, or one that has no profile here; it is named.
+    """
+    if isinstance(source, Profile):
+        return source
+    if isinstance(source, Mapping):
+        from gdpbridge.profiles.training_history import history_in, profile_of_history
+
+        return profile_of_history(history_in(source))
+    tools = {base.__module__.partition(".")[0] for base in type(source).__mro__}
+    if "dp_accounting" in tools:
+        from gdpbridge.sources.dp_accounting import profile_of_event, profile_of_pld
+
+        if hasattr(source, "get_delta_for_epsilon"):
+            return profile_of_pld(source)
+        return profile_of_event(source)
+    if hasattr(source, "history") and "opacus" in tools:
+        from gdpbridge.profiles.training_history import profile_of_history
+
+        return profile_of_history(list(source.history))
+    raise InputError(
+        "source",
+        type(source).__name__,
+        "an Opacus accountant or its state, or a DpEvent or PrivacyLossDistribution of "
+        "dp_accounting",
+    )
