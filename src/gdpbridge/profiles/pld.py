@@ -6,7 +6,7 @@ b_j = Σ_{y ≥ y_j} P(L = y)·e^{-y}. Where both directions are given, δ is th
 
 How numbers that are not quite probabilities are read, always so that δ is not made smaller:
 
-- A float stands for the decimal that it prints as.
+- A loss stands for the decimal that it prints as, a probability for the float itself.
 - Masses between -1e-9 and 0 are 0; smaller ones are refused.
 - What is missing from a total of 1 counts as an infinite loss, unless it is at most 1e-12 and no
   infinite loss is given: then as the largest loss. A total above 1 + 1e-9 is refused; one between
@@ -57,8 +57,8 @@ _BITS = 256
 _FEW = 1000
 # lattice points from 0 to the largest loss
 _LONGEST = 1e9
-# balls are summed from the nearest of these to a line
-_STRIDE = 1024
+# sums of masses that are kept as balls
+_MOST_SUMS = 200_000
 # lattice points for which composition is exact
 _MOST_POINTS = 20_000
 
@@ -97,7 +97,7 @@ class Direction:
 
     def exact_mass(self, number: int) -> arb:
         """Enclose a probability, at the working precision."""
-        return ball(exact(float(self.masses[number])))
+        return arb(float(self.masses[number]))
 
 
 class ComposedDirection(Direction):
@@ -358,7 +358,7 @@ class PLD(Profile):
                 raise InputError("losses", one.losses.size, allowed)
             if not one.losses.size:
                 raise InputError("pld", "without finite losses", "some finite loss")
-            masses = [exact(mass) for mass in one.masses.tolist()]
+            masses = [Fraction(mass) for mass in one.masses.tolist()]
             steps.append(
                 Atoms(
                     one.exact_losses,
@@ -415,14 +415,16 @@ class _DirectionLines(ArrayLines):
         fall = log_b[1:] + end[1:] + FLOATS.log1mexp(end[:-1] - end[1:])
         log_at_end = np.logaddexp.accumulate(np.append(self.log_beyond, fall[::-1]))[::-1]
         super().__init__(Segments(start, end, log_b, log_at_end, log_complement))
+        # sums are kept for every loss, or for every so many of very many
+        self._stride = max(1, one.losses.size // _MOST_SUMS)
         self._sums: dict[int, list[tuple[arb, arb]]] = {}
 
     def line(self, index: int) -> Line:
         """Sum from the next checkpoint above."""
         start = self.first + index
-        block = -(-start // _STRIDE)
+        block = -(-start // self._stride)
         p, q = self._checkpoints()[block]
-        for number in range(start, min(block * _STRIDE, self.one.losses.size)):
+        for number in range(start, min(block * self._stride, self.one.losses.size)):
             one_p, one_q = self._masses(number)
             p, q = p + one_p, q + one_q
         a = p + ball(self.one.failure)
@@ -442,7 +444,7 @@ class _DirectionLines(ArrayLines):
             for number in range(size - 1, -1, -1):
                 one_p, one_q = self._masses(number)
                 p, q = p + one_p, q + one_q
-                if number % _STRIDE == 0:
+                if number % self._stride == 0:
                     found.append((p, q))
             self._sums[bits] = found[::-1]
         return self._sums[bits]

@@ -30,7 +30,7 @@ __all__ = ["profile_of_event", "profile_of_pld"]
 Floats = NDArray[np.float64]
 
 _INTERVALS = tuple(lead * 10.0**power for power in range(-1, -8, -1) for lead in (5, 2, 1))
-_LINEAR = 1e-9
+_LINEAR = 1e-6
 _MOST = 5_000_000
 
 
