@@ -1,0 +1,1044 @@
+"""The ledger: data sets, their budgets, and what is spent of them, in a database.
+
+Σμ² ≤ μ_B² also covers releases that were each chosen after seeing the earlier ones (a GDP privacy
+filter: Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023). Failure probabilities add, by
+the union bound. Of the parts of a partition, which have no unit in common, the most charged one
+counts (parallel composition).
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import re
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast, get_args
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, RowMapping
+
+from gdpbridge.errors import InputError
+from gdpbridge.ledger import tables
+from gdpbridge.ledger.amounts import (
+    Amount,
+    Number,
+    amount_text,
+    failure_of,
+    from_text,
+    mu_of,
+    root_ceiling,
+    root_floor,
+    square_of,
+)
+from gdpbridge.ledger.charges import Charge, charge_for, charge_of_numbers
+from gdpbridge.ledger.entries import WHOLE, Account, Books, Entry, Kind, digest, entry_from
+from gdpbridge.ledger.refusals import (
+    BrokenChainError,
+    BudgetExceededError,
+    UnknownDatasetError,
+)
+from gdpbridge.ledger.store import DEFAULT_TIMEOUT, Store
+from gdpbridge.measure import Measurement
+from gdpbridge.profiles.base import Neighbours, Profile
+
+if TYPE_CHECKING:
+    from gdpbridge.certificate.model import Certificate
+    from gdpbridge.ledger.guard import Spending
+
+__all__ = ["Balance", "Dataset", "Ledger", "Quote", "Receipt", "Reservation", "Status"]
+
+Progress = Callable[[str, float], None]
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_NAME_ALLOWED = "1 to 100 letters, digits, dots, dashes and underscores"
+_RELATIONS = get_args(Neighbours)
+_LONGEST_TEXT, _LONGEST_KEY, _MOST_PARTS = 1000, 200, 10_000
+_PAGE = 2000
+DEFAULT_EXPIRY = timedelta(hours=24)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A data set under a budget.
+
+    Attributes:
+        name: its name.
+        unit: the unit of privacy: whose data one neighbour has and the other has not.
+        neighbours: "add-remove" or "replace-one".
+    """
+
+    name: str
+    unit: str
+    neighbours: str
+
+
+@dataclass(frozen=True)
+class Balance:
+    """Where a data set's budget stands; exact, and the μ's on the safe side.
+
+    Attributes:
+        budget: the budget, None if none is set.
+        spent: what is spent, open reservations counted.
+        left: what is left for a release from the whole; None without a budget.
+    """
+
+    budget: Amount | None
+    spent: Amount
+    left: Amount | None
+
+    @property
+    def spent_mu(self) -> Fraction:
+        """√Σμ², rounded up."""
+        return root_ceiling(self.spent.square)
+
+    @property
+    def largest_mu(self) -> Fraction | None:
+        """The largest μ that still fits, rounded down; None without a budget."""
+        return None if self.left is None else root_floor(self.left.square)
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What was recorded.
+
+    Attributes:
+        dataset: the data set's name.
+        entry: the entry.
+        balance: where the budget stands after it.
+        repeated: whether the same request had been recorded before, so that nothing was done.
+    """
+
+    dataset: str
+    entry: Entry
+    balance: Balance
+    repeated: bool
+
+
+@dataclass(frozen=True)
+class Quote:
+    """What a spend would do; nothing is recorded.
+
+    Attributes:
+        dataset: the data set's name.
+        charge: what would be charged.
+        fits: whether the budget allows it now.
+        left_before: what is left for such a spend.
+        left_after: what would be left; None if it does not fit.
+        balance: where the budget stands.
+    """
+
+    dataset: str
+    charge: Charge
+    fits: bool
+    left_before: Amount
+    left_after: Amount | None
+    balance: Balance
+
+    @property
+    def largest_mu(self) -> Fraction:
+        """The largest μ that still fits, rounded down."""
+        return root_floor(self.left_before.square)
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """A reservation that is neither committed nor cancelled.
+
+    Attributes:
+        entry: its entry.
+        overdue: whether it has expired; it counts all the same, until it is cancelled.
+    """
+
+    entry: Entry
+    overdue: bool
+
+
+@dataclass(frozen=True)
+class Status:
+    """A data set and where it stands.
+
+    Attributes:
+        dataset: the data set.
+        balance: budget, spent and left.
+        parts: what is charged to each part of each partition.
+        reservations: the open ones.
+        entries: how many entries its history has.
+        head: the hash of the last one, which stands for all of it.
+    """
+
+    dataset: Dataset
+    balance: Balance
+    parts: dict[Account, Amount]
+    reservations: tuple[Reservation, ...]
+    entries: int
+    head: str
+
+
+class Ledger:
+    """Privacy budgets in a database that any number of processes may use at once.
+
+    Args:
+        url: a file, sqlite:///FILE or postgresql://USER@HOST/DATABASE (extra ``postgres``); None
+            for what GDPBRIDGE_LEDGER names, or a file in the user's folder.
+        timeout: how many seconds to wait for other writers.
+
+    Every method that reads or writes raises:
+        InputError: for an argument that is not allowed, an unknown data set, or a database that
+            holds no ledger, or one of another version.
+        LedgerUnavailableError: if the database cannot be reached, read or written.
+        BrokenChainError: if what is needed of the books was changed by other means.
+    """
+
+    def __init__(
+        self, url: str | os.PathLike[str] | None = None, *, timeout: float = DEFAULT_TIMEOUT
+    ) -> None:
+        self._store = Store(url, timeout)
+
+    @property
+    def where(self) -> str:
+        """The database, for a reader."""
+        return self._store.where
+
+    def init(self) -> bool:
+        """Make the tables, or bring them to this program's version; return whether that was needed.
+
+        Nothing is lost: a ledger that is there stays as it is.
+        """
+        return self._store.init()
+
+    def datasets(self) -> tuple[Dataset, ...]:
+        """Return the data sets, by name."""
+        table = tables.dataset
+        rows = self._store.read(
+            lambda connection: (
+                connection.execute(sa.select(table).order_by(table.c.name)).mappings().all()
+            )
+        )
+        return tuple(_dataset(row) for row in rows)
+
+    def add_dataset(
+        self, name: str, *, unit: str, neighbours: str, actor: str | None = None
+    ) -> Receipt:
+        """Add a data set. Its unit and relation are fixed for good.
+
+        Args:
+            name: letters, digits, dots, dashes and underscores.
+            unit: the unit of privacy, such as "person".
+            neighbours: "add-remove" or "replace-one".
+            actor: who does it; the user of the system if None.
+        """
+        _check_name("dataset", name)
+        unit = _text("unit", unit)
+        if len(unit) > 100:
+            raise InputError("unit", unit, "at most 100 characters")
+        if neighbours not in _RELATIONS:
+            raise InputError("neighbours", neighbours, " or ".join(map(repr, _RELATIONS)))
+        details = {"name": name, "unit": unit, "neighbours": neighbours}
+        draft = _draft(Kind.CREATE, None, details, actor, "", details=details)
+
+        def work(connection: Connection) -> Receipt:
+            if name in _names(connection):
+                raise InputError("dataset", name, "a new name: there is such a data set already")
+            books = Books(name)
+            sealed = books.append(draft)
+            inserted = connection.execute(
+                sa.insert(tables.dataset).values(
+                    name=name, unit=unit, neighbours=neighbours, count=1, head=sealed.hash
+                )
+            )
+            (key,) = cast(Sequence[int], inserted.inserted_primary_key)
+            _add_accounts(connection, key, [WHOLE])
+            connection.execute(sa.insert(tables.entry), _row(key, sealed))
+            return Receipt(name, sealed, _balance(books), repeated=False)
+
+        return self._store.write(work)
+
+    def add_partition(
+        self,
+        dataset: str,
+        name: str,
+        parts: Iterable[str],
+        *,
+        key: str | None = None,
+        actor: str | None = None,
+    ) -> Receipt:
+        """Split a data set into parts that have no unit in common.
+
+        A release from one part is charged to it alone, and of the parts the most charged one
+        counts. That the parts are disjoint is the caller's word.
+
+        Args:
+            dataset: the data set, for add-remove neighbours: a record that is replaced could move
+                from one part to another.
+            name: the partition's name.
+            parts: the parts' names, at most 10,000.
+            key: the idempotency key.
+            actor: who does it.
+        """
+        _check_name("partition", name)
+        names = list(parts)
+        for part in names:
+            _check_name("part", part)
+        if not names or len(set(names)) < len(names) or len(names) > _MOST_PARTS:
+            raise InputError("parts", names, f"1 to {_MOST_PARTS:,} names, each once")
+        details = {"parts": names}
+        draft = _draft(Kind.PARTITION, key, details, actor, "", partition=name, details=details)
+
+        def make(books: Books, row: RowMapping, _: Connection) -> Entry:
+            if row["neighbours"] != "add-remove":
+                raise InputError(
+                    "dataset",
+                    dataset,
+                    "one for add-remove neighbours: replacing a record can move "
+                    "it from one part to another",
+                )
+            if any(name == partition for partition, _ in books.accounts):
+                raise InputError("partition", name, "a new name: there is such a partition already")
+            return draft
+
+        return self._append(dataset, draft, make)
+
+    def set_budget(
+        self,
+        dataset: str,
+        mu: Number | None = None,
+        failure: Number = 0,
+        *,
+        mu_squared: Number | None = None,
+        reason: str = "",
+        key: str | None = None,
+        actor: str | None = None,
+    ) -> Receipt:
+        """Set the budget, or raise or lower it; never below what is spent.
+
+        Args:
+            dataset: the data set.
+            mu: μ_B: Σμ² ≤ μ_B².
+            failure: p_B: Σp ≤ p_B.
+            mu_squared: μ_B², instead of μ_B.
+            reason: why; needed for every budget but the first.
+            key: the idempotency key.
+            actor: who does it.
+
+        Raises:
+            BudgetExceededError: if more is spent already.
+        """
+        if (mu is None) == (mu_squared is None):
+            raise InputError(
+                "mu", "missing" if mu is None else mu, "given, or mu_squared, not both"
+            )
+        if mu_squared is None:
+            width = mu_of("mu", cast(Number, mu))
+            budget = Amount(width**2, failure_of("failure", failure))
+        else:
+            budget = Amount(square_of("mu_squared", mu_squared), failure_of("failure", failure))
+            width = root_ceiling(budget.square, 40)
+        amounts = _amounts(budget)
+        draft = _draft(
+            Kind.BUDGET,
+            key,
+            amounts,
+            actor,
+            _text("reason", reason, empty=True),
+            mu=amount_text(width),
+            **amounts,
+        )
+
+        def make(books: Books, _row: RowMapping, _: Connection) -> Entry:
+            if books.budget is not None and not reason:
+                raise InputError("reason", reason, "given for a change of the budget")
+            if not (spent := books.total()).fits(budget):
+                raise BudgetExceededError(dataset, spent, spent, budget)
+            return draft
+
+        return self._append(dataset, draft, make)
+
+    def quote(
+        self,
+        dataset: str,
+        what: Profile | Measurement | None = None,
+        *,
+        mu: Number | None = None,
+        mu_squared: Number | None = None,
+        failure: Number | None = None,
+        certificate: Certificate | str | Path | bytes | None = None,
+        neighbours: str | None = None,
+        unit: str | None = None,
+        part: str | None = None,
+        uncertified: bool = False,
+        progress: Progress | None = None,
+    ) -> Quote:
+        """Say what a spend would leave; nothing is recorded. Arguments as for :meth:`spend`."""
+        charge = _charge(what, mu, mu_squared, failure, certificate, uncertified, progress)
+
+        def work(connection: Connection) -> Quote:
+            row = _find(connection, dataset)
+            books = _load(connection, row)
+            account = _account(books, part)
+            _check_fit_for(row, charge, neighbours, unit)
+            _need_budget(books)
+            left, balance = books.left(account), _balance(books)
+            try:
+                amount = books.charged(account, charge.amount)
+            except BudgetExceededError:
+                return Quote(dataset, charge, False, left, None, balance)
+            return Quote(dataset, charge, True, left, left - amount, balance)
+
+        return self._store.read(work)
+
+    def spend(
+        self,
+        dataset: str,
+        what: Profile | Measurement | None = None,
+        *,
+        mu: Number | None = None,
+        mu_squared: Number | None = None,
+        failure: Number | None = None,
+        certificate: Certificate | str | Path | bytes | None = None,
+        neighbours: str | None = None,
+        unit: str | None = None,
+        part: str | None = None,
+        purpose: str,
+        key: str | None = None,
+        actor: str | None = None,
+        uncertified: bool = False,
+        progress: Progress | None = None,
+    ) -> Receipt:
+        """Record a release, if the budget allows it.
+
+        Args:
+            dataset: the data set.
+            what: a profile, which is measured, or a measurement; its μ and failure probability are
+                charged rounded up, a head statement with p = δ(ε_h).
+            mu: a μ instead; a float stands for the decimal it prints as, "1/11" is a fraction.
+            mu_squared: a μ² instead.
+            failure: the failure probability.
+            certificate: a certificate of the μ: a path, its content or the document; it is checked.
+            neighbours: the relation that μ is stated for, where nothing else says.
+            unit: the unit that μ is stated for.
+            part: PARTITION/PART, for a release from one part only.
+            purpose: what the release is for.
+            key: the idempotency key: the same request under the same key is recorded once.
+            actor: who releases; the user of the system if None.
+            uncertified: accept a μ that is not proved; it is recorded as such.
+            progress: called with a sentence and a share in [0, 1] during long work.
+
+        Raises:
+            BudgetExceededError: if it does not fit.
+        """
+        charge = _charge(what, mu, mu_squared, failure, certificate, uncertified, progress)
+        return self._charge(
+            Kind.SPEND, dataset, charge, neighbours, unit, part, purpose, key, actor
+        )
+
+    def reserve(
+        self,
+        dataset: str,
+        what: Profile | Measurement | None = None,
+        *,
+        mu: Number | None = None,
+        mu_squared: Number | None = None,
+        failure: Number | None = None,
+        certificate: Certificate | str | Path | bytes | None = None,
+        neighbours: str | None = None,
+        unit: str | None = None,
+        part: str | None = None,
+        purpose: str,
+        key: str | None = None,
+        actor: str | None = None,
+        uncertified: bool = False,
+        progress: Progress | None = None,
+        expires: timedelta = DEFAULT_EXPIRY,
+    ) -> Receipt:
+        """Spend before running a mechanism, to commit or cancel after it.
+
+        A reservation counts as spent until it is cancelled. After ``expires`` it is shown as
+        overdue and counts all the same: whether something was released is not for a clock to say.
+
+        Args are those of :meth:`spend`, and ``expires``, a time from now.
+        """
+        if not timedelta(0) < expires <= timedelta(days=3650):
+            raise InputError("expires", expires, "more than 0 and at most 3650 days")
+        charge = _charge(what, mu, mu_squared, failure, certificate, uncertified, progress)
+        return self._charge(
+            Kind.RESERVE, dataset, charge, neighbours, unit, part, purpose, key, actor, expires
+        )
+
+    def commit(self, dataset: str, number: int, *, actor: str | None = None) -> Receipt:
+        """Make a reservation a spend, overdue or not; its charge stays what it was.
+
+        Args:
+            dataset: the data set.
+            number: the number of the reservation's entry.
+            actor: who does it.
+        """
+        return self._end(Kind.COMMIT, dataset, number, "", actor)
+
+    def cancel(
+        self, dataset: str, number: int, *, reason: str, actor: str | None = None
+    ) -> Receipt:
+        """Give a reservation's charge back; only for a release that did not happen.
+
+        Args:
+            dataset: the data set.
+            number: the number of the reservation's entry.
+            reason: how it is known that nothing was released.
+            actor: who does it.
+        """
+        return self._end(Kind.CANCEL, dataset, number, _text("reason", reason), actor)
+
+    def history(self, dataset: str, *, last: int | None = None, after: int = 0) -> Iterator[Entry]:
+        """Yield the entries in order, read page by page.
+
+        Args:
+            dataset: the data set.
+            last: only so many of the newest.
+            after: only those with a larger number.
+        """
+        count = self._store.read(lambda connection: int(_find(connection, dataset)["count"]))
+        done = max(after, 0 if last is None else count - last)
+        while done < count:
+
+            def page(connection: Connection, done: int = done) -> list[Entry]:
+                key = _find(connection, dataset)["id"]
+                return list(_entries(connection, key, done, min(done + _PAGE, count)))
+
+            yield from self._store.read(page)
+            done += _PAGE
+
+    def status(self, dataset: str) -> Status:
+        """Return where a data set stands."""
+
+        def work(connection: Connection) -> Status:
+            row = _find(connection, dataset)
+            books = _load(connection, row)
+            now, entry = datetime.now(UTC), tables.entry
+            joined = tables.reservation.join(
+                entry,
+                sa.and_(
+                    entry.c.dataset_id == tables.reservation.c.dataset_id,
+                    entry.c.number == tables.reservation.c.number,
+                ),
+            )
+            found = connection.execute(
+                sa.select(entry)
+                .select_from(joined)
+                .where(tables.reservation.c.dataset_id == row["id"])
+                .order_by(entry.c.number)
+            )
+            open_ones = [_entry(one) for one in found.mappings()]
+            return Status(
+                dataset=_dataset(row),
+                balance=_balance(books),
+                parts={key: value for key, value in books.accounts.items() if key != WHOLE},
+                reservations=tuple(
+                    Reservation(one, datetime.fromisoformat(str(one.expires)) < now)
+                    for one in open_ones
+                ),
+                entries=books.count,
+                head=books.head,
+            )
+
+        return self._store.read(work)
+
+    def verify(
+        self,
+        dataset: str,
+        *,
+        head: str | None = None,
+        progress: Progress = lambda _sentence, _share: None,
+    ) -> Status:
+        """Recompute every hash and sum of a data set's history.
+
+        Args:
+            dataset: the data set.
+            head: a hash that was noted earlier, which the history must contain: what is cut off its
+                end can be told by nothing else.
+            progress: called with a sentence and a share in [0, 1].
+
+        Returns:
+            Where it stands.
+
+        Raises:
+            BrokenChainError: at the first entry or sum that is wrong.
+        """
+
+        def work(connection: Connection) -> None:
+            row = _find(connection, dataset)
+            books, heads = Books(dataset), {"" if head is None else head}
+            count = int(row["count"])
+            last: Entry | None = None
+            for last in _paged(connection, row["id"]):
+                books.replay(last)
+                heads.discard(last.hash)
+                if last.number == 1 and last.details != asdict(_dataset(row)):
+                    raise BrokenChainError(
+                        dataset, 1, "the data set's unit or relation was changed"
+                    )
+                if last.number % _PAGE == 0:
+                    progress(f"checking {count:,} entries", min(1.0, last.number / count))
+            if last is None:
+                raise BrokenChainError(dataset, None, "there are no entries")
+            if heads - {""}:
+                raise BrokenChainError(dataset, None, f"the hash {head} is not in its history")
+            kept = _load(connection, row)
+            open_ones = connection.execute(
+                sa.select(tables.reservation.c.number).where(
+                    tables.reservation.c.dataset_id == row["id"]
+                )
+            ).scalars()
+            if kept.accounts != books.accounts or set(open_ones) != set(books.open):
+                raise BrokenChainError(
+                    dataset,
+                    None,
+                    "the running totals or reservations are not the sums of its entries",
+                )
+
+        self._store.read(work)
+        return self.status(dataset)
+
+    def load(self, entries: Iterable[Entry]) -> Status:
+        """Add a data set with its whole history, as another ledger holds it.
+
+        Args:
+            entries: all its entries, from the first.
+
+        Raises:
+            BrokenChainError: if they do not follow from each other; nothing is added.
+        """
+        iterator = iter(entries)
+        first = next(iterator, None)
+        if first is None or first.kind is not Kind.CREATE:
+            raise InputError(
+                "entries", "without a beginning", "those of a data set, from the first"
+            )
+        dataset = Dataset(**first.details)
+
+        def work(connection: Connection) -> None:
+            if dataset.name in _names(connection):
+                raise InputError(
+                    "dataset", dataset.name, "a new name: there is such a data set already"
+                )
+            books = Books(dataset.name)
+            inserted = connection.execute(
+                sa.insert(tables.dataset).values(**asdict(dataset), count=0, head="")
+            )
+            (key,) = cast(Sequence[int], inserted.inserted_primary_key)
+            rows: list[dict[str, Any]] = []
+            for entry in (first, *iterator):
+                books.replay(entry)
+                rows.append(_row(key, entry))
+                if len(rows) == _PAGE:
+                    connection.execute(sa.insert(tables.entry), rows)
+                    rows = []
+            if rows:
+                connection.execute(sa.insert(tables.entry), rows)
+            _add_accounts(connection, key, books.accounts)
+            for account in books.accounts:
+                _save_account(connection, key, books, account)
+            if books.open:
+                connection.execute(
+                    sa.insert(tables.reservation),
+                    [{"dataset_id": key, "number": number} for number in books.open],
+                )
+            _save_dataset(connection, key, books, before=0)
+
+        self._store.write(work)
+        return self.status(dataset.name)
+
+    def spending(
+        self,
+        dataset: str,
+        what: Profile | Measurement | None = None,
+        *,
+        purpose: str,
+        **options: Any,
+    ) -> Spending:
+        """Return a context that reserves, runs its body, and commits.
+
+        The reservation is cancelled only where the body says that nothing was released:
+        ``run.nothing_released(reason)``. A body that fails without saying so has spent.
+
+        Args are those of :meth:`reserve`.
+        """
+        from gdpbridge.ledger.guard import Spending
+
+        return Spending(self, dataset, what, {"purpose": purpose, **options})
+
+    def _charge(
+        self,
+        kind: Kind,
+        dataset: str,
+        charge: Charge,
+        neighbours: str | None,
+        unit: str | None,
+        part: str | None,
+        purpose: str,
+        key: str | None,
+        actor: str | None,
+        expires: timedelta | None = None,
+    ) -> Receipt:
+        purpose = _text("purpose", purpose)
+        now = datetime.now(UTC)
+        asked = {
+            **charge.asked,
+            "mechanism": charge.mechanism,
+            "certificate": charge.certificate,
+            "part": part,
+            "purpose": purpose,
+            "expires": None if expires is None else expires.total_seconds(),
+        }
+        draft = _draft(
+            kind,
+            key,
+            asked,
+            actor,
+            purpose,
+            mechanism=charge.mechanism,
+            statement=charge.statement,
+            mu=amount_text(charge.mu),
+            certified=charge.certified,
+            certificate=charge.certificate,
+            expires=None if expires is None else _stamp(now + expires),
+        )
+
+        def make(books: Books, row: RowMapping, _: Connection) -> Entry:
+            _check_fit_for(row, charge, neighbours, unit)
+            partition, name = account = _account(books, part)
+            _need_budget(books)
+            amount = books.charged(account, charge.amount)
+            return replace(draft, partition=partition, part=name, **_amounts(amount))
+
+        return self._append(dataset, draft, make)
+
+    def _end(
+        self, kind: Kind, dataset: str, number: int, reason: str, actor: str | None
+    ) -> Receipt:
+        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+            raise InputError("number", number, "the number of a reservation's entry")
+        asked = {"refers": number}
+        # the reservation itself is the key: it ends once
+        draft = _draft(kind, f"{kind}:{number}", asked, actor, reason, refers=number)
+
+        def make(books: Books, row: RowMapping, connection: Connection) -> Entry:
+            found = connection.execute(
+                sa.select(tables.reservation.c.number).where(
+                    tables.reservation.c.dataset_id == row["id"],
+                    tables.reservation.c.number == number,
+                )
+            ).scalar()
+            if found is None:
+                raise InputError(
+                    "number", number, f"the number of an open reservation of {dataset}"
+                )
+            (entry,) = _entries(connection, row["id"], number - 1, number)
+            if entry.hash != entry.computed_hash():
+                raise BrokenChainError(dataset, number, "its hash is not that of its content")
+            books.open[number] = entry.account, entry.amount
+            return replace(draft, partition=entry.partition, part=entry.part)
+
+        return self._append(dataset, draft, make)
+
+    def _append(
+        self,
+        dataset: str,
+        draft: Entry,
+        make: Callable[[Books, RowMapping, Connection], Entry],
+    ) -> Receipt:
+        """Write an entry in one transaction, unless its key is there already."""
+
+        def work(connection: Connection) -> Receipt:
+            row = _find(connection, dataset)
+            books = _load(connection, row)
+            if (found := _with_key(connection, row["id"], draft.key)) is not None:
+                if found.request != draft.request:
+                    raise InputError(
+                        "key",
+                        draft.key,
+                        f"a new key: entry {found.number} of {dataset} has it, with other content",
+                    )
+                return Receipt(dataset, found, _balance(books), repeated=True)
+            before, accounts = books.count, dict(books.accounts)
+            sealed = books.append(make(books, row, connection))
+            connection.execute(sa.insert(tables.entry), _row(row["id"], sealed))
+            if sealed.kind is Kind.PARTITION:
+                _add_accounts(connection, row["id"], books.accounts.keys() - accounts.keys())
+            elif books.accounts != accounts:
+                _save_account(connection, row["id"], books, sealed.account)
+            _save_reservation(connection, row["id"], sealed)
+            _save_dataset(connection, row["id"], books, before)
+            return Receipt(dataset, sealed, _balance(books), repeated=False)
+
+        return self._store.write(work)
+
+
+def _charge(
+    what: Profile | Measurement | None,
+    mu: Number | None,
+    mu_squared: Number | None,
+    failure: Number | None,
+    certificate: Certificate | str | Path | bytes | None,
+    uncertified: bool,
+    progress: Progress | None,
+) -> Charge:
+    if what is None:
+        return charge_of_numbers(mu, mu_squared, failure, certificate)
+    for name, value in (("mu", mu), ("mu_squared", mu_squared), ("certificate", certificate)):
+        if value is not None:
+            raise InputError(name, value, "left out where a mechanism is given")
+    return charge_for(what, failure=failure, uncertified=uncertified, progress=progress)
+
+
+def _draft(
+    kind: Kind,
+    key: str | None,
+    asked: Mapping[str, Any],
+    actor: str | None,
+    purpose: str,
+    **content: Any,
+) -> Entry:
+    """An entry that is not numbered yet. Without a key it gets one, so that it can be retried."""
+    if key is not None and (not key.strip() or len(key) > _LONGEST_KEY or not key.isprintable()):
+        raise InputError("key", key, f"1 to {_LONGEST_KEY} printable characters")
+    return Entry(
+        number=0,
+        kind=kind,
+        time=_stamp(datetime.now(UTC)),
+        key=key or uuid.uuid4().hex,
+        request=digest({"kind": kind.value, "purpose": purpose, "asked": dict(asked)}),
+        actor=_text("actor", actor or _user()),
+        purpose=purpose,
+        **content,
+    )
+
+
+def _stamp(when: datetime) -> str:
+    return when.isoformat(timespec="microseconds")
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
+
+
+def _text(field: str, value: str, *, empty: bool = False) -> str:
+    fine = isinstance(value, str) and len(value) <= _LONGEST_TEXT and value.isprintable()
+    if not fine or not (empty or value.strip()):
+        least = 0 if empty else 1
+        raise InputError(field, value, f"{least} to {_LONGEST_TEXT:,} printable characters")
+    return value
+
+
+def _check_name(field: str, name: str) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise InputError(field, name, _NAME_ALLOWED)
+
+
+def _amounts(amount: Amount) -> dict[str, Any]:
+    return {"mu_squared": amount_text(amount.square), "failure": amount_text(amount.failure)}
+
+
+def _account(books: Books, part: str | None) -> Account:
+    if part is None:
+        return WHOLE
+    partition, _, name = part.partition("/")
+    account = (partition, name)
+    if account == WHOLE or account not in books.accounts:
+        known = sorted("/".join(one) for one in books.accounts if one != WHOLE)
+        some = f", such as {known[0]}" if known else f": {books.dataset} has none"
+        raise InputError("part", part, f"PARTITION/PART of {books.dataset}{some}")
+    return account
+
+
+def _need_budget(books: Books) -> None:
+    if books.budget is None:
+        raise InputError("dataset", books.dataset, "given a budget first, by 'budget set'")
+
+
+def _check_fit_for(
+    row: RowMapping, charge: Charge, neighbours: str | None, unit: str | None
+) -> None:
+    """Refuse what is stated for another relation or unit than the data set's."""
+    for found in (charge.neighbours, neighbours):
+        if found is not None and found != row["neighbours"]:
+            allowed = f"{row['neighbours']}, the neighbouring relation of {row['name']}"
+            raise InputError("neighbours", found, allowed)
+    if unit is not None and unit != row["unit"]:
+        raise InputError("unit", unit, f"{row['unit']}, the unit of privacy of {row['name']}")
+
+
+def _balance(books: Books) -> Balance:
+    left = None if books.budget is None else books.left(WHOLE)
+    return Balance(books.budget, books.total(), left)
+
+
+def _dataset(row: RowMapping) -> Dataset:
+    return Dataset(row["name"], row["unit"], row["neighbours"])
+
+
+def _names(connection: Connection) -> list[str]:
+    table = tables.dataset
+    return list(connection.execute(sa.select(table.c.name).order_by(table.c.name)).scalars())
+
+
+def _find(connection: Connection, name: str) -> RowMapping:
+    table = tables.dataset
+    row = connection.execute(sa.select(table).where(table.c.name == str(name))).mappings().first()
+    if row is None:
+        raise UnknownDatasetError(name, _names(connection))
+    return row
+
+
+def _load(connection: Connection, row: RowMapping) -> Books:
+    """Return the running totals, vouched for by the last entry; the history is not read.
+
+    Raises:
+        BrokenChainError: if they do not agree.
+    """
+    table = tables.account
+    name = row["name"]
+    try:
+        accounts = {
+            (one.partition, one.part): Amount(from_text(one.mu_squared), from_text(one.failure))
+            for one in connection.execute(
+                sa.select(
+                    table.c.partition, table.c.part, table.c.mu_squared, table.c.failure
+                ).where(table.c.dataset_id == row["id"])
+            )
+        }
+        budget = row["budget_mu_squared"], row["budget_failure"]
+        books = Books(
+            name,
+            accounts=accounts,
+            budget=None if budget == (None, None) else Amount(*map(from_text, budget)),
+            count=row["count"],
+            head=row["head"],
+        )
+        last = list(_entries(connection, row["id"], books.count - 1, books.count + 1))
+        if len(last) != 1:
+            raise BrokenChainError(name, None, "the number of entries is not what is recorded")
+        books.vouched_by(last[0])
+    except (ValueError, TypeError, KeyError):
+        raise BrokenChainError(name, None, "a total or an entry is not in its form") from None
+    return books
+
+
+def _entries(connection: Connection, key: int, after: int, last: int) -> Iterator[Entry]:
+    table = tables.entry
+    found = connection.execute(
+        sa.select(table)
+        .where(table.c.dataset_id == key, table.c.number > after, table.c.number <= last)
+        .order_by(table.c.number)
+    )
+    return (_entry(row) for row in found.mappings())
+
+
+def _paged(connection: Connection, key: int) -> Iterator[Entry]:
+    """Yield all entries, those too that no count knows of."""
+    table, done = tables.entry, 0
+    while True:
+        rows = (
+            connection.execute(
+                sa.select(table)
+                .where(table.c.dataset_id == key, table.c.number > done)
+                .order_by(table.c.number)
+                .limit(_PAGE)
+            )
+            .mappings()
+            .all()
+        )
+        yield from map(_entry, rows)
+        if len(rows) < _PAGE:
+            return
+        done = rows[-1]["number"]
+
+
+def _with_key(connection: Connection, dataset: int, key: str) -> Entry | None:
+    table = tables.entry
+    row = (
+        connection.execute(
+            sa.select(table).where(table.c.dataset_id == dataset, table.c.key == key)
+        )
+        .mappings()
+        .first()
+    )
+    return None if row is None else _entry(row)
+
+
+def _entry(row: RowMapping) -> Entry:
+    document = {name: value for name, value in row.items() if name != "dataset_id"}
+    for name in ("mechanism", "details"):
+        if document[name] is not None:
+            document[name] = json.loads(document[name])
+    return entry_from(document)
+
+
+def _row(key: int, entry: Entry) -> dict[str, Any]:
+    row = {"dataset_id": key, **entry.document(), "kind": entry.kind.value}
+    for name in ("mechanism", "details"):
+        if row[name] is not None:
+            row[name] = json.dumps(row[name], allow_nan=False)
+    return row
+
+
+def _add_accounts(connection: Connection, key: int, accounts: Iterable[Account]) -> None:
+    connection.execute(
+        sa.insert(tables.account),
+        [
+            {
+                "dataset_id": key,
+                "partition": partition,
+                "part": part,
+                "mu_squared": "0",
+                "failure": "0",
+            }
+            for partition, part in accounts
+        ],
+    )
+
+
+def _save_account(connection: Connection, key: int, books: Books, account: Account) -> None:
+    table = tables.account
+    connection.execute(
+        sa.update(table)
+        .where(
+            table.c.dataset_id == key,
+            table.c.partition == account[0],
+            table.c.part == account[1],
+        )
+        .values(**_amounts(books.accounts[account]))
+    )
+
+
+def _save_reservation(connection: Connection, key: int, entry: Entry) -> None:
+    table = tables.reservation
+    if entry.kind is Kind.RESERVE:
+        connection.execute(sa.insert(table).values(dataset_id=key, number=entry.number))
+    elif entry.kind in (Kind.COMMIT, Kind.CANCEL):
+        connection.execute(
+            sa.delete(table).where(table.c.dataset_id == key, table.c.number == entry.refers)
+        )
+
+
+def _save_dataset(connection: Connection, key: int, books: Books, before: int) -> None:
+    table, budget = tables.dataset, books.budget
+    done = connection.execute(
+        sa.update(table)
+        .where(table.c.id == key, table.c.count == before)
+        .values(
+            count=books.count,
+            head=books.head,
+            budget_mu_squared=None if budget is None else amount_text(budget.square),
+            budget_failure=None if budget is None else amount_text(budget.failure),
+        )
+    )
+    if done.rowcount != 1:
+        raise AssertionError("another writer came between, though writers are serialised")

@@ -1,0 +1,95 @@
+"""What a ledger refuses, and what keeps it from answering, each with its data as fields."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from gdpbridge.errors import GdpBridgeError, InputError
+from gdpbridge.ledger.amounts import Amount, amount_text, root_ceiling, root_floor
+from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor
+
+__all__ = [
+    "BrokenChainError",
+    "BudgetExceededError",
+    "LedgerUnavailableError",
+    "UnknownDatasetError",
+    "amount_words",
+]
+
+
+class BudgetExceededError(GdpBridgeError):
+    """A spend, or a lower budget, that does not fit; nothing was written.
+
+    Attributes:
+        dataset: the data set's name.
+        asked: what was asked for.
+        spent: what is spent, reservations counted.
+        left: what is left for such a spend.
+        largest_mu: the largest μ that still fits, rounded down.
+    """
+
+    def __init__(self, dataset: str, asked: Amount, spent: Amount, left: Amount) -> None:
+        self.dataset, self.asked, self.spent, self.left = dataset, asked, spent, left
+        self.largest_mu = root_floor(left.square)
+        over = [
+            name
+            for name, is_over in (
+                ("μ", asked.square > left.square),
+                ("the failure probability", asked.failure > left.failure),
+            )
+            if is_over
+        ]
+        super().__init__(
+            f"refused: {' and '.join(over)} does not fit the budget of {dataset}: asked "
+            f"{amount_words(asked)}; spent {amount_words(spent)}; left "
+            f"{amount_words(left, down=True)}, so that the largest μ that fits is "
+            f"{_shown(self.largest_mu, down=True)}"
+        )
+
+
+class BrokenChainError(GdpBridgeError):
+    """Entries, totals or hashes that do not agree: the database was changed by other means.
+
+    Attributes:
+        dataset: the data set's name.
+        number: the first entry that is wrong, None where it is not one entry.
+        reason: what does not agree.
+    """
+
+    def __init__(self, dataset: str, number: int | None, reason: str) -> None:
+        self.dataset, self.number, self.reason = dataset, number, reason
+        where = f"entry {number} of {dataset}" if number is not None else f"the books of {dataset}"
+        super().__init__(f"refused: {where} cannot be trusted: {reason}")
+
+
+class LedgerUnavailableError(GdpBridgeError):
+    """A database that cannot be read or written now; what was committed before is safe."""
+
+
+class UnknownDatasetError(InputError):
+    """A data set that the ledger does not have."""
+
+    def __init__(self, name: str, known: list[str]) -> None:
+        have = f"one of {', '.join(known)}" if known else "added first with 'dataset add'"
+        super().__init__("dataset", name, have)
+
+
+def amount_words(amount: Amount, *, down: bool = False) -> str:
+    """Say an amount: μ as the root of the sum of squares, and p where there is any.
+
+    Args:
+        amount: what to say.
+        down: whether to round down, as for what is left; up otherwise.
+    """
+    mu = (root_floor if down else root_ceiling)(amount.square)
+    words = f"μ = {_shown(mu, down=down)} (μ² = {_shown(amount.square, down=down)})"
+    if amount.failure:
+        words += f" with failure probability {_shown(amount.failure, down=down)}"
+    return words
+
+
+def _shown(value: Fraction, *, down: bool) -> str:
+    """An exact amount if it is short, else ten digits on the safe side."""
+    if len(text := amount_text(value)) <= 12:
+        return text
+    return f"{(decimal_floor if down else decimal_ceiling)(value, 10).normalize():g}"
