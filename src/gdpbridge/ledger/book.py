@@ -60,6 +60,8 @@ _NAME_ALLOWED = "1 to 100 letters, digits, dots, dashes and underscores"
 _RELATIONS = get_args(Neighbours)
 _LONGEST_TEXT, _LONGEST_KEY, _MOST_PARTS = 1000, 200, 10_000
 _PAGE = 2000
+# a reservation's end has such a key
+_RESERVED = re.compile(r"(commit|cancel):")
 DEFAULT_EXPIRY = timedelta(hours=24)
 
 
@@ -343,7 +345,7 @@ class Ledger:
         draft = _draft(
             Kind.BUDGET,
             key,
-            amounts,
+            {**amounts, "reason": reason},
             actor,
             _text("reason", reason, empty=True),
             mu=amount_text(width),
@@ -724,7 +726,9 @@ class Ledger:
             raise InputError("number", number, "the number of a reservation's entry")
         asked = {"refers": number}
         # the reservation itself is the key: it ends once
-        draft = _draft(kind, f"{kind}:{number}", asked, actor, reason, refers=number)
+        draft = replace(
+            _draft(kind, None, asked, actor, reason, refers=number), key=f"{kind}:{number}"
+        )
 
         def make(books: Books, row: RowMapping, connection: Connection) -> Entry:
             found = connection.execute(
@@ -804,6 +808,8 @@ def _draft(
     **content: Any,
 ) -> Entry:
     """An entry that is not numbered yet. Without a key it gets one, so that it can be retried."""
+    if key is not None and _RESERVED.match(key):
+        raise InputError("key", key, "one that does not begin with commit: or cancel:")
     if key is not None and (not key.strip() or len(key) > _LONGEST_KEY or not key.isprintable()):
         raise InputError("key", key, f"1 to {_LONGEST_KEY} printable characters")
     return Entry(
@@ -811,7 +817,7 @@ def _draft(
         kind=kind,
         time=_stamp(datetime.now(UTC)),
         key=key or uuid.uuid4().hex,
-        request=digest({"kind": kind.value, "purpose": purpose, "asked": dict(asked)}),
+        request=digest({"kind": kind.value, "asked": dict(asked)}),
         actor=_text("actor", actor or _user()),
         purpose=purpose,
         **content,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from gdpbridge.errors import GdpBridgeError, InputError
+from gdpbridge.errors import InputError, RefusedError, UnavailableError
 from gdpbridge.ledger.amounts import Amount, amount_text, root_ceiling, root_floor
 from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor
 
@@ -13,11 +13,17 @@ __all__ = [
     "BudgetExceededError",
     "LedgerUnavailableError",
     "UnknownDatasetError",
+    "amount_document",
     "amount_words",
+    "number_down",
+    "number_up",
 ]
 
+# decimals of so many digits come back from a double as they were
+_DIGITS = 15
 
-class BudgetExceededError(GdpBridgeError):
+
+class BudgetExceededError(RefusedError):
     """A spend, or a lower budget, that does not fit; nothing was written.
 
     Attributes:
@@ -43,11 +49,20 @@ class BudgetExceededError(GdpBridgeError):
             f"refused: {' and '.join(over)} does not fit the budget of {dataset}: asked "
             f"{amount_words(asked)}; spent {amount_words(spent)}; left "
             f"{amount_words(left, down=True)}, so that the largest μ that fits is "
-            f"{_shown(self.largest_mu, down=True)}"
+            f"{_shown(self.largest_mu, down=True)}",
+            "budget",
+            amount_words(asked),
+            {
+                "dataset": dataset,
+                "asked": amount_document(asked),
+                "spent": amount_document(spent),
+                "left": amount_document(left, down=True),
+                "largest_mu": number_down(self.largest_mu),
+            },
         )
 
 
-class BrokenChainError(GdpBridgeError):
+class BrokenChainError(RefusedError):
     """Entries, totals or hashes that do not agree: the database was changed by other means.
 
     Attributes:
@@ -59,10 +74,15 @@ class BrokenChainError(GdpBridgeError):
     def __init__(self, dataset: str, number: int | None, reason: str) -> None:
         self.dataset, self.number, self.reason = dataset, number, reason
         where = f"entry {number} of {dataset}" if number is not None else f"the books of {dataset}"
-        super().__init__(f"refused: {where} cannot be trusted: {reason}")
+        super().__init__(
+            f"refused: {where} cannot be trusted: {reason}",
+            "ledger",
+            where,
+            {"dataset": dataset, "entry": number},
+        )
 
 
-class LedgerUnavailableError(GdpBridgeError):
+class LedgerUnavailableError(UnavailableError):
     """A database that cannot be read or written now; what was committed before is safe."""
 
 
@@ -86,6 +106,35 @@ def amount_words(amount: Amount, *, down: bool = False) -> str:
     if amount.failure:
         words += f" with failure probability {_shown(amount.failure, down=down)}"
     return words
+
+
+def amount_document(amount: Amount, *, down: bool = False) -> dict[str, object]:
+    """Return an amount as plain data: numbers on the safe side, and exactly as text.
+
+    Args:
+        amount: what to write.
+        down: as for :func:`amount_words`.
+    """
+    number, root = (number_down, root_floor) if down else (number_up, root_ceiling)
+    return {
+        "mu": number(root(amount.square)),
+        "mu_squared": number(amount.square),
+        "failure": number(amount.failure),
+        "exact": {
+            "mu_squared": amount_text(amount.square),
+            "failure": amount_text(amount.failure),
+        },
+    }
+
+
+def number_up(value: Fraction) -> float:
+    """Return a number that prints as at least ``value``, in 15 digits."""
+    return float(decimal_ceiling(value, _DIGITS))
+
+
+def number_down(value: Fraction) -> float:
+    """Return a number that prints as at most ``value``, in 15 digits."""
+    return float(decimal_floor(value, _DIGITS))
 
 
 def _shown(value: Fraction, *, down: bool) -> str:
