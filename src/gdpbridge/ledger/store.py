@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import random
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,6 +38,9 @@ _MISSING_TABLE, _READ_ONLY = ("42P01", "3F000"), ("25006", "42501")
 # how long a server that has gone away is tried again, and how often at most anything is
 _RECONNECT_SECONDS, _MOST_TRIES = 5.0, 200
 _SHORTEST_WAIT, _LONGEST_WAIT = 0.01, 0.5
+_UNKNOWN = (
+    "whether what was asked is recorded is not known, and asking again with the same key is safe"
+)
 # any number that other programs do not lock by
 _INIT_LOCK = 0x6764706272
 
@@ -57,6 +61,8 @@ class Store:
         self._file = self._url.database if self._url.drivername == "sqlite" else None
         self._engine = self._new_engine()
         self._process = os.getpid()
+        # connections are kept open between transactions
+        weakref.finalize(self, _close, self._engine, self._process)
 
     @property
     def where(self) -> str:
@@ -231,7 +237,7 @@ class Store:
             return 0  # SQLite has waited already
         if _state(error) in _SERIALIZATION:
             return self._timeout
-        return _RECONNECT_SECONDS if _is_lost(error) else 0
+        return min(_RECONNECT_SECONDS, self._timeout) if _is_lost(error) else 0
 
     def _explained(self, error: DBAPIError) -> Exception:
         state, text = _state(error), " ".join(str(error.orig).split())
@@ -247,16 +253,17 @@ class Store:
         elif "readonly" in text or state in _READ_ONLY:
             why = f"{about} can be read only, or not by this user"
         elif _is_lost(error):
-            return LedgerUnavailableError(
-                f"{about} cannot be reached ({text[:200]}): whether what was asked is recorded is "
-                "not known, and asking again with the same key is safe"
-            )
+            return LedgerUnavailableError(f"{about} cannot be reached ({text[:200]}): {_UNKNOWN}")
         else:
-            why = f"{about} cannot be used ({text[:200]})"
+            return LedgerUnavailableError(f"{about} cannot be used ({text[:200]}): {_UNKNOWN}")
         return LedgerUnavailableError(f"{why}: nothing was recorded")
 
     def _is_missing(self) -> bool:
         return self._file is not None and not Path(self._file).exists()
+
+
+def _close(engine: sa.Engine, process: int) -> None:
+    engine.dispose(close=os.getpid() == process)
 
 
 _VERSION = sa.text(f"SELECT version_num FROM {VERSION_TABLE}")
