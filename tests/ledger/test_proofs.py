@@ -39,7 +39,7 @@ def _run_writers(root: Path, *words: object) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_eight_writers_spend_exactly_the_budget(url: str, make_ledger: Make, root: Path) -> None:
-    """Of 10,000 spends by eight processes exactly the 5,000 that fit are accepted, each key once."""
+    """Of 10,000 spends by eight processes the 5,000 that fit are accepted, each key once."""
     book = make_ledger(url, mu=1)
     done = _run_writers(root, "spend", url, WRITERS, SPENDS)
     assert done["statuses"] == [0] * WRITERS
@@ -104,6 +104,11 @@ def test_files_that_cannot_grow(file_ledger: Ledger) -> None:
     file_ledger.spend("census", mu=0.1, purpose="after")
 
 
+def _spend_long(book: Ledger, times: int) -> None:
+    for _ in range(times):
+        book.spend("census", mu="1/10000", purpose="x" * 1000)
+
+
 def test_no_room_left_in_the_database(file_ledger: Ledger) -> None:
     """A database that may not grow says that there is no space, and keeps what it has."""
     before = file_ledger.status("census")
@@ -120,8 +125,7 @@ def test_no_room_left_in_the_database(file_ledger: Ledger) -> None:
     full._store._sqlite = small  # type: ignore[method-assign]
     full._store._engine = full._store._new_engine()
     with pytest.raises(LedgerUnavailableError, match="there is no space left for the ledger"):
-        for _ in range(100):
-            full.spend("census", mu="1/10000", purpose="x" * 1000)
+        _spend_long(full, 100)
     after = file_ledger.verify("census")
     assert after.entries >= before.entries
 
@@ -150,7 +154,7 @@ def test_read_only_file(make_ledger: Make) -> None:
         folder.chmod(0o755 if os.geteuid() == 0 else 0o555)
         with _as_nobody():
             book = Ledger(path)
-            with pytest.raises(LedgerUnavailableError, match="read only|cannot be used") as caught:
+            with pytest.raises(LedgerUnavailableError, match=r"read only|cannot be used") as caught:
                 book.spend("census", mu=0.1, purpose="a")
         assert "\n" not in str(caught.value)
         folder.chmod(0o755)

@@ -9,7 +9,6 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from fractions import Fraction
 
 from gdpbridge.ledger import BudgetExceededError, Ledger
@@ -79,21 +78,25 @@ def kill_many(url: str, kills: int) -> None:
             report(key)
             reserved = book.reserve("census", mu="1/1000", purpose="job", key=f"{key}-r")
             report(f"{key}-r")
-            if number % 2:
+            if number % 2 == 0:
                 book.commit("census", reserved.entry.number)
 
-    statuses, reported = [], b""
-    os.set_blocking(reader, False)
+    statuses, reported, seen = list[int](), b"", 0
     for first in range(0, kills, AT_ONCE):
         children = [
             forked(lambda name=first + i: work(name)) for i in range(min(AT_ONCE, kills - first))
         ]
+        # from the first reservation on
+        while b"-r\n" not in reported[seen:]:
+            reported += os.read(reader, 1 << 16)
+        seen = len(reported)
         for child in children:
             time.sleep(rng.uniform(0, 0.08))
             os.kill(child, signal.SIGKILL)
         statuses += [os.WTERMSIG(os.waitpid(child, 0)[1]) for child in children]
-        with suppress(BlockingIOError):
-            reported += os.read(reader, 1 << 20)
+    os.close(writer)
+    while more := os.read(reader, 1 << 16):
+        reported += more
     print(json.dumps({"signals": statuses, "reported": reported.decode().split()}))
 
 

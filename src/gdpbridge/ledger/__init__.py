@@ -15,17 +15,10 @@ from gdpbridge.ledger.refusals import (
 )
 
 if TYPE_CHECKING:
-    from gdpbridge.ledger.book import (
-        Balance,
-        Dataset,
-        Ledger,
-        Quote,
-        Receipt,
-        Reservation,
-        Status,
-    )
+    from gdpbridge.ledger.book import Ledger
     from gdpbridge.ledger.exchange import read_entries, write_entries
     from gdpbridge.ledger.guard import Spending, charged
+    from gdpbridge.ledger.records import Balance, Dataset, Quote, Receipt, Reservation, Status
 
 __all__ = [
     "Amount",
@@ -51,9 +44,10 @@ __all__ = [
 # names whose modules need the database library, which is slow to import
 _LAZY = {
     **dict.fromkeys(
-        ("Balance", "Dataset", "Ledger", "Quote", "Receipt", "Reservation", "Status"),
-        "gdpbridge.ledger.book",
+        ("Balance", "Dataset", "Quote", "Receipt", "Reservation", "Status"),
+        "gdpbridge.ledger.records",
     ),
+    "Ledger": "gdpbridge.ledger.book",
     **dict.fromkeys(("Spending", "charged"), "gdpbridge.ledger.guard"),
     **dict.fromkeys(("read_entries", "write_entries"), "gdpbridge.ledger.exchange"),
 }

@@ -9,14 +9,12 @@ counts (parallel composition).
 from __future__ import annotations
 
 import getpass
-import json
 import os
 import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
@@ -30,18 +28,31 @@ from gdpbridge.ledger.amounts import (
     Number,
     amount_text,
     failure_of,
-    from_text,
     mu_of,
     root_ceiling,
-    root_floor,
     square_of,
 )
 from gdpbridge.ledger.charges import Charge, charge_for, charge_of_numbers
-from gdpbridge.ledger.entries import WHOLE, Account, Books, Entry, Kind, digest, entry_from
+from gdpbridge.ledger.entries import WHOLE, Account, Books, Entry, Kind, digest
+from gdpbridge.ledger.records import Balance, Dataset, Quote, Receipt, Reservation, Status
 from gdpbridge.ledger.refusals import (
     BrokenChainError,
     BudgetExceededError,
-    UnknownDatasetError,
+)
+from gdpbridge.ledger.rows import (
+    PAGE,
+    add_accounts,
+    amounts_of,
+    entries,
+    entry_of,
+    find,
+    load,
+    names,
+    paged,
+    row_of,
+    save_account,
+    save_dataset,
+    save_reservation,
 )
 from gdpbridge.ledger.store import DEFAULT_TIMEOUT, Store
 from gdpbridge.measure import Measurement
@@ -51,7 +62,7 @@ if TYPE_CHECKING:
     from gdpbridge.certificate.model import Certificate
     from gdpbridge.ledger.guard import Spending
 
-__all__ = ["Balance", "Dataset", "Ledger", "Quote", "Receipt", "Reservation", "Status"]
+__all__ = ["Ledger"]
 
 Progress = Callable[[str, float], None]
 
@@ -59,127 +70,9 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _NAME_ALLOWED = "1 to 100 letters, digits, dots, dashes and underscores"
 _RELATIONS = get_args(Neighbours)
 _LONGEST_TEXT, _LONGEST_KEY, _MOST_PARTS = 1000, 200, 10_000
-_PAGE = 2000
 # a reservation's end has such a key
 _RESERVED = re.compile(r"(commit|cancel):")
 DEFAULT_EXPIRY = timedelta(hours=24)
-
-
-@dataclass(frozen=True)
-class Dataset:
-    """A data set under a budget.
-
-    Attributes:
-        name: its name.
-        unit: the unit of privacy: whose data one neighbour has and the other has not.
-        neighbours: "add-remove" or "replace-one".
-    """
-
-    name: str
-    unit: str
-    neighbours: str
-
-
-@dataclass(frozen=True)
-class Balance:
-    """Where a data set's budget stands; exact, and the μ's on the safe side.
-
-    Attributes:
-        budget: the budget, None if none is set.
-        spent: what is spent, open reservations counted.
-        left: what is left for a release from the whole; None without a budget.
-    """
-
-    budget: Amount | None
-    spent: Amount
-    left: Amount | None
-
-    @property
-    def spent_mu(self) -> Fraction:
-        """√Σμ², rounded up."""
-        return root_ceiling(self.spent.square)
-
-    @property
-    def largest_mu(self) -> Fraction | None:
-        """The largest μ that still fits, rounded down; None without a budget."""
-        return None if self.left is None else root_floor(self.left.square)
-
-
-@dataclass(frozen=True)
-class Receipt:
-    """What was recorded.
-
-    Attributes:
-        dataset: the data set's name.
-        entry: the entry.
-        balance: where the budget stands after it.
-        repeated: whether the same request had been recorded before, so that nothing was done.
-    """
-
-    dataset: str
-    entry: Entry
-    balance: Balance
-    repeated: bool
-
-
-@dataclass(frozen=True)
-class Quote:
-    """What a spend would do; nothing is recorded.
-
-    Attributes:
-        dataset: the data set's name.
-        charge: what would be charged.
-        fits: whether the budget allows it now.
-        left_before: what is left for such a spend.
-        left_after: what would be left; None if it does not fit.
-        balance: where the budget stands.
-    """
-
-    dataset: str
-    charge: Charge
-    fits: bool
-    left_before: Amount
-    left_after: Amount | None
-    balance: Balance
-
-    @property
-    def largest_mu(self) -> Fraction:
-        """The largest μ that still fits, rounded down."""
-        return root_floor(self.left_before.square)
-
-
-@dataclass(frozen=True)
-class Reservation:
-    """A reservation that is neither committed nor cancelled.
-
-    Attributes:
-        entry: its entry.
-        overdue: whether it has expired; it counts all the same, until it is cancelled.
-    """
-
-    entry: Entry
-    overdue: bool
-
-
-@dataclass(frozen=True)
-class Status:
-    """A data set and where it stands.
-
-    Attributes:
-        dataset: the data set.
-        balance: budget, spent and left.
-        parts: what is charged to each part of each partition.
-        reservations: the open ones.
-        entries: how many entries its history has.
-        head: the hash of the last one, which stands for all of it.
-    """
-
-    dataset: Dataset
-    balance: Balance
-    parts: dict[Account, Amount]
-    reservations: tuple[Reservation, ...]
-    entries: int
-    head: str
 
 
 class Ledger:
@@ -245,7 +138,7 @@ class Ledger:
         draft = _draft(Kind.CREATE, None, details, actor, "", details=details)
 
         def work(connection: Connection) -> Receipt:
-            if name in _names(connection):
+            if name in names(connection):
                 raise InputError("dataset", name, "a new name: there is such a data set already")
             books = Books(name)
             sealed = books.append(draft)
@@ -255,8 +148,8 @@ class Ledger:
                 )
             )
             (key,) = cast(Sequence[int], inserted.inserted_primary_key)
-            _add_accounts(connection, key, [WHOLE])
-            connection.execute(sa.insert(tables.entry), _row(key, sealed))
+            add_accounts(connection, key, [WHOLE])
+            connection.execute(sa.insert(tables.entry), row_of(key, sealed))
             return Receipt(name, sealed, _balance(books), repeated=False)
 
         return self._store.write(work)
@@ -341,7 +234,7 @@ class Ledger:
         else:
             budget = Amount(square_of("mu_squared", mu_squared), failure_of("failure", failure))
             width = root_ceiling(budget.square, 40)
-        amounts = _amounts(budget)
+        amounts = amounts_of(budget)
         draft = _draft(
             Kind.BUDGET,
             key,
@@ -380,8 +273,8 @@ class Ledger:
         charge = _charge(what, mu, mu_squared, failure, certificate, uncertified, progress)
 
         def work(connection: Connection) -> Quote:
-            row = _find(connection, dataset)
-            books = _load(connection, row)
+            row = find(connection, dataset)
+            books, _ = load(connection, row)
             account = _account(books, part)
             _check_fit_for(row, charge, neighbours, unit)
             _need_budget(books)
@@ -503,23 +396,23 @@ class Ledger:
             last: only so many of the newest.
             after: only those with a larger number.
         """
-        count = self._store.read(lambda connection: int(_find(connection, dataset)["count"]))
+        count = self._store.read(lambda connection: int(find(connection, dataset)["count"]))
         done = max(after, 0 if last is None else count - last)
         while done < count:
 
             def page(connection: Connection, done: int = done) -> list[Entry]:
-                key = _find(connection, dataset)["id"]
-                return list(_entries(connection, key, done, min(done + _PAGE, count)))
+                key = find(connection, dataset)["id"]
+                return list(entries(connection, key, done, min(done + PAGE, count)))
 
             yield from self._store.read(page)
-            done += _PAGE
+            done += PAGE
 
     def status(self, dataset: str) -> Status:
         """Return where a data set stands."""
 
         def work(connection: Connection) -> Status:
-            row = _find(connection, dataset)
-            books = _load(connection, row)
+            row = find(connection, dataset)
+            books, _ = load(connection, row)
             now, entry = datetime.now(UTC), tables.entry
             joined = tables.reservation.join(
                 entry,
@@ -534,7 +427,7 @@ class Ledger:
                 .where(tables.reservation.c.dataset_id == row["id"])
                 .order_by(entry.c.number)
             )
-            open_ones = [_entry(one) for one in found.mappings()]
+            open_ones = [entry_of(one) for one in found.mappings()]
             return Status(
                 dataset=_dataset(row),
                 balance=_balance(books),
@@ -572,24 +465,27 @@ class Ledger:
         """
 
         def work(connection: Connection) -> None:
-            row = _find(connection, dataset)
+            row = find(connection, dataset)
             books, heads = Books(dataset), {"" if head is None else head}
-            count = int(row["count"])
+            count = max(1, int(row["count"]))
             last: Entry | None = None
-            for last in _paged(connection, row["id"]):
-                books.replay(last)
-                heads.discard(last.hash)
-                if last.number == 1 and last.details != asdict(_dataset(row)):
-                    raise BrokenChainError(
-                        dataset, 1, "the data set's unit or relation was changed"
-                    )
-                if last.number % _PAGE == 0:
-                    progress(f"checking {count:,} entries", min(1.0, last.number / count))
+            try:
+                for last in paged(connection, row["id"]):
+                    books.replay(last)
+                    heads.discard(last.hash)
+                    if last.number % PAGE == 0:
+                        progress(f"checking {count:,} entries", min(1.0, last.number / count))
+                    if last.number == 1 and last.details != asdict(_dataset(row)):
+                        changed = "the data set's name, unit or relation was changed"
+                        raise BrokenChainError(dataset, 1, changed)
+            except (ValueError, TypeError, KeyError):
+                broken = "it is not in the form of an entry"
+                raise BrokenChainError(dataset, books.count + 1, broken) from None
             if last is None:
                 raise BrokenChainError(dataset, None, "there are no entries")
             if heads - {""}:
                 raise BrokenChainError(dataset, None, f"the hash {head} is not in its history")
-            kept = _load(connection, row)
+            kept, _ = load(connection, row)
             open_ones = connection.execute(
                 sa.select(tables.reservation.c.number).where(
                     tables.reservation.c.dataset_id == row["id"]
@@ -623,7 +519,7 @@ class Ledger:
         dataset = Dataset(**first.details)
 
         def work(connection: Connection) -> None:
-            if dataset.name in _names(connection):
+            if dataset.name in names(connection):
                 raise InputError(
                     "dataset", dataset.name, "a new name: there is such a data set already"
                 )
@@ -635,21 +531,21 @@ class Ledger:
             rows: list[dict[str, Any]] = []
             for entry in (first, *iterator):
                 books.replay(entry)
-                rows.append(_row(key, entry))
-                if len(rows) == _PAGE:
+                rows.append(row_of(key, entry))
+                if len(rows) == PAGE:
                     connection.execute(sa.insert(tables.entry), rows)
                     rows = []
             if rows:
                 connection.execute(sa.insert(tables.entry), rows)
-            _add_accounts(connection, key, books.accounts)
+            add_accounts(connection, key, books.accounts)
             for account in books.accounts:
-                _save_account(connection, key, books, account)
+                save_account(connection, key, books, account)
             if books.open:
                 connection.execute(
                     sa.insert(tables.reservation),
                     [{"dataset_id": key, "number": number} for number in books.open],
                 )
-            _save_dataset(connection, key, books, before=0)
+            save_dataset(connection, key, books, before=0)
 
         self._store.write(work)
         return self.status(dataset.name)
@@ -715,7 +611,7 @@ class Ledger:
             partition, name = account = _account(books, part)
             _need_budget(books)
             amount = books.charged(account, charge.amount)
-            return replace(draft, partition=partition, part=name, **_amounts(amount))
+            return replace(draft, partition=partition, part=name, **amounts_of(amount))
 
         return self._append(dataset, draft, make)
 
@@ -741,7 +637,7 @@ class Ledger:
                 raise InputError(
                     "number", number, f"the number of an open reservation of {dataset}"
                 )
-            (entry,) = _entries(connection, row["id"], number - 1, number)
+            (entry,) = entries(connection, row["id"], number - 1, number)
             if entry.hash != entry.computed_hash():
                 raise BrokenChainError(dataset, number, "its hash is not that of its content")
             books.open[number] = entry.account, entry.amount
@@ -758,9 +654,9 @@ class Ledger:
         """Write an entry in one transaction, unless its key is there already."""
 
         def work(connection: Connection) -> Receipt:
-            row = _find(connection, dataset)
-            books = _load(connection, row)
-            if (found := _with_key(connection, row["id"], draft.key)) is not None:
+            row = find(connection, dataset)
+            books, found = load(connection, row, draft.key)
+            if found is not None:
                 if found.request != draft.request:
                     raise InputError(
                         "key",
@@ -770,13 +666,13 @@ class Ledger:
                 return Receipt(dataset, found, _balance(books), repeated=True)
             before, accounts = books.count, dict(books.accounts)
             sealed = books.append(make(books, row, connection))
-            connection.execute(sa.insert(tables.entry), _row(row["id"], sealed))
+            connection.execute(sa.insert(tables.entry), row_of(row["id"], sealed))
             if sealed.kind is Kind.PARTITION:
-                _add_accounts(connection, row["id"], books.accounts.keys() - accounts.keys())
+                add_accounts(connection, row["id"], books.accounts.keys() - accounts.keys())
             elif books.accounts != accounts:
-                _save_account(connection, row["id"], books, sealed.account)
-            _save_reservation(connection, row["id"], sealed)
-            _save_dataset(connection, row["id"], books, before)
+                save_account(connection, row["id"], books, sealed.account)
+            save_reservation(connection, row["id"], sealed)
+            save_dataset(connection, row["id"], books, before)
             return Receipt(dataset, sealed, _balance(books), repeated=False)
 
         return self._store.write(work)
@@ -848,10 +744,6 @@ def _check_name(field: str, name: str) -> None:
         raise InputError(field, name, _NAME_ALLOWED)
 
 
-def _amounts(amount: Amount) -> dict[str, Any]:
-    return {"mu_squared": amount_text(amount.square), "failure": amount_text(amount.failure)}
-
-
 def _account(books: Books, part: str | None) -> Account:
     if part is None:
         return WHOLE
@@ -888,163 +780,3 @@ def _balance(books: Books) -> Balance:
 
 def _dataset(row: RowMapping) -> Dataset:
     return Dataset(row["name"], row["unit"], row["neighbours"])
-
-
-def _names(connection: Connection) -> list[str]:
-    table = tables.dataset
-    return list(connection.execute(sa.select(table.c.name).order_by(table.c.name)).scalars())
-
-
-def _find(connection: Connection, name: str) -> RowMapping:
-    table = tables.dataset
-    row = connection.execute(sa.select(table).where(table.c.name == str(name))).mappings().first()
-    if row is None:
-        raise UnknownDatasetError(name, _names(connection))
-    return row
-
-
-def _load(connection: Connection, row: RowMapping) -> Books:
-    """Return the running totals, vouched for by the last entry; the history is not read.
-
-    Raises:
-        BrokenChainError: if they do not agree.
-    """
-    table = tables.account
-    name = row["name"]
-    try:
-        accounts = {
-            (one.partition, one.part): Amount(from_text(one.mu_squared), from_text(one.failure))
-            for one in connection.execute(
-                sa.select(
-                    table.c.partition, table.c.part, table.c.mu_squared, table.c.failure
-                ).where(table.c.dataset_id == row["id"])
-            )
-        }
-        budget = row["budget_mu_squared"], row["budget_failure"]
-        books = Books(
-            name,
-            accounts=accounts,
-            budget=None if budget == (None, None) else Amount(*map(from_text, budget)),
-            count=row["count"],
-            head=row["head"],
-        )
-        last = list(_entries(connection, row["id"], books.count - 1, books.count + 1))
-        if len(last) != 1:
-            raise BrokenChainError(name, None, "the number of entries is not what is recorded")
-        books.vouched_by(last[0])
-    except (ValueError, TypeError, KeyError):
-        raise BrokenChainError(name, None, "a total or an entry is not in its form") from None
-    return books
-
-
-def _entries(connection: Connection, key: int, after: int, last: int) -> Iterator[Entry]:
-    table = tables.entry
-    found = connection.execute(
-        sa.select(table)
-        .where(table.c.dataset_id == key, table.c.number > after, table.c.number <= last)
-        .order_by(table.c.number)
-    )
-    return (_entry(row) for row in found.mappings())
-
-
-def _paged(connection: Connection, key: int) -> Iterator[Entry]:
-    """Yield all entries, those too that no count knows of."""
-    table, done = tables.entry, 0
-    while True:
-        rows = (
-            connection.execute(
-                sa.select(table)
-                .where(table.c.dataset_id == key, table.c.number > done)
-                .order_by(table.c.number)
-                .limit(_PAGE)
-            )
-            .mappings()
-            .all()
-        )
-        yield from map(_entry, rows)
-        if len(rows) < _PAGE:
-            return
-        done = rows[-1]["number"]
-
-
-def _with_key(connection: Connection, dataset: int, key: str) -> Entry | None:
-    table = tables.entry
-    row = (
-        connection.execute(
-            sa.select(table).where(table.c.dataset_id == dataset, table.c.key == key)
-        )
-        .mappings()
-        .first()
-    )
-    return None if row is None else _entry(row)
-
-
-def _entry(row: RowMapping) -> Entry:
-    document = {name: value for name, value in row.items() if name != "dataset_id"}
-    for name in ("mechanism", "details"):
-        if document[name] is not None:
-            document[name] = json.loads(document[name])
-    return entry_from(document)
-
-
-def _row(key: int, entry: Entry) -> dict[str, Any]:
-    row = {"dataset_id": key, **entry.document(), "kind": entry.kind.value}
-    for name in ("mechanism", "details"):
-        if row[name] is not None:
-            row[name] = json.dumps(row[name], allow_nan=False)
-    return row
-
-
-def _add_accounts(connection: Connection, key: int, accounts: Iterable[Account]) -> None:
-    connection.execute(
-        sa.insert(tables.account),
-        [
-            {
-                "dataset_id": key,
-                "partition": partition,
-                "part": part,
-                "mu_squared": "0",
-                "failure": "0",
-            }
-            for partition, part in accounts
-        ],
-    )
-
-
-def _save_account(connection: Connection, key: int, books: Books, account: Account) -> None:
-    table = tables.account
-    connection.execute(
-        sa.update(table)
-        .where(
-            table.c.dataset_id == key,
-            table.c.partition == account[0],
-            table.c.part == account[1],
-        )
-        .values(**_amounts(books.accounts[account]))
-    )
-
-
-def _save_reservation(connection: Connection, key: int, entry: Entry) -> None:
-    table = tables.reservation
-    if entry.kind is Kind.RESERVE:
-        connection.execute(sa.insert(table).values(dataset_id=key, number=entry.number))
-    elif entry.kind in (Kind.COMMIT, Kind.CANCEL):
-        connection.execute(
-            sa.delete(table).where(table.c.dataset_id == key, table.c.number == entry.refers)
-        )
-
-
-def _save_dataset(connection: Connection, key: int, books: Books, before: int) -> None:
-    table, budget = tables.dataset, books.budget
-    done = connection.execute(
-        sa.update(table)
-        .where(table.c.id == key, table.c.count == before)
-        .values(
-            count=books.count,
-            head=books.head,
-            budget_mu_squared=None if budget is None else amount_text(budget.square),
-            budget_failure=None if budget is None else amount_text(budget.failure),
-        )
-    )
-    if done.rowcount != 1:
-        raise AssertionError("another writer came between, though writers are serialised")

@@ -57,8 +57,9 @@ def read_entries(file: TextIO, format: str = "jsonl") -> Iterator[Entry]:
     while True:
         number += 1
         try:
-            document = next(lines, None)
-            if document is None:
+            try:
+                document = next(lines)
+            except StopIteration:
                 return
             entry = entry_from(document)
         except (ValueError, TypeError, KeyError, RecursionError, csv.Error):

@@ -16,7 +16,8 @@ from gdpbridge.profiles.pure_dp import PureDP
 from gdpbridge.profiles.zcdp import ZCDP
 
 if TYPE_CHECKING:
-    from gdpbridge.ledger.book import Ledger, Receipt
+    from gdpbridge.ledger.book import Ledger
+    from gdpbridge.ledger.records import Receipt
 
 __all__ = ["Spending", "charged"]
 

@@ -148,10 +148,10 @@ class Store:
     def _version(self, connection: Connection) -> str | None:
         if not sa.inspect(connection).has_table(VERSION_TABLE):
             return None
-        return connection.execute(sa.text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()
+        return connection.exec_driver_sql(_VERSION).scalar()
 
     def _check_version(self, connection: Connection) -> None:
-        found = connection.execute(_VERSION).scalar()
+        found = connection.exec_driver_sql(_VERSION).scalar()
         if found == SCHEMA:
             return
         raise self._other_version(found)
@@ -161,7 +161,7 @@ class Store:
             allowed = f"at most version {SCHEMA}: a newer gdpbridge wrote it, so update this one"
         else:
             allowed = f"at version {SCHEMA}: run 'gdpbridge ledger migrate'"
-        return InputError("ledger", f"{self.where} at version {found}", allowed)
+        return InputError("ledger", f"at version {found}", allowed)
 
     def _migrate(self, connection: Connection) -> bool:
         from alembic import command
@@ -204,7 +204,6 @@ class Store:
                 self._url,
                 pool_size=1,
                 max_overflow=10,
-                pool_pre_ping=True,
                 connect_args={
                     "connect_timeout": 10,
                     "options": f"-c lock_timeout={max(1, round(self._timeout * 1000))}",
@@ -266,7 +265,7 @@ def _close(engine: sa.Engine, process: int) -> None:
     engine.dispose(close=os.getpid() == process)
 
 
-_VERSION = sa.text(f"SELECT version_num FROM {VERSION_TABLE}")
+_VERSION = f"SELECT version_num FROM {VERSION_TABLE}"
 
 
 def _state(error: DBAPIError) -> str | None:

@@ -12,7 +12,7 @@ from gdpbridge.report.record import Schema
 from gdpbridge.report.text import Row, laid_out
 
 if TYPE_CHECKING:
-    from gdpbridge.ledger.book import Balance, Quote, Receipt, Status
+    from gdpbridge.ledger.records import Balance, Quote, Receipt, Status
 
 __all__ = [
     "entries_document",
