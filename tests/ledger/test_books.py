@@ -17,6 +17,7 @@ from gdpbridge.errors import InputError
 from gdpbridge.ledger import (
     Amount,
     BudgetExceededError,
+    BudgetTooLowError,
     Kind,
     Ledger,
     UnknownDatasetError,
@@ -121,6 +122,33 @@ def test_a_head_is_charged_with_its_failure_probability(file_ledger: Ledger) -> 
     assert found.failure <= entry.amount.failure <= found.failure + Fraction(1, 10**80)
 
 
+def test_a_failure_that_no_float_holds(file_ledger: Ledger) -> None:
+    """δ(ε_h) of the order 1e-1000 is charged rounded up, never as 0."""
+    file_ledger.set_budget("census", mu=3, failure="0.1", reason="room")
+    found = gdp.measure(gdp.profiles.Gaussian(sigma=1), eps_h=70)
+    assert 0 < found.failure < Fraction(1, 10**300)
+    entry = file_ledger.spend("census", found, purpose="mean").entry
+    assert found.failure < entry.amount.failure <= Fraction(1, 10**80)
+
+
+def test_an_unacknowledged_try_is_not_a_repetition(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A transaction that is run again after it was kept finds its entry, and says it is new."""
+    write = ledger._store.write
+    monkeypatch.setattr(ledger._store, "write", lambda work: (write(work), write(work))[1])
+    receipt = ledger.spend("census", mu=0.5, purpose="a")
+    assert not receipt.repeated
+    with ledger.spending("census", mu=0.5, purpose="b") as run:
+        pass
+    assert run.receipt.entry.kind is Kind.COMMIT
+    ledger.add_dataset("panel", unit="person", neighbours="add-remove")
+    other = [one.document() for one in ledger.history("panel")]
+    assert len(other) == 1
+    monkeypatch.undo()
+    assert ledger.status("census").entries == 5
+
+
 def test_a_mechanism_that_is_not_gdp(file_ledger: Ledger) -> None:
     """(ε, δ)-DP is charged with its δ as failure probability; icea as a head."""
     entry = file_ledger.spend(
@@ -202,7 +230,7 @@ def test_budgets_move_but_not_below_what_is_spent(ledger: Ledger) -> None:
         Fraction(4), Fraction(0)
     )
     ledger.set_budget("census", mu=0.5, reason="no more")
-    with pytest.raises(BudgetExceededError):
+    with pytest.raises(BudgetTooLowError, match=r"cannot be μ = 0\.49 "):
         ledger.set_budget("census", mu=0.49, reason="even less")
     entries = list(ledger.history("census"))
     assert [entry.purpose for entry in entries if entry.kind is Kind.BUDGET][1:] == [

@@ -89,5 +89,7 @@ def test_opendp_measurements(file_ledger: Ledger) -> None:
     assert last.mechanism is not None
     assert last.mechanism["kind"] == "gaussian"
     file_ledger.verify("census")
+    real = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
+    charged(file_ledger, "census", purpose="mean")(dp.m.make_laplace(*real, scale=10.0))(1.0)
     with pytest.raises(InputError, match="an OpenDP measurement"):
         charged(file_ledger, "census", purpose="count")(len)

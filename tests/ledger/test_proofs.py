@@ -31,7 +31,11 @@ KILLS = 100
 def _run_writers(root: Path, *words: object) -> dict[str, Any]:
     script = root / "tests" / "ledger" / "writers.py"
     done = subprocess.run(
-        [sys.executable, str(script), *map(str, words)], capture_output=True, text=True, check=False
+        [sys.executable, str(script), *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
     )
     assert (done.returncode, done.stderr) == (0, "")
     return json.loads(done.stdout)

@@ -10,6 +10,7 @@ from gdpbridge.ledger.entries import Entry, Kind
 from gdpbridge.ledger.refusals import (
     BrokenChainError,
     BudgetExceededError,
+    BudgetTooLowError,
     LedgerUnavailableError,
     UnknownDatasetError,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "Balance",
     "BrokenChainError",
     "BudgetExceededError",
+    "BudgetTooLowError",
     "Dataset",
     "Entry",
     "Kind",

@@ -23,6 +23,7 @@ __all__ = [
     "Amount",
     "Number",
     "amount_text",
+    "failure_ceiling",
     "failure_of",
     "from_text",
     "mu_of",
@@ -120,6 +121,15 @@ def failure_of(field: str, value: Number) -> Fraction:
     if rounded >= 1:
         raise InputError(field, value, FAILURE_ALLOWED)
     return rounded
+
+
+def failure_ceiling(field: str, value: Fraction) -> Fraction:
+    """Return a computed failure probability, however small, rounded up to what is kept.
+
+    Raises:
+        InputError: if that is 1 or more.
+    """
+    return failure_of(field, max(value, _LEAST_FAILURE) if value else value)
 
 
 def within(total: Fraction, amount: Fraction) -> Fraction:

@@ -38,6 +38,8 @@ from gdpbridge.ledger.records import Balance, Dataset, Quote, Receipt, Reservati
 from gdpbridge.ledger.refusals import (
     BrokenChainError,
     BudgetExceededError,
+    BudgetTooLowError,
+    LedgerUnavailableError,
 )
 from gdpbridge.ledger.rows import (
     PAGE,
@@ -139,6 +141,9 @@ class Ledger:
 
         def work(connection: Connection) -> Receipt:
             if name in names(connection):
+                books, found = load(connection, find(connection, name), draft.key)
+                if found is not None:  # by a try that was not acknowledged
+                    return Receipt(name, found, _balance(books), repeated=False)
                 raise InputError("dataset", name, "a new name: there is such a data set already")
             books = Books(name)
             sealed = books.append(draft)
@@ -222,7 +227,7 @@ class Ledger:
             actor: who does it.
 
         Raises:
-            BudgetExceededError: if more is spent already.
+            BudgetTooLowError: if more is spent already.
         """
         if (mu is None) == (mu_squared is None):
             raise InputError(
@@ -249,7 +254,7 @@ class Ledger:
             if books.budget is not None and not reason:
                 raise InputError("reason", reason, "given for a change of the budget")
             if not (spent := books.total()).fits(budget):
-                raise BudgetExceededError(dataset, spent, spent, budget)
+                raise BudgetTooLowError(dataset, budget, spent)
             return draft
 
         return self._append(dataset, draft, make)
@@ -517,8 +522,12 @@ class Ledger:
                 "entries", "without a beginning", "those of a data set, from the first"
             )
         dataset = Dataset(**first.details)
+        tries = iter([True])
 
         def work(connection: Connection) -> None:
+            if not next(tries, False):
+                # what was read of the entries cannot be read again
+                raise LedgerUnavailableError("the import was interrupted: import it again")
             if dataset.name in names(connection):
                 raise InputError(
                     "dataset", dataset.name, "a new name: there is such a data set already"
@@ -663,7 +672,9 @@ class Ledger:
                         draft.key,
                         f"a new key: entry {found.number} of {dataset} has it, with other content",
                     )
-                return Receipt(dataset, found, _balance(books), repeated=True)
+                # found by a second try of our own, it is not a repetition
+                again = found.time != draft.time
+                return Receipt(dataset, found, _balance(books), repeated=again)
             before, accounts = books.count, dict(books.accounts)
             sealed = books.append(make(books, row, connection))
             connection.execute(sa.insert(tables.entry), row_of(row["id"], sealed))

@@ -15,6 +15,7 @@ from gdpbridge.ledger.amounts import (
     Amount,
     Number,
     amount_text,
+    failure_ceiling,
     failure_of,
     mu_of,
     root_ceiling,
@@ -114,7 +115,7 @@ def charge_for(
         raise InputError("mechanism", kind, "one that says something of the data: its μ is 0")
     mu = mu_of("mu", max(mu, _LEAST))
     return Charge(
-        amount=Amount(mu**2, failure_of("failure", p)),
+        amount=Amount(mu**2, failure_ceiling("failure", p)),
         mu=mu,
         neighbours=found.profile.neighbours,
         mechanism=found.profile.model_dump(mode="json"),
@@ -212,7 +213,7 @@ def _proved(source: Certificate | str | Path | bytes) -> _Proved:
         raise InputError("certificate", "for no finite μ", "for a finite μ")
     return _Proved(
         mu=Fraction(claim.mu.high),
-        failure=Fraction(claim.failure_probability),
+        failure=failure_ceiling("failure", Fraction(claim.failure_probability)),
         mechanism=dict(document.mechanism),
         hash=hashlib.sha256(content).hexdigest(),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import wraps
 from types import TracebackType
@@ -121,13 +122,19 @@ def _profile_of(measurement: Any, d_in: Any) -> Profile:
         raise InputError("measurement", measurement, "an OpenDP measurement")
     measure, opened = measurement.output_measure, cast(Any, measurement)
     if measure == dp.max_divergence():
-        return PureDP(epsilon=opened.map(d_in))
+        return PureDP(epsilon=_above(opened.map(d_in)))
     if measure == dp.fixed_smoothed_max_divergence():
         epsilon, delta = opened.map(d_in)
         # the public name of the parameter is its alias
-        return ApproxDP(**{"epsilon": epsilon, "delta": delta})
+        given: dict[str, Any] = {"epsilon": _above(epsilon), "delta": _above(delta)}
+        return ApproxDP(**given)
     if measure == dp.zero_concentrated_divergence():
-        return ZCDP(rho=opened.map(d_in))
+        return ZCDP(rho=_above(opened.map(d_in)))
     raise InputError(
         "measurement", str(measure), "one whose privacy map says ε, (ε, δ) or ρ, or given a profile"
     )
+
+
+def _above(value: float) -> float:
+    """A float whose shortest decimal, which a profile takes it for, is at least ``value``."""
+    return math.nextafter(value, math.inf) if value else value

@@ -11,6 +11,7 @@ from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor
 __all__ = [
     "BrokenChainError",
     "BudgetExceededError",
+    "BudgetTooLowError",
     "LedgerUnavailableError",
     "UnknownDatasetError",
     "amount_document",
@@ -24,7 +25,7 @@ _DIGITS = 15
 
 
 class BudgetExceededError(RefusedError):
-    """A spend, or a lower budget, that does not fit; nothing was written.
+    """A spend that does not fit; nothing was written.
 
     Attributes:
         dataset: the data set's name.
@@ -58,6 +59,30 @@ class BudgetExceededError(RefusedError):
                 "spent": amount_document(spent),
                 "left": amount_document(left, down=True),
                 "largest_mu": number_down(self.largest_mu),
+            },
+        )
+
+
+class BudgetTooLowError(RefusedError):
+    """A budget below what is spent already; nothing was written.
+
+    Attributes:
+        dataset: the data set's name.
+        asked: the budget that was asked for.
+        spent: what is spent, reservations counted.
+    """
+
+    def __init__(self, dataset: str, asked: Amount, spent: Amount) -> None:
+        self.dataset, self.asked, self.spent = dataset, asked, spent
+        super().__init__(
+            f"refused: the budget of {dataset} cannot be {amount_words(asked)}: spent is "
+            f"{amount_words(spent)}",
+            "budget",
+            amount_words(asked),
+            {
+                "dataset": dataset,
+                "asked": amount_document(asked),
+                "spent": amount_document(spent),
             },
         )
 

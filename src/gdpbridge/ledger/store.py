@@ -249,6 +249,8 @@ class Store:
             why = f"{about} is locked by another program for over {self._timeout:g} s"
         elif "disk is full" in text or state == "53100":
             why = f"there is no space left for {about}"
+        elif "unable to open" in text:
+            why = f"{about} cannot be opened by this user"
         elif "readonly" in text or state in _READ_ONLY:
             why = f"{about} can be read only, or not by this user"
         elif _is_lost(error):
