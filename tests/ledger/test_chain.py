@@ -152,9 +152,29 @@ def test_a_filled_database_is_migrated_from_the_first_version(
             book.spend("census", mu=0.1, purpose="count")
         before = book.status("census")
     monkeypatch.setattr(command, "upgrade", upgrade)
-    assert book.init()
+    assert book.migrate()
+    assert not book.migrate()
     assert book.verify("census") == before
     book.spend("census", mu=0.1, purpose="count")
+
+
+def test_nothing_to_migrate(url: str) -> None:
+    """Where no ledger was made there is none to migrate, and none is made."""
+    for _ in range(2):
+        with pytest.raises(InputError, match="made first"):
+            Ledger(url).migrate()
+
+
+def test_verify_tells_its_progress(spent: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """verify reads page by page, and reports a rising share of the entries."""
+    from gdpbridge.ledger import book, rows
+
+    for module in (book, rows):
+        monkeypatch.setattr(module, "PAGE", 2)
+    shares: list[float] = []
+    spent.verify("census", progress=lambda _, share: shares.append(share))
+    assert shares == [2 / 5, 4 / 5]
+    assert len(list(spent.history("census"))) == 5
 
 
 def test_a_newer_database_is_refused(ledger: Ledger) -> None:
@@ -163,7 +183,12 @@ def test_a_newer_database_is_refused(ledger: Ledger) -> None:
         if connection.dialect.name == "sqlite":
             connection.exec_driver_sql("BEGIN")
         connection.exec_driver_sql("UPDATE ledger_version SET version_num = '9999'")
-    for act in (ledger.init, lambda: ledger.spend("census", mu=0.1, purpose="a"), ledger.datasets):
+    for act in (
+        ledger.init,
+        ledger.migrate,
+        lambda: ledger.spend("census", mu=0.1, purpose="a"),
+        ledger.datasets,
+    ):
         with pytest.raises(InputError, match="at version 9999': must be at most version 0002"):
             act()
 

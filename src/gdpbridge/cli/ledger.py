@@ -254,24 +254,22 @@ def _add_group(app: typer.Typer, group: typer.Typer, name: str, summary: str) ->
 
 def init(*, ledger: Url = None, json: AsJson = False) -> Output:
     """Make the tables; a ledger that is there stays as it is."""
-    return _made(ledger, json, "made")
+    book = _open(ledger)
+    return _made(book, book.init(), "made", json)
 
 
 def migrate(*, ledger: Url = None, json: AsJson = False) -> Output:
     """Take the steps to this version's tables."""
-    return _made(ledger, json, "migrated")
+    book = _open(ledger)
+    return _made(book, book.migrate(), "migrated", json)
 
 
-def _made(url: str | None, json: bool, word: str) -> Output:
-    book = _open(url)
-    changed = book.init()
+def _made(book: Ledger, changed: bool, word: str, json: bool) -> Output:
     if json:
-        return Output(
-            as_json_text(
-                {"schema": _schema("ledger-database"), "ledger": book.where, "changed": changed}
-            )
-        )
-    done = f"{word} {book.where}" if changed else f"nothing to do: {book.where} is a ledger already"
+        schema = _schema("ledger-database")
+        return Output(as_json_text({"schema": schema, "ledger": book.where, "changed": changed}))
+    where = book.where
+    done = f"{word} {where}" if changed else f"nothing to do: {where} is a ledger already"
     return Output(f"{done}\n")
 
 

@@ -46,10 +46,11 @@ from gdpbridge.ledger.rows import (
     add_accounts,
     amounts_of,
     entries,
-    entry_of,
     find,
     load,
     names,
+    open_entries,
+    open_numbers,
     paged,
     row_of,
     save_account,
@@ -108,6 +109,10 @@ class Ledger:
         Nothing is lost: a ledger that is there stays as it is.
         """
         return self._store.init()
+
+    def migrate(self) -> bool:
+        """Bring the tables of a ledger to this version; return whether that was needed."""
+        return self._store.migrate()
 
     def datasets(self) -> tuple[Dataset, ...]:
         """Return the data sets, by name."""
@@ -418,28 +423,14 @@ class Ledger:
         def work(connection: Connection) -> Status:
             row = find(connection, dataset)
             books, _ = load(connection, row)
-            now, entry = datetime.now(UTC), tables.entry
-            joined = tables.reservation.join(
-                entry,
-                sa.and_(
-                    entry.c.dataset_id == tables.reservation.c.dataset_id,
-                    entry.c.number == tables.reservation.c.number,
-                ),
-            )
-            found = connection.execute(
-                sa.select(entry)
-                .select_from(joined)
-                .where(tables.reservation.c.dataset_id == row["id"])
-                .order_by(entry.c.number)
-            )
-            open_ones = [entry_of(one) for one in found.mappings()]
+            now = datetime.now(UTC)
             return Status(
                 dataset=_dataset(row),
                 balance=_balance(books),
                 parts={key: value for key, value in books.accounts.items() if key != WHOLE},
                 reservations=tuple(
                     Reservation(one, datetime.fromisoformat(str(one.expires)) < now)
-                    for one in open_ones
+                    for one in open_entries(connection, row["id"])
                 ),
                 entries=books.count,
                 head=books.head,
@@ -491,12 +482,8 @@ class Ledger:
             if heads - {""}:
                 raise BrokenChainError(dataset, None, f"the hash {head} is not in its history")
             kept, _ = load(connection, row)
-            open_ones = connection.execute(
-                sa.select(tables.reservation.c.number).where(
-                    tables.reservation.c.dataset_id == row["id"]
-                )
-            ).scalars()
-            if kept.accounts != books.accounts or set(open_ones) != set(books.open):
+            open_ones = set(open_numbers(connection, row["id"]))
+            if kept.accounts != books.accounts or open_ones != set(books.open):
                 raise BrokenChainError(
                     dataset,
                     None,

@@ -23,6 +23,8 @@ __all__ = [
     "find",
     "load",
     "names",
+    "open_entries",
+    "open_numbers",
     "paged",
     "row_of",
     "save_account",
@@ -31,6 +33,8 @@ __all__ = [
 ]
 
 PAGE = 2000
+# numbers in one statement
+_AT_ONCE = 500
 
 _FIND = sa.select(tables.dataset).where(tables.dataset.c.name == sa.bindparam("name"))
 _ACCOUNTS = sa.select(
@@ -134,6 +138,28 @@ def entries(connection: Connection, key: int, after: int, last: int) -> Iterator
         .order_by(table.c.number)
     )
     return (entry_of(row) for row in found.mappings())
+
+
+def open_numbers(connection: Connection, key: int) -> list[int]:
+    """Return the numbers of the open reservations, in order."""
+    table = tables.reservation
+    found = sa.select(table.c.number).where(table.c.dataset_id == key).order_by(table.c.number)
+    return list(connection.execute(found).scalars())
+
+
+def open_entries(connection: Connection, key: int) -> Iterator[Entry]:
+    """Yield the entries of the open reservations; by number, so that no other is looked at."""
+    table, numbers = tables.entry, open_numbers(connection, key)
+    for first in range(0, len(numbers), _AT_ONCE):
+        found = connection.execute(
+            sa.select(table)
+            .where(
+                table.c.dataset_id == key,
+                table.c.number.in_(numbers[first : first + _AT_ONCE]),
+            )
+            .order_by(table.c.number)
+        )
+        yield from map(entry_of, found.mappings())
 
 
 def paged(connection: Connection, key: int) -> Iterator[Entry]:

@@ -83,6 +83,20 @@ class Store:
             self._new_file(Path(self._file))
         return self._run(self._migrate, write=True, ready=False)
 
+    def migrate(self) -> bool:
+        """Take the steps to the newest version; return and errors as :meth:`init`.
+
+        Raises:
+            InputError: if there is no ledger.
+        """
+
+        def steps(connection: Connection) -> bool:
+            if self._version(connection) is None:
+                raise self._not_made()
+            return self._migrate(connection)
+
+        return self._run(steps, write=True, ready=False)
+
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run work on one consistent view of the database.
 
@@ -242,7 +256,7 @@ class Store:
         state, text = _state(error), " ".join(str(error.orig).split())
         about = f"the ledger {self.where}"
         if "no such table" in text or state in _MISSING_TABLE or self._is_missing():
-            return InputError("ledger", self.where, "made first, by 'gdpbridge ledger init'")
+            return self._not_made()
         if "not a database" in text:
             return InputError("ledger", self.where, "an SQLite file, or one that is not there yet")
         if "locked" in text or state == _LOCK_TIMEOUT:
@@ -258,6 +272,9 @@ class Store:
         else:
             return LedgerUnavailableError(f"{about} cannot be used ({text[:200]}): {_UNKNOWN}")
         return LedgerUnavailableError(f"{why}: nothing was recorded")
+
+    def _not_made(self) -> InputError:
+        return InputError("ledger", self.where, "made first, by 'gdpbridge ledger init'")
 
     def _is_missing(self) -> bool:
         return self._file is not None and not Path(self._file).exists()
