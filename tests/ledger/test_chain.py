@@ -256,3 +256,61 @@ def test_an_edited_export_is_refused(spent: Ledger, tmp_path: Path) -> None:
     with pytest.raises(BrokenChainError, match="entry 3"):
         other.load(map(entry_from, documents))
     assert other.datasets() == ()
+
+
+FORGERIES: list[dict[str, object]] = [
+    {"kind": "partition", "details": {"parts": [""]}},
+    {"kind": "partition", "partition": "region", "details": {"parts": ["north"]}},
+    {"kind": "partition", "partition": "region", "details": {}},
+    {"kind": "create"},
+    {"kind": "spend", "mu_squared": "2"},
+    {"kind": "spend", "mu_squared": "-1"},
+    {"kind": "spend", "partition": "region", "part": "east", "mu_squared": "0.1"},
+    {"kind": "commit", "refers": 3},
+    {"kind": "cancel", "refers": None},
+    {"kind": "reserve", "mu_squared": "0.1", "expires": "tomorrow"},
+    {"kind": "spend", "mu_squared": 0.1},
+    {"kind": "spend", "mu_squared": "0.1", "number": True},
+]
+
+
+@pytest.mark.parametrize("forgery", FORGERIES, ids=range(len(FORGERIES)))
+def test_well_chained_forgeries(
+    file_ledger: Ledger, tmp_path: Path, forgery: dict[str, object]
+) -> None:
+    """An entry that no ledger writes is refused although its hash is right, in files and rows."""
+    from gdpbridge.ledger.entries import digest, entry_from
+
+    file_ledger.add_partition("census", "region", ["north", "south"])
+    file_ledger.spend("census", mu=0.5, part="region/north", purpose="a")
+    documents = [one.document() for one in file_ledger.history("census")]
+    last = documents[-1]
+    forged = {
+        **last, "number": 5, "previous": last["hash"], "key": "forged", "partition": "",
+        "part": "", "mu_squared": "0", "failure": "0", **forgery,
+    }  # fmt: skip
+    forged["hash"] = digest({name: one for name, one in forged.items() if name != "hash"})
+    other = Ledger(tmp_path / "other.sqlite")
+    other.init()
+    with pytest.raises((BrokenChainError, ValueError)):
+        other.load(map(entry_from, [*documents, forged]))
+    assert other.datasets() == ()
+    other.load(map(entry_from, documents))
+
+
+def test_a_file_of_no_data_set(tmp_path: Path, spent: Ledger) -> None:
+    """A first entry that does not describe a data set as one is added is refused."""
+    from gdpbridge.ledger.entries import digest, entry_from
+
+    other = Ledger(tmp_path / "other.sqlite")
+    other.init()
+    (first, *_) = (one.document() for one in spent.history("census"))
+    good = first["details"]
+    changes = ({"name": "a/b"}, {"neighbours": "near"}, {"unit": ""}, {"x": 1})
+    for details in ({}, {"name": 1}, *({**good, **change} for change in changes)):
+        forged = {**first, "details": details}
+        forged["hash"] = digest({name: one for name, one in forged.items() if name != "hash"})
+        with pytest.raises((BrokenChainError, InputError)):
+            other.load([entry_from(forged)])
+    with pytest.raises(InputError, match="without a beginning"):
+        other.load([])

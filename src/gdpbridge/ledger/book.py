@@ -86,11 +86,12 @@ class Ledger:
             for what GDPBRIDGE_LEDGER names, or a file in the user's folder.
         timeout: how many seconds to wait for other writers.
 
-    Every method that reads or writes raises:
-        InputError: for an argument that is not allowed, an unknown data set, or a database that
-            holds no ledger, or one of another version.
-        LedgerUnavailableError: if the database cannot be reached, read or written.
-        BrokenChainError: if what is needed of the books was changed by other means.
+    Raises:
+        InputError: here for an address that is not allowed; by every method for an argument that
+            is not, an unknown data set, or a database that holds no ledger of this version.
+        MissingExtraError: for PostgreSQL without its driver.
+        LedgerUnavailableError: by every method, if the database cannot be read or written now.
+        BrokenChainError: by every method, if what it needs of the books was changed by other means.
     """
 
     def __init__(
@@ -135,12 +136,7 @@ class Ledger:
             neighbours: "add-remove" or "replace-one".
             actor: who does it; the user of the system if None.
         """
-        _check_name("dataset", name)
-        unit = _text("unit", unit)
-        if len(unit) > 100:
-            raise InputError("unit", unit, "at most 100 characters")
-        if neighbours not in _RELATIONS:
-            raise InputError("neighbours", neighbours, " or ".join(map(repr, _RELATIONS)))
+        _check_dataset(name, unit, neighbours)
         details = {"name": name, "unit": unit, "neighbours": neighbours}
         draft = _draft(Kind.CREATE, None, details, actor, "", details=details)
 
@@ -508,7 +504,11 @@ class Ledger:
             raise InputError(
                 "entries", "without a beginning", "those of a data set, from the first"
             )
-        dataset = Dataset(**first.details)
+        try:
+            dataset = Dataset(**first.details)
+        except TypeError:
+            raise BrokenChainError("this file", 1, "it does not name a data set") from None
+        _check_dataset(dataset.name, dataset.unit, dataset.neighbours)
         tries = iter([True])
 
         def work(connection: Connection) -> None:
@@ -735,6 +735,14 @@ def _text(field: str, value: str, *, empty: bool = False) -> str:
         least = 0 if empty else 1
         raise InputError(field, value, f"{least} to {_LONGEST_TEXT:,} printable characters")
     return value
+
+
+def _check_dataset(name: str, unit: str, neighbours: str) -> None:
+    _check_name("dataset", name)
+    if len(_text("unit", unit)) > 100:
+        raise InputError("unit", unit, "at most 100 characters")
+    if neighbours not in _RELATIONS:
+        raise InputError("neighbours", neighbours, " or ".join(map(repr, _RELATIONS)))
 
 
 def _check_name(field: str, name: str) -> None:

@@ -10,8 +10,10 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
 from enum import StrEnum
 from fractions import Fraction
+from types import NoneType
 from typing import Any, cast
 
 from gdpbridge.ledger.amounts import ZERO, Amount, amount_text, from_text, within
@@ -122,6 +124,19 @@ class Entry:
 
 
 _NAMES = tuple(one.name for one in fields(Entry))
+_OTHER_TYPES: dict[str, tuple[type, ...]] = {
+    "number": (int,),
+    "kind": (str, Kind),
+    "mechanism": (dict, NoneType),
+    "certified": (bool, NoneType),
+    "refers": (int, NoneType),
+    "details": (dict,),
+}
+# the others are texts, and those that default to None may be left out
+_TYPES = {
+    one.name: _OTHER_TYPES.get(one.name, (str, NoneType) if one.default is None else (str,))
+    for one in fields(Entry)
+}
 
 
 def entry_from(document: Mapping[str, Any]) -> Entry:
@@ -132,6 +147,12 @@ def entry_from(document: Mapping[str, Any]) -> Entry:
     """
     if set(document) != set(_NAMES):
         raise ValueError("not the fields of an entry")
+    for name, value in document.items():
+        if type(value) not in _TYPES[name]:
+            raise ValueError(f"{name} is not of its type")
+    for name in ("time", "expires"):
+        if document[name] is not None:
+            datetime.fromisoformat(document[name])
     return Entry(**{**document, "kind": Kind(document["kind"])})
 
 
@@ -223,14 +244,18 @@ class Books:
             self._refuse(entry, "its content is not that of such an entry")
         if any(getattr(entry, name) != value for name, value in self._state().items()):
             self._refuse(entry, "its totals are not the sums of the amounts up to it")
-        if self.budget is not None and not self.total().fits(self.budget):
+        if not self.total().fits(self.budget or ZERO):
             self._refuse(entry, "more is spent than the budget")
         self.count, self.head = entry.number, entry.hash
 
     def _apply(self, entry: Entry) -> None:
         match entry.kind:
+            case Kind.CREATE if self.count:
+                raise ValueError("a data set is created once")
             case Kind.PARTITION:
-                parts = [(entry.partition, part) for part in entry.details["parts"]]
+                parts = [(entry.partition, str(part)) for part in entry.details["parts"]]
+                if not self.accounts.keys().isdisjoint(parts):
+                    raise ValueError("a part is added once")
                 self.accounts.update(dict.fromkeys(parts, ZERO))
             case Kind.BUDGET:
                 self.budget = entry.amount
