@@ -37,12 +37,14 @@ def test_numbers_and_mechanisms(ledger: Callable) -> None:
         "spend census --purpose c laplace --scale 5 --neighbours add-remove",
         "spend --mu 0.01 census --purpose d",
         "spend census --mu-squared 1/7 --purpose e",
+        "spend census --mu 0.01 --purpose table",
+        "spend census --purpose laplace --mu 0.01",
         "spend census gaussian --sigma 5 --compose 3 --purpose f",
     ):
         done = ledger(text)
         assert (done.status, done.err) == (0, ""), text
     assert ledger("verify").rows["Valid"].startswith("yes")
-    assert ledger("status").rows["Entries"].startswith("9, the last with hash ")
+    assert ledger("status").rows["Entries"].startswith("11, the last with hash ")
 
 
 def test_a_specification(ledger: Callable, tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ def test_no_room_left_in_the_database(file_ledger: Ledger) -> None:
     full = Ledger(file_ledger.where)
     full._store._sqlite = small  # type: ignore[method-assign]
     full._store._engine = full._store._new_engine()
-    with pytest.raises(LedgerUnavailableError, match="there is no space left for the ledger"):
+    with pytest.raises(LedgerUnavailableError, match="has no space left: nothing"):
         _spend_long(full, 100)
     after = file_ledger.verify("census")
     assert after.entries >= before.entries

@@ -125,7 +125,7 @@ class _Mechanisms(Group):
         # no kind is named in the first two, so that there is none to check
         if bare and names_file(args):
             return super(Group, self).parse_args(ctx, [FROM_FILE, *words, *args])
-        if bare and self._stands_alone(args):
+        if bare and self._stands_alone(ctx, args):
             return super(Group, self).parse_args(ctx, [_ALONE, *words, *args])
         if bare and args:
             params = self._without_mechanism.get_params(ctx)
@@ -146,11 +146,7 @@ class _Mechanisms(Group):
         """
         words, leading = list[str](), list[str]()
         for name in map(_metavar, _words(self.action)):
-            params = self._without_mechanism.get_params(ctx)
-            if self.alone is not None:
-                alone = _command(_ALONE, self.alone, _own(self.alone), "", "")
-                params = [*params, *alone.get_params(ctx)]
-            taken, args = leading_options(params, args, ctx.command_path)
+            taken, args = leading_options(self._all_params(ctx), args, ctx.command_path)
             leading += taken
             if "--help" in taken:
                 return [], ["--help"]
@@ -162,9 +158,25 @@ class _Mechanisms(Group):
             args = args[1:]
         return words, [*leading, *args]
 
-    def _stands_alone(self, args: list[str]) -> bool:
-        named = "--help" in args or not kinds().keys().isdisjoint(args)
-        return self.alone is not None and not named
+    def _all_params(self, ctx: Any) -> list[Any]:
+        """The options that may stand before a mechanism, or without one."""
+        params = self._without_mechanism.get_params(ctx)
+        if self.alone is None:
+            return params
+        alone = _command(_ALONE, self.alone, _own(self.alone), "", "")
+        return [*params, *alone.get_params(ctx)]
+
+    def _stands_alone(self, ctx: Any, args: list[str]) -> bool:
+        if self.alone is None or "--help" in args:
+            return False
+        if kinds().keys().isdisjoint(args):
+            return True
+        # the name of a kind may also be what an option is given
+        try:
+            _, rest = leading_options(self._all_params(ctx), args, ctx.command_path)
+        except CommandLineError:
+            return False
+        return not rest
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the mechanisms."""

@@ -129,7 +129,7 @@ class Store:
             except DBAPIError as error:
                 limit = self._retried_for(error)
                 if time.monotonic() - started > limit or tries == _MOST_TRIES - 1:
-                    raise self._explained(error) from error
+                    raise self._explained(error, write=write) from error
             wait = min(_LONGEST_WAIT, _SHORTEST_WAIT * 2 ** min(tries, 10))
             time.sleep(random.uniform(wait / 2, wait))
         raise AssertionError("the last try raises")
@@ -208,7 +208,7 @@ class Store:
                 f"the ledger {self.where} cannot be made: {error.strerror or error}"
             ) from error
         except sqlite3.Error as error:
-            raise self._explained(DBAPIError("", None, error)) from error
+            raise self._explained(DBAPIError("", None, error), write=True) from error
 
     def _new_engine(self) -> sa.Engine:
         if self._file is not None:
@@ -252,26 +252,27 @@ class Store:
             return self._timeout
         return min(_RECONNECT_SECONDS, self._timeout) if _is_lost(error) else 0
 
-    def _explained(self, error: DBAPIError) -> Exception:
+    def _explained(self, error: DBAPIError, *, write: bool) -> Exception:
         state, text = _state(error), " ".join(str(error.orig).split())
         about = f"the ledger {self.where}"
         if "no such table" in text or state in _MISSING_TABLE or self._is_missing():
             return self._not_made()
         if "not a database" in text:
             return InputError("ledger", self.where, "an SQLite file, or one that is not there yet")
+        what_is_kept = "nothing was recorded"
         if "locked" in text or state == _LOCK_TIMEOUT:
-            why = f"{about} is locked by another program for over {self._timeout:g} s"
+            why = f"is locked by another program for over {self._timeout:g} s"
         elif "disk is full" in text or state == "53100":
-            why = f"there is no space left for {about}"
+            why = "has no space left"
         elif "unable to open" in text:
-            why = f"{about} cannot be opened by this user"
+            why = "cannot be opened by this user"
         elif "readonly" in text or state in _READ_ONLY:
-            why = f"{about} can be read only, or not by this user"
-        elif _is_lost(error):
-            return LedgerUnavailableError(f"{about} cannot be reached ({text[:200]}): {_UNKNOWN}")
+            why = "can be read only, or not by this user"
         else:
-            return LedgerUnavailableError(f"{about} cannot be used ({text[:200]}): {_UNKNOWN}")
-        return LedgerUnavailableError(f"{why}: nothing was recorded")
+            how = "reached" if _is_lost(error) else "used"
+            why, what_is_kept = f"cannot be {how} ({text[:200]})", _UNKNOWN
+        ending = f": {what_is_kept}" if write else ""
+        return LedgerUnavailableError(f"{about} {why}{ending}")
 
     def _not_made(self) -> InputError:
         return InputError("ledger", self.where, "made first, by 'gdpbridge ledger init'")
