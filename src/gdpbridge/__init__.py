@@ -22,6 +22,7 @@ from gdpbridge.profiles.spec import load_profile
 from gdpbridge.risk import Risk, risk
 
 if TYPE_CHECKING:
+    from gdpbridge import ledger
     from gdpbridge.amplify.clip_rectify import ClipRectifyPlan, clip_and_rectify
     from gdpbridge.amplify.files import sample_file
     from gdpbridge.amplify.frames import sample
@@ -72,6 +73,7 @@ __all__ = [
     "delta_complement",
     "epsilon",
     "identify",
+    "ledger",
     "load_profile",
     "log_delta",
     "log_delta_complement",
@@ -87,6 +89,7 @@ __all__ = [
 ]
 
 
+_MODULES = {"ball": "gdpbridge.gaussian.ball", "ledger": "gdpbridge.ledger"}
 # names whose modules are slow to import, for SciPy or for pydantic's models
 _LAZY = {
     "Certificate": "gdpbridge.certificate.model",
@@ -120,8 +123,8 @@ def __getattr__(name: str) -> object:
     """Load what is slow to import only when it is asked for."""
     if name == "__version__":
         return importlib.import_module("importlib.metadata").version(__name__)
-    if name == "ball":
-        return importlib.import_module("gdpbridge.gaussian.ball")
+    if name in _MODULES:
+        return importlib.import_module(_MODULES[name])
     if name in _LAZY:
         return getattr(importlib.import_module(_LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

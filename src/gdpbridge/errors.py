@@ -6,6 +6,8 @@ code that knows nothing of this library catches it as it would any other bad val
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 class GdpBridgeError(Exception):
     """Base of every error raised on purpose."""
@@ -43,6 +45,26 @@ class WorkLimitError(GdpBridgeError):
 
 class UndecidedError(GdpBridgeError):
     """Nothing could be proved either way within the stated precision or cell cap."""
+
+
+class RefusedError(GdpBridgeError):
+    """A request that was understood, and to which the answer is no.
+
+    Attributes:
+        field: what of the request does not fit.
+        value: its value.
+        details: the figures behind the answer, as plain data.
+    """
+
+    def __init__(self, message: str, field: str, value: str, details: Mapping[str, object]) -> None:
+        self.field = field
+        self.value = value
+        self.details = dict(details)
+        super().__init__(message)
+
+
+class UnavailableError(GdpBridgeError):
+    """Something outside the program, such as a database, that cannot be used now."""
 
 
 class MissingExtraError(GdpBridgeError, ImportError):

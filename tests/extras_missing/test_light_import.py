@@ -19,19 +19,23 @@ OPTIONAL = [
     "polars",
     "psycopg",
     "pyarrow",
-    "sqlalchemy",
     "sympy",
     "torch",
     "vl_convert",
 ]
-HEAVY = ["scipy", *OPTIONAL]
+HEAVY = ["alembic", "scipy", "sqlalchemy", *OPTIONAL]
 
 IMPORT = "import gdpbridge\n"
 HELP = """\
 from gdpbridge.cli import main
 assert main({words!r}) == 0
 """
-HELPS = [["--help"], ["measure", "--help"], ["measure", "laplace", "--help"]]
+HELPS = [
+    ["--help"],
+    ["measure", "--help"],
+    ["measure", "laplace", "--help"],
+    ["ledger", "spend", "--help"],
+]
 
 
 def _run(code: str) -> str:

@@ -140,7 +140,7 @@ def _check(params: Sequence[Any], args: Sequence[str], command: str) -> dict[str
                 found.option, found.value, f"{found.option} is given twice: must be given once"
             )
         written.update(dict.fromkeys(option.opts, found))
-    for word in wanted:
+    for word in (word for word in wanted if word.required):
         raise _missing(word.metavar, command, word.help)
     for option in options.values():
         if option.opts[0] not in written:

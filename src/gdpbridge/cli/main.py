@@ -17,13 +17,14 @@ from gdpbridge.cli.compare import compare
 from gdpbridge.cli.convert import convert_mechanism, convert_numbers
 from gdpbridge.cli.errors import CommandLineError
 from gdpbridge.cli.identify import identify
+from gdpbridge.cli.ledger import add_ledger_commands
 from gdpbridge.cli.measure import measure
 from gdpbridge.cli.mechanism import add_mechanism_command
 from gdpbridge.cli.output import Output, Status, is_unicode, write
 from gdpbridge.cli.risk import risk
 from gdpbridge.cli.specification import add_schema_command
 from gdpbridge.cli.verify import verify
-from gdpbridge.errors import GdpBridgeError, MissingExtraError
+from gdpbridge.errors import GdpBridgeError, MissingExtraError, RefusedError, UnavailableError
 from gdpbridge.report.json import to_json
 
 __all__ = ["main"]
@@ -134,6 +135,7 @@ def _app() -> typer.Typer:
     add_amplify_commands(app)
     add_command(app, "risk", risk, summary=_RISK, example="risk --mu 1")
     add_command(app, "verify", verify, summary=_VERIFY, example="verify certificate.json")
+    add_ledger_commands(app)
     add_schema_command(app)
     return app
 
@@ -165,6 +167,10 @@ def _run(words: list[str]) -> Output:
 
 
 def _status_of(error: Exception) -> Status:
+    if isinstance(error, RefusedError):
+        return Status.NO
+    if isinstance(error, UnavailableError):
+        return Status.FAULT
     bad_input = isinstance(error, CommandLineError | MissingExtraError)
     return Status.BAD_INPUT if bad_input else Status.UNDECIDED
 
@@ -184,6 +190,7 @@ def _complain(words: list[str], what: Exception | str, status: Status) -> int:
             "field": getattr(what, "field", None),
             "value": getattr(what, "value", None),
             "message": str(what),
+            **getattr(what, "details", {}),
         }
         text = to_json({"error": about}, ascii_only=not is_unicode(sys.stderr))
     else:

@@ -16,8 +16,10 @@ from typing import Annotated, Any, cast, get_args
 import typer
 from pydantic.fields import FieldInfo
 from typer.core import TyperCommand
+from typer.models import ArgumentInfo
 
 from gdpbridge.cli.commands import Command, Group, leading_options
+from gdpbridge.cli.errors import CommandLineError
 from gdpbridge.cli.output import Output
 from gdpbridge.cli.parameters import (
     PREFIX,
@@ -54,6 +56,8 @@ def add_mechanism_command(
 ) -> None:
     """Add a command whose first words name a mechanism.
 
+    Words that ``action`` declares itself, such as a data set, stand before the mechanism.
+
     Args:
         app: where to add it.
         name: the command's name.
@@ -67,6 +71,7 @@ def add_mechanism_command(
             kind's class and the parameters that are given, in place of the profile.
     """
     path = f"{within} {name}".strip()
+    typed = " ".join([*map(_metavar, _words(action)), "MECHANISM"])
     own = {
         "action": staticmethod(action),
         "path": path,
@@ -78,10 +83,10 @@ def add_mechanism_command(
     app.add_typer(
         typer.Typer(cls=group, rich_markup_mode=None, add_completion=False),
         name=name,
-        help=f"{summary} gdpbridge {path} MECHANISM --help lists the options.",
+        help=f"{summary} gdpbridge {path} {typed} --help lists the options.",
         short_help=summary,
         epilog=epilog,
-        subcommand_metavar="MECHANISM [OPTIONS]",
+        subcommand_metavar=f"{typed} [OPTIONS]",
     )
 
 
@@ -108,30 +113,70 @@ class _Mechanisms(Group):
         cls = kinds().get(cmd_name)
         if cls is None:
             return None
-        words = f"{example(self.path, cls, whole=self.complete)} {self.required}".strip()
+        command = " ".join([self.path, *map(_metavar, _words(self.action))])
+        words = f"{example(command, cls, whole=self.complete)} {self.required}".strip()
         make = _subcommand if self.complete else _incomplete
         return make(cls, self.action, words)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Let the command's own options stand before the mechanism too, or --spec instead of it."""
-        if args and args[0].startswith("-") and names_file(args):
-            # no kind is named, so that there is none to check
-            return super(Group, self).parse_args(ctx, [FROM_FILE, *args])
-        if args and args[0].startswith("-") and self._stands_alone(args):
-            return super(Group, self).parse_args(ctx, [_ALONE, *args])
-        if args and args[0].startswith("-"):
+        words, args = self._own_words(ctx, args)
+        bare = args[0].startswith("-") if args else bool(words)
+        # no kind is named in the first two, so that there is none to check
+        if bare and names_file(args):
+            return super(Group, self).parse_args(ctx, [FROM_FILE, *words, *args])
+        if bare and self._stands_alone(ctx, args):
+            return super(Group, self).parse_args(ctx, [_ALONE, *words, *args])
+        if bare and args:
             params = self._without_mechanism.get_params(ctx)
             leading, rest = leading_options(params, args, ctx.command_path)
             if "--help" in leading:
-                rest, leading = ["--help"], []
-            else:
-                self.check_choice(ctx, rest)
+                return super().parse_args(ctx, ["--help"])
+            self.check_choice(ctx, rest)
             args = [rest[0], *leading, *rest[1:]]
-        return super().parse_args(ctx, args)
+        if words:
+            self.check_choice(ctx, args)
+        return super().parse_args(ctx, [*args[:1], *words, *args[1:]])
 
-    def _stands_alone(self, args: list[str]) -> bool:
-        named = "--help" in args or not kinds().keys().isdisjoint(args)
-        return self.alone is not None and not named
+    def _own_words(self, ctx: Any, args: list[str]) -> tuple[list[str], list[str]]:
+        """Split off the words that stand before the mechanism; its command takes them first.
+
+        Raises:
+            CommandLineError: if one is missing.
+        """
+        words, leading = list[str](), list[str]()
+        for name in map(_metavar, _words(self.action)):
+            taken, args = leading_options(self._all_params(ctx), args, ctx.command_path)
+            leading += taken
+            if "--help" in taken:
+                return [], ["--help"]
+            if not args:
+                raise CommandLineError(
+                    name, None, f"{name} is missing: {ctx.command_path} needs it"
+                )
+            words.append(args[0])
+            args = args[1:]
+        return words, [*leading, *args]
+
+    def _all_params(self, ctx: Any) -> list[Any]:
+        """The options that may stand before a mechanism, or without one."""
+        params = self._without_mechanism.get_params(ctx)
+        if self.alone is None:
+            return params
+        alone = _command(_ALONE, self.alone, _own(self.alone), "", "")
+        return [*params, *alone.get_params(ctx)]
+
+    def _stands_alone(self, ctx: Any, args: list[str]) -> bool:
+        if self.alone is None or "--help" in args:
+            return False
+        if kinds().keys().isdisjoint(args):
+            return True
+        # the name of a kind may also be what an option is given
+        try:
+            _, rest = leading_options(self._all_params(ctx), args, ctx.command_path)
+        except CommandLineError:
+            return False
+        return not rest
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the mechanisms."""
@@ -164,7 +209,9 @@ def _subcommand(cls: type[Profile], action: Action, words: str) -> TyperCommand:
 
     own = [declared(name, field) for name, field in fields.items()]
     taken = _spellings(own)
-    options = [*own, *(_without(option, taken) for option in _with_transformations(action))]
+    first = _words(action)
+    others = [option for option in _with_transformations(action) if option not in first]
+    options = [*first, *own, *(_without(option, taken) for option in others)]
     kind = cls.model_fields["kind"].default
     return _command(kind, run, options, _summary(cls), f"Example: {words}")
 
@@ -230,6 +277,19 @@ def _with_transformations(action: Action) -> list[inspect.Parameter]:
 def _options(action: Action) -> list[inspect.Parameter]:
     """The options that an action declares, which are all its arguments but the profile."""
     return _own(action)[1:]
+
+
+def _words(action: Action) -> list[inspect.Parameter]:
+    """The words that an action declares, which stand before the mechanism."""
+    return [one for one in _options(action) if isinstance(_info(one), ArgumentInfo)]
+
+
+def _metavar(word: inspect.Parameter) -> str:
+    return str(_info(word).metavar)
+
+
+def _info(option: inspect.Parameter) -> Any:
+    return get_args(option.annotation)[1]
 
 
 def _own(action: Action) -> list[inspect.Parameter]:
