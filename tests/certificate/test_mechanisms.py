@@ -41,6 +41,8 @@ NOT_CERTIFIABLE = {
     "discrete-laplace",
     "dpsgd",
     "formula",
+    "opacus",
+    "pld",
     "table",
     "tradeoff",
     "zcdp",

@@ -19,6 +19,7 @@ from gdpbridge.numeric.kinds import ball
 __all__ = ["MAX_LOOSE", "Atoms", "two_losses"]
 
 _BITS = 128
+_HAIR = Fraction(1, 2**40)
 # of losses that are not all on the lattice of the composition
 MAX_LOOSE = 20_000
 
@@ -87,8 +88,11 @@ class Atoms(Step):
         return Law(lattice, index, self._log_q, error, (-math.inf, math.inf))
 
     def lower_lattice(self, spacing: Fraction) -> Lattice:
-        """Return the lattice that the first loss is on."""
-        return Lattice(self.least_loss, spacing)
+        """Return the lattice that the first loss is on, but for a hair.
+
+        Just above it, balls can tell that the first line is not negative.
+        """
+        return Lattice(lambda: self.least_loss() + ball(spacing * _HAIR), spacing)
 
     def upper_knots(self, lattice: Lattice, tilt: float, log_share: float) -> Indices:
         """Return the lattice points beside each loss."""
@@ -99,10 +103,10 @@ class Atoms(Step):
         self, lattice: Lattice, tilt: float, log_share: float
     ) -> tuple[Indices, list[Fraction]]:
         """Return the lattice points nearest to losses, and where the lines between them are met."""
-        steps = [(loss - self.losses[0]) / lattice.spacing for loss in self.losses]
+        steps = [(loss - self.losses[0]) / lattice.spacing - _HAIR for loss in self.losses]
         half, last = Fraction(1, 2), math.floor(steps[-1])
         # a dominated law has no loss above the greatest one
-        knots = np.unique([min(math.ceil(step - half), last) for step in steps])
+        knots = np.unique([max(min(math.ceil(step - half), last), 0) for step in steps])
         return knots, [int(knot) + half for knot in knots[:-1]]
 
     def finite_q(self) -> arb:

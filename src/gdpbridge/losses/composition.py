@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
 from gdpbridge.losses.laws import (
@@ -37,6 +38,8 @@ from gdpbridge.losses.tilted import (
     log_chernoff,
     log_moment,
 )
+from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import ball, float_above, float_below
 
 __all__ = ["Bounds", "ComposedLoss", "Resolution"]
 
@@ -47,6 +50,12 @@ _MAX_STRETCHES = 200
 _MAX_ROUGH = 10_000
 # where all finite losses are the same
 _LEAST_DEVIATION = 1e-12
+_BITS = 128
+# beside the deviation under P
+_NARROWEST = 1e-3
+# logarithms of failure probabilities that large losses may be cut off for
+_NEGLIGIBLE = 14.0
+_CAPS = (-40.0, -70.0, -150.0, -400.0)
 # widths are this one, halved or doubled
 _WIDTH = 6e-5
 # how often a lattice is made finer, and the coarsest one in cells to a standard deviation
@@ -141,6 +150,7 @@ class ComposedLoss:
         self._resolutions: dict[float, Resolution] = {}
         self._rough_spacing = Fraction(1)
         self._rough_laws: dict[tuple[int, int, int], Law] = {}
+        self._capped: dict[float, ComposedLoss | None] = {}
 
     @property
     def times(self) -> int:
@@ -149,12 +159,46 @@ class ComposedLoss:
 
     @cached_property
     def failure(self) -> Fraction:
-        """The probability of an infinite loss."""
-        kept = Fraction(1)
-        for loss in self.losses:
-            step = loss.step
-            kept *= (1 - (step.reverse_failure if loss.mirrored else step.failure)) ** loss.times
-        return 1 - kept
+        """The probability of an infinite loss, rounded up."""
+        return self._failures[1]
+
+    @property
+    def sure_failure(self) -> Fraction:
+        """The same, rounded down, without losses that only count as infinite."""
+        return self._failures[0]
+
+    @cached_property
+    def _failures(self) -> tuple[Fraction, Fraction]:
+        with precision(_BITS):
+            sure, every = arb(0), arb(0)
+            for loss in self.losses:
+                step = loss.step
+                share = ball(step.reverse_failure if loss.mirrored else step.failure)
+                log_kept = loss.times * (-share).log1p()
+                every += log_kept
+                if not step.cut:
+                    sure += log_kept
+            low, high = -sure.expm1(), -every.expm1()
+            return Fraction(max(float_below(low), 0.0)), Fraction(max(float_above(high), 0.0))
+
+    def capped(self, log_failure: float) -> ComposedLoss | None:
+        """Return the loss where its largest values count as infinite.
+
+        Where rare large losses govern the tilted law, no tilt has its mean between those and the
+        usual ones. Without them there is one, at the price of a failure probability.
+
+        Args:
+            log_failure: logarithm of the failure probability.
+        """
+        if log_failure not in self._capped:
+            losses = []
+            for loss in self.losses:
+                share = log_failure - math.log(self.times)
+                step = None if loss.mirrored or loss.step.cut else loss.step.capped(share)
+                losses.append(loss if step is None else replace(loss, step=step))
+            changed = any(a is not b for a, b in zip(losses, self.losses, strict=True))
+            self._capped[log_failure] = ComposedLoss(losses) if changed else None
+        return self._capped[log_failure]
 
     @cached_property
     def common_spacing(self) -> Fraction | None:
@@ -293,25 +337,42 @@ class Resolution:
         """
         owner = self._owners(eps)
         result = Bounds(*(np.empty(eps.shape) for _ in range(4)))
-        failure = self.loss.failure
+        failure, sure = self.loss.failure, self.loss.sure_failure
         for number, piece in enumerate(self._covered):
             mine = owner == number
             if mine.any():
-                low, low_rest = _values(piece.lower, eps[mine], failure, high=False)
+                low, low_rest = _values(piece.lower, eps[mine], sure, high=False)
                 high, high_rest = _values(piece.upper, eps[mine], failure, high=True)
                 result.log_low[mine], result.log_rest_at_low[mine] = low, low_rest
                 result.log_high[mine], result.log_rest_at_high[mine] = high, high_rest
         beyond = owner < 0
         if beyond.any():
-            high = self._chernoff(eps[beyond])
-            low = np.full(high.shape, -np.inf)
+            past = eps[beyond] >= self.loss.largest
+            low, high = np.full(past.size, -np.inf), np.where(past, -np.inf, 0.0)
             result.log_low[beyond], result.log_rest_at_low[beyond] = _with_failure(
-                low, failure, is_call=True
+                low, sure, is_call=True
             )
             result.log_high[beyond], result.log_rest_at_high[beyond] = _with_failure(
                 high, failure, is_call=True
             )
+            result = self._without_large_losses(eps, result)
+            still = beyond & (result.log_low == -np.inf) & (result.log_high > -np.inf)
+            if still.any():
+                high, rest = _with_failure(self._chernoff(eps[still]), failure, is_call=True)
+                bound = Bounds(np.full(high.shape, -np.inf), np.zeros(high.shape), high, rest)
+                result = result.narrowed(still, bound)
         return result
+
+    def _without_large_losses(self, eps: Floats, found: Bounds) -> Bounds:
+        """Narrow bounds that are far apart by those of the loss without its largest values."""
+        wanted = (found.log_low == -np.inf) & (found.log_high > -np.inf)
+        for log_failure in _CAPS:
+            other = self.loss.capped(log_failure) if wanted.any() else None
+            if other is not None:
+                found = found.narrowed(wanted, other.within(self.width).bounds(eps[wanted]))
+                # where what was cut off is not small beside δ, less of it is cut off
+                wanted = wanted & ~(found.log_low > log_failure + _NEGLIGIBLE)
+        return found
 
     def _owners(self, eps: Floats) -> Indices:
         """Return which stretches the ε are on, -1 where none reaches; make those that lack."""
@@ -347,10 +408,12 @@ class Resolution:
         """Return stretches that go on from ε = ``covered``, None if none is found."""
         # a mean nearer by makes a narrower window; a coarser lattice is the last resort
         too_wide: list[float] = []
+        tried: set[float] = set()
         for aim in _AIMS:
             theta = self._aim(covered, aim)
-            if theta is None:
+            if theta is None or theta in tried:
                 continue
+            tried.add(theta)
             try:
                 found = self._refined(theta, covered)
             except WindowError:
@@ -358,6 +421,8 @@ class Resolution:
                 continue
             if found is not None:
                 return found
+        if self.loss.capped(_CAPS[0]) is not None:
+            return None
         for theta in too_wide:
             found = self._refined(theta, covered, coarser=True)
             if found is not None:
@@ -372,7 +437,7 @@ class Resolution:
         Raises:
             WindowError: if the lattice would be too long, unless it may be coarser.
         """
-        deviation = self.loss.moments(theta)[1]
+        deviation = max(self.loss.moments(theta)[1], _NARROWEST * self.loss.deviation)
         # the gap of the variances is about T·h², that of μ about T·h²/8μ; a first look at a lattice
         # four times coarser shows whether the tilt reaches, and what the gap really is
         spacing = min(

@@ -36,7 +36,7 @@ __all__ = [
 
 UNIT = 2.0**-53
 _BITS = 128
-_MAX_BITS = 8192
+_MAX_BITS = 1024
 # what a mass must be known to, relative to it
 _ACCURACY_BITS = 50
 

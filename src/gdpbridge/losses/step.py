@@ -79,6 +79,9 @@ class Step(ABC):
     failure: Fraction = Fraction(0)
     """P(L = ∞)."""
 
+    cut: bool = False
+    """Whether these stand for large losses: then they count in upper bounds only."""
+
     reverse_failure: Fraction = Fraction(0)
     """Q(L = -∞)."""
 
@@ -97,6 +100,13 @@ class Step(ABC):
     @abstractmethod
     def greatest_loss(self) -> arb:
         """Enclose the greatest finite loss, likewise."""
+
+    def capped(self, log_share: float) -> Step | None:
+        """Return a step that counts the largest losses as infinite, a share e^{log_share} of P.
+
+        None for a step that has no use for it.
+        """
+        return None
 
     @abstractmethod
     def point(self, eps: arb) -> Point:

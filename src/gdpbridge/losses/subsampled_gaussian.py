@@ -17,7 +17,8 @@ import numpy as np
 from flint import arb
 
 from gdpbridge.losses.step import Floats, Point, Step
-from gdpbridge.numeric.kinds import ball
+from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import ball, float_above
 
 __all__ = ["SubsampledGaussian"]
 
@@ -25,6 +26,8 @@ _GRID = 8192
 # a multiple of σ beyond which a normal distribution has less than 1e-40 of its mass
 _FAR = 14.0
 _SAFETY = 1e-9
+_HALVINGS = 60
+_BITS = 128
 
 
 class SubsampledGaussian(Step):
@@ -97,10 +100,16 @@ class SubsampledGaussian(Step):
 
     def reach(self, theta: float, log_share: float) -> tuple[float, float]:
         """Look at the tilted density of x, which has one or two peaks."""
+        return self._reach(theta, log_share, math.inf)
+
+    def _reach(self, theta: float, log_share: float, top: float) -> tuple[float, float]:
         sigma, center = self._sigma, 0.0
         if theta < 0:
             center = self._lowered_peak(theta)
-        x = np.linspace(center - _FAR * sigma, max(theta, 0.0) + _FAR * sigma, _GRID)
+        highest = max(theta, 0.0) + _FAR * sigma
+        if top < math.inf:
+            highest = min(highest, sigma * float(self._score(np.array(top))))
+        x = np.linspace(center - _FAR * sigma, highest, _GRID)
         loss = self._loss(x)
         density = theta * loss - x**2 / (2 * sigma**2)
         seen = np.flatnonzero(density >= density.max() + log_share)
@@ -141,3 +150,77 @@ class SubsampledGaussian(Step):
         if z == -math.inf:
             return -math.inf
         return bound + float(log_ndtr(z)) + _SAFETY * (1 + abs(bound) + z * z)
+
+    def capped(self, log_share: float) -> Step | None:
+        """Cut the loss where only a share of P is beyond."""
+        from scipy.special import log_ndtr
+
+        def log_beyond(z: float) -> float:
+            parts = float(log_ndtr(1 / self._sigma - z)), float(log_ndtr(-z))
+            with np.errstate(divide="ignore"):
+                return float(
+                    np.logaddexp(np.log(self._q) + parts[0], np.log1p(-self._q) + parts[1])
+                )
+
+        low, high = 0.0, 1.0
+        while log_beyond(high) > log_share:
+            low, high = high, 2 * high
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if log_beyond(middle) > log_share else (low, middle)
+        cap = float(self._loss(np.array(high * self._sigma)))
+        return _Capped(self, Fraction(cap)) if cap > self.bottom else None
+
+
+class _Capped(SubsampledGaussian):
+    """A step whose losses above a cap count as infinite."""
+
+    cut = True
+
+    def __init__(self, whole: SubsampledGaussian, cap: Fraction) -> None:
+        super().__init__(whole.noise_multiplier, whole.sample_rate)
+        self.cap, self.top, self.tail_variance = cap, float(cap), Fraction(0)
+        with precision(_BITS):
+            # P(L > c) = E_Q[(e^L - e^c)⁺] + e^c·Q(L > c)
+            last = super().point(ball(cap))
+            self.failure = Fraction(float_above(last.call + last.t * last.above))
+
+    def _last(self) -> Point:
+        return super().point(ball(self.cap))
+
+    def finite_p(self) -> arb:
+        """Enclose P(L ≤ c)."""
+        last = self._last()
+        return 1 - last.call - last.t * last.above
+
+    def finite_q(self) -> arb:
+        """Enclose Q(L ≤ c)."""
+        return self._last().below
+
+    def greatest_loss(self) -> arb:
+        """Return the cap."""
+        return ball(self.cap)
+
+    def point(self, eps: arb) -> Point:
+        """Take what is beyond the cap out of the curve."""
+        last = self._last()
+        if eps >= ball(self.cap):
+            t = eps.exp()
+            return Point(t, arb(0), self.finite_q() * t - self.finite_p(), arb(0), last.below)
+        whole = super().point(eps)
+        call = whole.call - last.call - (last.t - whole.t) * last.above
+        return Point(whole.t, call, whole.put, whole.above - last.above, whole.below)
+
+    def log_mass(self, eps: Floats) -> Floats:
+        """There is none above the cap."""
+        return super().log_mass(np.minimum(eps, self.top))
+
+    def reach(self, theta: float, log_share: float) -> tuple[float, float]:
+        """Look at the tilted density up to the cap."""
+        return self._reach(theta, log_share, self.top)
+
+    def log_beyond(self, theta: float, eps: float) -> float:
+        """Bound L by the cap."""
+        if eps >= self.top:
+            return -math.inf
+        return max(theta * eps, theta * self.top) + super().log_beyond(0.0, eps)

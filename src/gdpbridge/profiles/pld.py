@@ -34,7 +34,7 @@ from pydantic import Field, PlainSerializer, PrivateAttr
 from gdpbridge.errors import InputError
 from gdpbridge.numeric.exact import exact
 from gdpbridge.numeric.flint_context import precision, working_precision
-from gdpbridge.numeric.kinds import FLOATS, ball
+from gdpbridge.numeric.kinds import FLOATS, ball, float_above
 from gdpbridge.profiles.base import MAX_EPS, Profile
 from gdpbridge.profiles.lines import ArrayLines, Line, Segments
 from gdpbridge.profiles.loss_files import losses_of_file
@@ -110,17 +110,17 @@ class ComposedDirection(Direction):
 
     def __init__(self, one: Direction, times: int) -> None:
         assert one.spacing is not None
-        kept = (1 - one.failure) ** times
         self._first, self._one, self._times = int(one.index[0]), one, times
         self._powers: dict[int, arb_poly] = {}
         with precision(_BITS):
+            failure = Fraction(max(float_above(-(times * (-ball(one.failure)).log1p()).expm1()), 0))
             power = self._power()
             masses = np.array([float(mass) for mass in power.coeffs()])
         self._numbers = numbers = np.flatnonzero(masses > 0)
         super().__init__(
             losses=np.asarray((numbers + times * self._first) * float(one.spacing), np.float64),
             masses=masses[numbers],
-            failure=1 - kept,
+            failure=failure,
             spacing=one.spacing,
             remarks=one.remarks,
         )

@@ -54,6 +54,9 @@ class Sequence(Profile):
                 )
         if self.neighbours is not None and relations - {self.neighbours}:
             raise InputError("neighbours", self.neighbours, "the relation of the parts")
+        if not all(isinstance(part.tail, GaussianCurveTail) for part in self.parts):
+            # a part that cannot be composed is refused at once
+            self.privacy_losses()
 
     def build_curve(self) -> Curve:
         """Return the curve of all parts together."""

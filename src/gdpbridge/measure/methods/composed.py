@@ -50,8 +50,11 @@ _PLACES = (0.0, 0.25, 0.5, 0.75, 1.0)
 # the share of the width that the bounds may take
 _SHARE = 0.6
 _ROUNDS = 6
-# relative to μ, a width to aim at even if more is allowed
+# relative to μ: what is small, a width to aim at even if more is allowed, and the least one that
+# transforms in float64 can tell
+_SMALL = 1e-2
 _RELATIVE = 1e-3
+_LEAST_WIDTH = 2e-8
 _LEAST_AIM = 1e-15
 # the table's own supremum is found so many times closer
 _EXACT = 16
@@ -83,12 +86,21 @@ class _Search:
             self.problem.progress("composing", number / (_ROUNDS + 1))
             found = self._bounds(eps)
             high = self._on_cells(eps, found)
-            aim = min(float(self.problem.tol), max(_RELATIVE * self.best, _LEAST_AIM))
+            aim = self._aim()
             if float(high.max()) - self.best <= _SHARE * aim:
                 break
             eps = self._finer(eps, high, aim)
-            self.widths.append(min(_SHARE * aim, self.widths[-1] / 2))
+            self.widths.append(
+                max(min(_SHARE * aim, self.widths[-1] / 2), _LEAST_WIDTH * self.best, _LEAST_AIM)
+            )
         return self._proved(eps, self._bounds(eps), Fraction(aim))
+
+    def _aim(self) -> float:
+        """Return the width to aim at: the tolerance, or less where that is much beside μ."""
+        tol = float(self.problem.tol)
+        if tol <= _SMALL * self.best:
+            return tol
+        return min(tol, max(_RELATIVE * self.best, _LEAST_AIM))
 
     def _bounds(self, eps: Array) -> Bounds:
         """Bound δ at some ε, closely where it may matter."""

@@ -1,0 +1,197 @@
+"""DP-SGD against numbers computed without any discretised distribution."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gdpbridge as gdp
+from gdpbridge import convert
+from gdpbridge.losses.composition import ComposedLoss
+from gdpbridge.losses.step import Loss
+from gdpbridge.losses.subsampled_gaussian import SubsampledGaussian
+
+DATA = Path(__file__).parents[1] / "data" / "dpsgd_reference.json"
+SETTINGS = [
+    setting
+    for setting in json.loads(DATA.read_text())["settings"]
+    # one step and no sampling have closed forms, and are not composed
+    if setting["steps"] > 1 and float(setting["q"]) < 1
+]
+
+
+def name(setting: dict[str, Any]) -> str:
+    """A setting in a word."""
+    return f"{setting['sigma']}-{setting['q']}-{setting['steps']}"
+
+
+@pytest.mark.parametrize("side", ["remove", "add"])
+@pytest.mark.parametrize("setting", SETTINGS, ids=name)
+def test_inside(setting: dict[str, Any], side: str) -> None:
+    """Each direction's log δ is inside its bounds, down to log δ = -20,000."""
+    step = SubsampledGaussian(Fraction(setting["sigma"]), Fraction(setting["q"]))
+    loss = ComposedLoss([Loss(step, setting["steps"], mirrored=side == "add")])
+    known = [
+        (float(one["eps"]), float(one[f"log_delta_{side}"]))
+        for one in setting["values"]
+        if one[f"log_delta_{side}"] is not None
+    ]
+    eps, truth = np.array([one[0] for one in known]), np.array([one[1] for one in known])
+    found = loss.within(1e-2 * min(1.0, loss.deviation)).bounds(eps)
+    slack = 1e-13 * (1 + np.abs(truth))
+    assert (found.log_low <= truth + slack).all()
+    assert (found.log_high >= truth - slack).all()
+    moderate = truth > -90
+    assert (found.log_high - found.log_low)[moderate].max() < 1.2
+
+
+FIRST = gdp.profiles.DPSGD(noise_multiplier=9.4, sample_rate=0.328, steps=2000)
+SECOND = gdp.profiles.DPSGD(noise_multiplier=1, sample_rate=0.01, steps=10_000)
+
+
+@pytest.mark.parametrize(
+    ("profile", "eps_h", "mu"),
+    [
+        (FIRST, 10, "1.569466"),
+        (SECOND, 1, "1.295945"),
+        (SECOND, 5, "1.332825"),
+        (SECOND, 10, "1.381431"),
+        (SECOND, 20, "1.501700"),
+        (SECOND, 50, "1.980395"),
+        (SECOND, 100, "2.628837"),
+    ],
+    ids=str,
+)
+def test_heads(profile: gdp.profiles.DPSGD, eps_h: int, mu: str) -> None:
+    """The interval holds the true μ of the head and is at most 1e-4 wide by default."""
+    found = gdp.measure(profile, eps_h=eps_h)
+    assert found.mu.width <= 1e-4
+    assert Fraction(found.mu.low) <= Fraction(mu) + Fraction(1, 2 * 10**6)
+    assert Fraction(found.mu.high) >= Fraction(mu) - Fraction(1, 2 * 10**6)
+    assert (found.statement, found.verdict) == (gdp.Statement.HEAD, gdp.Verdict.GDP)
+    assert not found.certified
+    assert any("trusted" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(("profile", "eps"), [(FIRST, 7.4330656), (SECOND, 6.1877123)], ids=str)
+def test_epsilon(profile: gdp.profiles.DPSGD, eps: float) -> None:
+    """ε at δ = 1e-5 lies between its bounds, in every form of the question."""
+    low, high = profile.epsilon_bounds(1e-5)
+    assert low - 1e-7 <= eps <= high + 1e-7
+    assert high - low < 1e-3
+    answer = convert.epsilon_at(profile, 1e-5)
+    assert float(answer.low) <= eps + 1e-7
+    assert profile.least_epsilon(1e-5) == high
+
+
+def test_delta() -> None:
+    """δ(5) of the second run, as bounds, as a float and as an interval."""
+    low, high = SECOND.delta_bounds(5.0)
+    assert low <= 2.779296e-4 * (1 + 1e-6)
+    assert high >= 2.779296e-4 * (1 - 1e-6)
+    assert SECOND.delta(5.0) == pytest.approx(high, rel=1e-12)
+    assert float(convert.delta_at(SECOND, 5).high) == pytest.approx(high, rel=1e-12)
+
+
+@pytest.mark.parametrize(("sigma", "steps"), [(9.4, 2000), (0.5, 1), (50, 10**6)])
+def test_no_sampling(sigma: float, steps: int) -> None:
+    """q = 1: exactly √T/σ for the whole range, proved."""
+    found = gdp.measure(gdp.profiles.DPSGD(noise_multiplier=sigma, sample_rate=1, steps=steps))
+    assert (found.statement, found.certified) == (gdp.Statement.WHOLE, True)
+    assert found.mu.lower == pytest.approx(math.sqrt(steps) / sigma, rel=1e-9)
+    assert found.mu.width < 1e-9
+
+
+@pytest.mark.parametrize("parameters", [(1, 0, 100), (1, 0.1, 0), (1, 0, 0)])
+def test_nothing_is_released(parameters: tuple[float, float, int]) -> None:
+    """q = 0 or T = 0: μ = 0."""
+    noise, rate, steps = parameters
+    profile = gdp.profiles.DPSGD(noise_multiplier=noise, sample_rate=rate, steps=steps)
+    assert gdp.measure(profile).mu.high == 0
+
+
+@pytest.mark.parametrize("profile", [FIRST, SECOND], ids=str)
+def test_default_statement(profile: gdp.profiles.DPSGD) -> None:
+    """(μ, 1e-10): it holds at every known ε, does not at μ less twice the width, and falls in p."""
+    found = gdp.measure(profile)
+    assert (found.statement, found.failure_probability) == (gdp.Statement.APPROXIMATE, 1e-10)
+    assert found.whole_range_mu is not None
+    whole = math.sqrt(profile.steps) / profile.noise_multiplier
+    assert found.whole_range_mu.upper == pytest.approx(whole, rel=1e-12)
+    setting = next(one for one in SETTINGS if one["steps"] == profile.steps)
+    for one in setting["values"]:
+        truth = math.exp(float(one["log_delta_remove"]))
+        high = 1e-10 + (1 - 1e-10) * gdp.delta(float(one["eps"]), found.mu.upper)
+        assert truth <= high * (1 + 1e-9)
+    # just below the interval the upper end of δ is no longer covered where it is attained
+    at, smaller = found.attained_at, found.mu.lower - 2 * found.mu.width
+    assert profile.delta_bounds(at)[0] > 1e-10 + (1 - 1e-10) * gdp.delta(at, smaller)
+    probabilities = [p for p, _ in found.by_failure]
+    assert probabilities == [1e-5, 1e-8, 1e-10, 1e-15, 1e-20]
+    highs = [mu.high for _, mu in found.by_failure]
+    assert highs == sorted(highs)
+
+
+def test_two_phases_are_one() -> None:
+    """Two runs after each other are one run of as many steps, and compose(2) says the same."""
+    half = gdp.profiles.DPSGD(noise_multiplier=1, sample_rate=0.01, steps=5000)
+    whole = gdp.measure(SECOND, eps_h=5).mu
+    for profile in gdp.profiles.Sequence(parts=(half, half)), half.compose(2):
+        mu = gdp.measure(profile, eps_h=5).mu
+        assert mu.low <= whole.high
+        assert whole.low <= mu.high
+
+
+def test_more_noise_is_better() -> None:
+    """μ falls with σ and rises with q and T."""
+
+    def mu(noise: float, rate: float, steps: int) -> gdp.Interval:
+        profile = gdp.profiles.DPSGD(noise_multiplier=noise, sample_rate=rate, steps=steps)
+        return gdp.measure(profile, tol=1e-2, eps_h=3).mu
+
+    base = mu(1.0, 0.02, 500)
+    assert mu(1.3, 0.02, 500).high < base.low
+    assert mu(1.0, 0.03, 500).low > base.high
+    assert mu(1.0, 0.02, 800).low > base.high
+
+
+def test_width_asked_for() -> None:
+    """A tolerance is met, or refused in one sentence."""
+    for tol in (1e-3, 1e-5, 1e-6):
+        assert gdp.measure(FIRST, tol, eps_h=2).mu.width <= tol
+    with pytest.raises(gdp.UndecidedError, match="larger --tol"):
+        gdp.measure(FIRST, 1e-12, eps_h=2)
+
+
+@pytest.mark.parametrize("method", ["adaptive", "staircase", "shuffled", "breakpoints"])
+def test_other_methods_are_refused(method: str) -> None:
+    """A curve known between bounds is not measured as if it were exact."""
+    with pytest.raises(gdp.InputError, match="method is"):
+        gdp.measure(SECOND, method=method)
+
+
+@pytest.mark.parametrize("number", range(60))
+def test_sweep(number: int) -> None:
+    """Random settings: lower ≤ upper, δ ≤ that of the run without sampling, no nan."""
+    rng = np.random.default_rng(number)
+    sigma = round(float(np.exp(rng.uniform(np.log(0.3), np.log(50)))), 4)
+    rate = float(f"{np.exp(rng.uniform(np.log(1e-5), 0)):.4g}")
+    steps = int(np.exp(rng.uniform(0, np.log(1e6))))
+    if steps < 2 or math.sqrt(steps) / sigma > 100:
+        pytest.skip("of one step, or of no privacy at all")
+    step = SubsampledGaussian(Fraction(str(sigma)), Fraction(str(rate)))
+    loss = ComposedLoss([Loss(step, steps)])
+    deviation = loss.deviation
+    eps = np.linspace(0, 4 * deviation, 9)
+    found = loss.within(5e-2 * min(1.0, deviation)).bounds(eps)
+    assert not any(np.isnan(one).any() for one in vars(found).values())
+    assert (found.log_low <= found.log_high).all()
+    assert (found.log_rest_at_high <= found.log_rest_at_low).all()
+    unsampled = gdp.log_delta(eps, math.sqrt(steps) / sigma)
+    assert (found.log_low <= unsampled + 1e-9).all()
