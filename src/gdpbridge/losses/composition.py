@@ -17,6 +17,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from gdpbridge.errors import UndecidedError
 from gdpbridge.losses.laws import (
     UNIT,
     Kept,
@@ -68,7 +69,7 @@ _LOOKS = 17
 # of the ε that no tilt reaches, the quantiles at which Chernoff's bound is made tight
 _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _HALVINGS = 40
-_LARGEST_THETA = 1e8
+_LARGEST_THETA = 1e4
 # a tilt must not change much from one lattice point to the next
 _TILT_PER_CELL = 0.25
 # rough laws have a spacing that adds this little to the deviation
@@ -217,7 +218,23 @@ class ComposedLoss:
 
     @cached_property
     def deviation(self) -> float:
-        """The standard deviation of the loss under P, roughly: about the size of μ."""
+        """The standard deviation of the loss under P, roughly: about the size of μ.
+
+        Raises:
+            UndecidedError: for a loss that is too extreme to be put on a lattice.
+        """
+        try:
+            with np.errstate(all="ignore"):
+                found = self._deviation()
+            if not math.isfinite(found):
+                raise OverflowError
+            return found
+        except (ArithmeticError, LostDigitsError, TooManyKnotsError, ValueError):
+            raise UndecidedError(
+                "the privacy loss of these parameters is too extreme to be composed in float64"
+            ) from None
+
+    def _deviation(self) -> float:
         widths = [
             np.subtract(*loss.step.reach(loss.tilt(1.0), LOG_SHARE)[::-1]) for loss in self.losses
         ]
@@ -462,7 +479,7 @@ class Resolution:
             except TooCoarseError:
                 spacing /= 4
                 continue
-            except (LostDigitsError, TooManyKnotsError):
+            except (ArithmeticError, LostDigitsError, TooManyKnotsError):
                 return None
             if not found.start <= covered < found.stop:
                 return None
@@ -492,7 +509,7 @@ class Resolution:
                 low, high = 1.0, 2.0
                 while excess(high) < 0:
                     low, high = high, 2 * high
-                    if high > _LARGEST_THETA:
+                    if high > _LARGEST_THETA * (1 + 1 / self.loss.deviation):
                         return None
             else:
                 low, high = 0.0, 1.0
@@ -501,7 +518,7 @@ class Resolution:
                 low, high = (middle, high) if excess(middle) < 0 else (low, middle)
                 if high - low < 0.02 * high:
                     break
-        except (LostDigitsError, TooManyKnotsError):
+        except (ArithmeticError, LostDigitsError, TooManyKnotsError):
             return None
         return high
 

@@ -19,12 +19,14 @@ from gdpbridge.numeric.kinds import ball
 __all__ = ["MAX_KNOTS", "TooManyKnotsError", "lower_lattice", "place", "upper_lattice"]
 
 # of one law: each costs some 20 µs
-MAX_KNOTS = 100_000
+MAX_KNOTS = 30_000
 # cells of the coarsest level
 _FEW = 16
 # cells to estimate the tilted law's total with
 _LOOK = 512
 _BITS = 128
+# numbers of lattice points stay whole in a float
+_FARTHEST = 2**52
 _HALVINGS = 60
 
 
@@ -100,6 +102,8 @@ def _split(
 ) -> Indices:
     """Halve cells until each costs at most its budget, or is one spacing wide."""
     start, stop = ends
+    if max(abs(start), abs(stop)) > _FARTHEST:
+        raise TooManyKnotsError
     width = 1 << max(0, math.ceil(math.log2((stop - start) / _FEW)))
     cells = np.arange(start, stop, width, dtype=np.int64)
     last = int(cells[-1]) + width

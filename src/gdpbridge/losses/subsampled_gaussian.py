@@ -18,7 +18,7 @@ from flint import arb
 
 from gdpbridge.losses.step import Floats, Point, Step
 from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import ball, float_above
+from gdpbridge.numeric.kinds import ball, float_above, float_below
 
 __all__ = ["SubsampledGaussian"]
 
@@ -41,7 +41,13 @@ class SubsampledGaussian(Step):
     def __init__(self, noise_multiplier: Fraction, sample_rate: Fraction) -> None:
         self.noise_multiplier, self.sample_rate = noise_multiplier, sample_rate
         self._sigma, self._q = float(noise_multiplier), float(sample_rate)
-        self.bottom = math.log1p(-self._q) if sample_rate < 1 else -math.inf
+        # 1 - q from the exact q: as a difference of floats it would be off where q is close to 1
+        self._kept = float(1 - sample_rate)
+        self._log_kept = math.log(self._kept) if self._kept else -math.inf
+        self.bottom = -math.inf
+        if sample_rate < 1:
+            with precision(_BITS):
+                self.bottom = float_below(self.least_loss())
         self.top = math.inf
         # sampling lowers δ(ε), and leaves how it falls in the limit
         self.tail_variance = 1 / noise_multiplier**2
@@ -75,13 +81,13 @@ class SubsampledGaussian(Step):
     def _loss(self, x: Floats) -> Floats:
         with np.errstate(divide="ignore"):
             sampled = np.log(self._q) + (2 * x - 1) / (2 * self._sigma**2)
-            loss: Floats = np.logaddexp(np.log1p(-self._q), sampled)
+            loss: Floats = np.logaddexp(self._log_kept, sampled)
         return loss
 
     def _score(self, eps: Floats) -> Floats:
         """Return x/σ at a loss, -inf below the least one."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            log_u = eps - np.log(self._q) + np.log1p(-(1 - self._q) * np.exp(-eps))
+            log_u = eps - np.log(self._q) + np.log1p(-self._kept * np.exp(-eps))
         score: Floats = self._sigma * log_u + 1 / (2 * self._sigma)
         return np.nan_to_num(score, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
 

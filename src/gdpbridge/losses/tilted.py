@@ -277,7 +277,10 @@ def _calls(nu: Floats, theta: float, spacing: float) -> tuple[Floats, float, flo
     sums *= math.exp(-theta * spacing) * math.expm1(spacing)
     shifted = np.append(0.0, sums[:-1])[::-1]
     largest = math.exp(_log_kappa(theta))
-    weights = min(_geometric((theta - 1) * spacing), nu.size) - _geometric(theta * spacing)
+    fast = theta * spacing
+    weights = min(_geometric((theta - 1) * spacing), nu.size)
+    # of both series as many terms as there are points
+    weights -= -math.expm1(-fast * nu.size) * _geometric(fast)
     return shifted, largest, min(max(weights, 0.0) + 1.0, nu.size * largest)
 
 
