@@ -108,9 +108,8 @@ class _Search:
         return functools.reduce(lambda one, other: one.larger(other), found)
 
     def _directed(self, eps: Array, loss: ComposedLoss) -> Bounds:
-        found = loss.within(self.widths[0]).bounds(eps)
-        self._raise(eps, found)
-        for width in self.widths[1:]:
+        found = loss.within(self.widths[0]).rough_bounds(eps)
+        for width in self.widths:
             high = self._mu(eps, found.log_high, found.log_rest_at_high)
             matters = high > self.best
             if matters.any():
