@@ -81,19 +81,17 @@ class _Search:
 
     def run(self) -> Answer:
         eps = np.linspace(0.0, self.end, _FIRST)
-        aim = float(self.problem.tol)
         for number in range(1, _ROUNDS + 1):
             self.problem.progress("composing", number / (_ROUNDS + 1))
             found = self._bounds(eps)
-            high = self._on_cells(eps, found)
-            aim = self._aim()
-            if float(high.max()) - self.best <= _SHARE * aim:
+            high, aim = self._on_cells(eps, found), self._aim()
+            if float(high.max()) - self.best <= _SHARE * aim or number == _ROUNDS:
                 break
             eps = self._finer(eps, high, aim)
             self.widths.append(
                 max(min(_SHARE * aim, self.widths[-1] / 2), _LEAST_WIDTH * self.best, _LEAST_AIM)
             )
-        return self._proved(eps, self._bounds(eps), Fraction(aim))
+        return self._proved(eps, found, Fraction(aim))
 
     def _aim(self) -> float:
         """Return the width to aim at: the tolerance, or less where that is much beside μ."""
