@@ -21,7 +21,7 @@ from flint import arb
 
 from gdpbridge.losses.step import Floats, Indices, Point, Step
 from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import ball
+from gdpbridge.numeric.kinds import ball, float_above, float_below
 
 __all__ = [
     "UNIT",
@@ -110,11 +110,11 @@ def dominating_law(step: Step, lattice: Lattice, knots: Indices) -> Law:
         knots: their numbers, growing. No loss is below the first one if losses have a lower bound,
             which then is the lattice's origin.
     """
+    from_bottom = knots[0] == 0 and np.isfinite(step.bottom)
 
-    def masses() -> list[arb]:
-        points = [step.point(lattice.loss(int(index))) for index in knots]
+    def masses(points: list[Point]) -> list[arb]:
         below = points[0].below
-        if knots[0] == 0 and np.isfinite(step.bottom):
+        if from_bottom:
             # at the least loss itself balls cannot tell on which side they are
             t, below = points[0].t, arb(0)
             call = step.finite_p() - step.finite_q() * t
@@ -129,10 +129,14 @@ def dominating_law(step: Step, lattice: Lattice, knots: Indices) -> Law:
 
     for bits in _precisions():
         with precision(bits):
-            law = _law(lattice, knots, masses())
-            ends = float(lattice.loss(int(knots[0]))), float(lattice.loss(int(knots[-1])))
+            points = [step.point(lattice.loss(int(index))) for index in knots]
+            low = -np.inf if from_bottom else float_above(lattice.loss(int(knots[0])))
+            # where nothing is above the last knot, the law stands for every larger loss
+            covers = points[-1].above.is_zero()
+            high = np.inf if covers else float_below(lattice.loss(int(knots[-1])))
+            law = _law(lattice, knots, masses(points))
         if law is not None:
-            return Law(*law, ends)
+            return Law(*law, (low, high))
     raise LostDigitsError
 
 

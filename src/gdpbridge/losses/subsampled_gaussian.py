@@ -87,7 +87,10 @@ class SubsampledGaussian(Step):
     def _score(self, eps: Floats) -> Floats:
         """Return x/σ at a loss, -inf below the least one."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            log_u = eps - np.log(self._q) + np.log1p(-self._kept * np.exp(-eps))
+            # e^ε - (1 - q), without its cancellation for small q and ε
+            near = np.log((np.expm1(np.minimum(eps, 1.0)) + self._q) / self._q)
+            far = eps - np.log(self._q) + np.log1p(-self._kept * np.exp(-np.maximum(eps, 1.0)))
+            log_u = np.where(eps > 1, far, near)
         score: Floats = self._sigma * log_u + 1 / (2 * self._sigma)
         return np.nan_to_num(score, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
 

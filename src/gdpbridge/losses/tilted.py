@@ -154,7 +154,7 @@ def compose_tilted(parts: Sequence[Part], theta: float) -> Stretch:
     nu, error = _transform(tilts, times, first, count)
     eps = origin + (first + np.arange(nu.size)) * spacing
     missing = 2.0 * math.exp(LOG_SHARE)
-    left_out = math.expm1(min(float(times @ [tilt.dropped for tilt in tilts]) * 1.01, 700.0))
+    left_out = _exp(float(times @ [tilt.dropped for tilt in tilts]) * 1.01) - 1
     sums, largest, reach = (_calls if theta >= 1 else _minima)(nu, theta, spacing)
     noise = error * reach + missing * largest
     off = _FEW_UNITS * (8 + math.log2(nu.size)) + float(times @ [tilt.error for tilt in tilts])
@@ -171,7 +171,9 @@ def log_moment(parts: Sequence[Part], theta: float) -> float:
     total = 0.0
     for part in parts:
         tilt = _tilt(part, theta)
-        total += part.times * (tilt.log_z + math.log1p(tilt.dropped) + tilt.error)
+        # the masses need not add up to 1: log_z is rounded
+        whole = math.fsum(tilt.nu) + tilt.dropped
+        total += part.times * (tilt.log_z + math.log(whole) + tilt.error + _FEW_UNITS)
     return total + _FEW_UNITS * len(parts) * (1 + abs(total))
 
 
@@ -199,7 +201,7 @@ def _tilt(part: Part, theta: float) -> _Tilt:
     start = int(np.searchsorted(np.cumsum(nu), share, side="right"))
     stop = nu.size - int(np.searchsorted(np.cumsum(nu[::-1]), share, side="right"))
     dropped = float(nu[:start].sum() + nu[stop:].sum())
-    dropped += math.exp(min(part.log_beyond(theta) - log_z, 700.0))
+    dropped += _exp(part.log_beyond(theta) - log_z)
     kept = slice(start, stop)
     error = law.error[kept] + _FEW_UNITS * (
         1 + np.abs(log_weight[kept]) + np.abs(theta * loss[kept]) + abs(log_z)
@@ -294,6 +296,10 @@ def _minima(nu: Floats, theta: float, spacing: float) -> tuple[Floats, float, fl
         1.0,
         min(weights, nu.size),
     )
+
+
+def _exp(x: float) -> float:
+    return math.exp(x) if x < 700 else math.inf
 
 
 def _decaying_sums(values: Floats, rate: float) -> Floats:
