@@ -35,6 +35,7 @@ def test_proved_bounds(setting: dict[str, Any]) -> None:
         assert found.log_high[0] >= target - 1e-9
 
 
+@pytest.mark.filterwarnings("ignore")  # of the libraries themselves
 def test_training_loop() -> None:
     """The accountant counts what Opacus's optimiser does, where Opacus is installed."""
     opacus = pytest.importorskip("opacus", exc_type=ImportError)

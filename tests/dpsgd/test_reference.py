@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mpmath import exp, mp, mpf, ncdf
 
 import gdpbridge as gdp
 from gdpbridge import convert
@@ -138,6 +139,32 @@ def test_default_statement(profile: gdp.profiles.DPSGD) -> None:
     assert highs == sorted(highs)
 
 
+STATEMENT = json.loads(DATA.with_name("dpsgd_statement.json").read_text())
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_statement_at_two_hundred_points(number: int) -> None:
+    """δ(ε) ≤ p + (1 - p)·δ_μ(ε) by numbers of another method; not so at μ less twice the width."""
+    run = STATEMENT["runs"][number]
+    profile = gdp.profiles.DPSGD(
+        noise_multiplier=float(run["sigma"]), sample_rate=float(run["q"]), steps=run["steps"]
+    )
+    mu = gdp.measure(profile).mu
+    mp.dps = 30
+    p = mpf("1e-10")
+
+    def holds(at: str, log_delta: str, value: mpf) -> bool:
+        eps = mpf(at)
+        curve = ncdf(-eps / value + value / 2) - exp(eps) * ncdf(-eps / value - value / 2)
+        return bool(exp(mpf(log_delta)) <= p + (1 - p) * curve)
+
+    points = list(zip(STATEMENT["eps"], run["log_delta"], strict=True))
+    assert len(points) == 200
+    assert all(holds(at, log_delta, mpf(str(mu.high))) for at, log_delta in points)
+    smaller = mpf(str(mu.low)) - 2 * (mpf(str(mu.high)) - mpf(str(mu.low)))
+    assert not all(holds(at, log_delta, smaller) for at, log_delta in points)
+
+
 def test_two_phases_are_one() -> None:
     """Two runs after each other are one run of as many steps, and compose(2) says the same."""
     half = gdp.profiles.DPSGD(noise_multiplier=1, sample_rate=0.01, steps=5000)
@@ -176,7 +203,7 @@ def test_other_methods_are_refused(method: str) -> None:
         gdp.measure(SECOND, method=method)
 
 
-@pytest.mark.parametrize("number", range(60))
+@pytest.mark.parametrize("number", range(200))
 def test_sweep(number: int) -> None:
     """Random settings: lower ≤ upper, δ ≤ that of the run without sampling, no nan."""
     rng = np.random.default_rng(number)
