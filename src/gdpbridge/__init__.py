@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gdpbridge.amplify.tradeoff import ClippingTradeoff, clipping_tradeoff
     from gdpbridge.certificate.checker import Verification, verify
     from gdpbridge.certificate.model import Certificate
+    from gdpbridge.fit import regret
     from gdpbridge.gaussian import ball
     from gdpbridge.gaussian.curve import (
         beta,
@@ -81,6 +82,7 @@ __all__ = [
     "mu",
     "profile_of",
     "profiles",
+    "regret",
     "risk",
     "sample",
     "sample_file",
@@ -103,6 +105,7 @@ _LAZY = {
     "sample_file": "gdpbridge.amplify.files",
     "subsampling_plan": "gdpbridge.amplify.subsample",
     "profile_of": "gdpbridge.sources.entry",
+    "regret": "gdpbridge.fit",
     "verify": "gdpbridge.certificate.checker",
     **dict.fromkeys(
         (

@@ -258,6 +258,24 @@ class TestData:
         assert plain["kind"] == any_kind.model_fields["kind"].default
         assert set(plain) == {"kind", "neighbours", *any_kind.parameters()}
 
+    @tried
+    @drawing
+    def test_tradeoff_function(
+        self, kind: type[Profile], parameters: Draw, data: st.DataObject
+    ) -> None:
+        """f falls, is at most 1 - α, and no line that a point of δ(ε) implies is above it."""
+        profile = kind(**data.draw(parameters(kind)))
+        alpha = np.linspace(0, 1, 21)
+        found = np.asarray(profile.tradeoff(alpha))
+        low, high = profile.tradeoff_bounds(alpha)
+        assert (np.diff(found) <= 1e-12).all()
+        assert ((found >= 0) & (found <= 1 - alpha + 1e-12)).all()
+        assert ((low <= found + 1e-12) & (found <= high + 1e-12)).all()
+        for eps in (0.0, 0.3, 1.0, 3.0):
+            rest = 1 - float(profile.delta(eps))
+            assert (rest - math.exp(eps) * alpha <= found + 1e-9).all()
+            assert (math.exp(-eps) * (rest - alpha) <= found + 1e-9).all()
+
     def test_schema(self, any_kind: type[Profile]) -> None:
         """The JSON schema lists each parameter with symbol, words and range."""
         schema = any_kind.model_json_schema()

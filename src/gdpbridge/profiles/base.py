@@ -278,6 +278,46 @@ class Profile(BaseModel):
             low, high = self.curve.bounds.epsilon(targets.ravel())
         return _like(delta, low.reshape(targets.shape)), _like(delta, high.reshape(targets.shape))
 
+    def tradeoff(self, alpha: ArrayLike) -> float | NDArray[np.float64]:
+        """Return the trade-off function f(α), the least type II error, in float64.
+
+        Where the privacy loss is composed numerically it is on the safe side, a lower bound of f.
+
+        Args:
+            alpha: type I errors α in [0, 1], a number or an array.
+
+        Returns:
+            A float for a number, an array of the shape of ``alpha`` otherwise.
+
+        Raises:
+            InputError: for α outside the range.
+
+        Source: Dong, Roth and Su (2022), proposition 2.12.
+        """
+        from gdpbridge.profiles.tradeoff_function import least_errors
+
+        points = _checked(alpha, "alpha", 1.0)
+        found = least_errors(self.curve, points.ravel(), self._least_epsilons)
+        return _like(alpha, found.reshape(points.shape))
+
+    def tradeoff_bounds(
+        self, alpha: ArrayLike
+    ) -> tuple[float | NDArray[np.float64], float | NDArray[np.float64]]:
+        """Return bounds of the trade-off function f(α), rounded outward to float64.
+
+        The lower bound, which limits the attacker, is proved; the upper one holds where δ is convex
+        in e^ε, as the profile of every mechanism is. Arguments as in :meth:`tradeoff`; see
+        :meth:`delta_bounds`.
+        """
+        from gdpbridge.profiles.tradeoff_function import proved_errors
+
+        points = _checked(alpha, "alpha", 1.0)
+        low, high = proved_errors(self.curve, points.ravel(), self._least_epsilons)
+        return _like(alpha, low.reshape(points.shape)), _like(alpha, high.reshape(points.shape))
+
+    def _least_epsilons(self, delta: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(self.least_epsilon(delta))
+
     def subsample(
         self,
         rate: float | None = None,

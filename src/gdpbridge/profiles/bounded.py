@@ -133,6 +133,8 @@ class CurveBounds:
         from gdpbridge.gaussian.pairs import mu_from_logs
 
         width = self.first_width()
+        if eps.size == 0:
+            return width
         rough = self._both(eps, width)
         mu = mu_from_logs(eps, rough.log_high, rough.log_rest_at_high)
         return min(_WIDTH * min(1.0, float(np.max(mu))), width)

@@ -1,0 +1,156 @@
+"""How much a μ overstates the risk: the worst-case regret Δ of reporting it.
+
+Δ is the least shift κ ≥ 0 with f(α + κ) - κ ≤ f_μ(α) for every α, f being the mechanism's trade-off
+function and f_μ the stated one: no attacker's error is off by more than κ (Kaissis et al. 2024;
+Gomez et al. 2025). Shifting a trade-off function adds κ·(1 + e^ε) to its profile, so that Δ is the
+supremum of (δ_stated(ε) - δ(ε))/(1 + e^ε) over ε ≥ 0; negative ε say the same by symmetry.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gdpbridge.gaussian import ball as gaussian
+from gdpbridge.interval import Interval
+from gdpbridge.numeric.checked import Real, exact_between
+from gdpbridge.numeric.exact import float_ceiling, float_floor
+from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import ball, float_above, float_below
+from gdpbridge.profiles.base import Profile
+from gdpbridge.profiles.points import proved_deltas
+
+__all__ = ["GOOD_FIT", "regret"]
+
+Floats = NDArray[np.float64]
+
+# below it Gomez et al. call the μ a good fit
+GOOD_FIT = 0.01
+
+_TOL = 1e-8
+# nothing beyond it matters to the eighth digit
+_END = 40.0
+_FIRST_POINTS = 401
+_MOST_POINTS = 6000
+_ROUNDING = 1e-15
+_BITS = 128
+
+
+def regret(profile: Profile, mu: Real, failure: Real = 0.0) -> Interval:
+    """Return an interval for the worst-case regret Δ of stating μ, or (μ, p), for a mechanism.
+
+    Args:
+        profile: the mechanism.
+        mu: the stated μ ≥ 0.
+        failure: the stated failure probability p, in [0, 1).
+
+    Returns:
+        An interval in [0, 1], as a rule at most 1e-8 wide; wider where δ(ε) is only bounded. The
+        lower end is proved; the upper one holds where δ is convex in e^ε, as the profile of every
+        mechanism is.
+
+    Raises:
+        InputError: for an argument outside its range.
+
+    Sources: Kaissis, Kolek, Balle, Hayes and Rueckert (2024), definition of the Δ-divergence; Gomez
+    et al. (arXiv 2503.10945), who report it as the regret of a μ.
+    """
+    width = exact_between("mu", mu, 0, Fraction(1000), "a number in [0, 1000]")
+    p = exact_between("failure", failure, 0, Fraction(1), "a number in [0, 1)")
+    search = _Search(profile, width, p)
+    while search.split():
+        pass
+    low = search.low if search.low > 0 else 0.0
+    return Interval(low, max(search.high, low))
+
+
+class _Search:
+    """Points of both curves, more of them where the largest difference may be."""
+
+    def __init__(self, profile: Profile, mu: Fraction, failure: Fraction) -> None:
+        self._profile, self._mu, self._failure = profile, mu, failure
+        first = np.linspace(0.0, 1.0, _FIRST_POINTS) ** 2 * _END
+        self._eps = np.empty(0)
+        self._sides: tuple[Floats, ...] = ()
+        self._add(first)
+
+    def _add(self, eps: Floats) -> None:
+        sides: tuple[Floats, ...] = (*proved_deltas(self._profile.curve, eps), *self._stated(eps))
+        if self._sides:
+            order = np.argsort(np.concatenate([self._eps, eps]), kind="stable")
+            sides = tuple(
+                np.concatenate(pair)[order] for pair in zip(self._sides, sides, strict=True)
+            )
+            eps = np.concatenate([self._eps, eps])[order]
+        self._eps, self._sides = eps, sides
+        true_low, true_high, stated_low, stated_high = sides
+        t = np.exp(eps)
+        self.low = float(np.max((stated_low - true_high) / (1 + t)) * (1 - _ROUNDING))
+        self._cells = _cells(t, true_low, true_high, stated_high) * (1 + _ROUNDING)
+        beyond = float(stated_high[-1]) / (1 + math.exp(_END))
+        self.high = max(float(self._cells.max()), beyond)
+
+    def _stated(self, eps: Floats) -> tuple[Floats, Floats]:
+        """Bound p + (1 - p)·δ_μ(ε)."""
+        p_low, p_high = float_floor(self._failure), float_ceiling(self._failure)
+        if self._mu == 0:
+            return np.full(eps.shape, p_low), np.full(eps.shape, p_high)
+        with precision(_BITS):
+            mu = ball(self._mu)
+            found = [gaussian.log_delta_of(ball(Fraction(one)), mu).exp() for one in eps.tolist()]
+            low = np.array([max(float_below(delta), 0.0) for delta in found])
+            high = np.array([float_above(delta) for delta in found])
+        return (
+            (p_low + (1 - p_high) * low) * (1 - _ROUNDING),
+            np.minimum((p_high + (1 - p_low) * high) * (1 + _ROUNDING), 1.0),
+        )
+
+    def split(self) -> bool:
+        """Halve the cells whose bound is not settled; False once none is left, or too many."""
+        open_ = np.flatnonzero(self._cells > max(self.low, 0.0) + _TOL)
+        left, right = self._eps[open_], self._eps[open_ + 1]
+        middle = (left + right) / 2
+        # where the bounds of δ are apart, smaller cells do not help
+        apart = (self._sides[1] - self._sides[0])[open_] + (self._sides[1] - self._sides[0])[
+            open_ + 1
+        ]
+        gain = self._cells[open_] - max(self.low, 0.0) > apart / (1 + np.exp(left))
+        useful = (middle > left) & (middle < right) & gain
+        if not useful.any() or self._eps.size + int(useful.sum()) > _MOST_POINTS:
+            return False
+        self._add(middle[useful])
+        return True
+
+
+def _cells(t: Floats, true_low: Floats, true_high: Floats, stated: Floats) -> Floats:
+    """Bound (stated - δ)/(1 + t) on each cell between neighbouring t = e^ε.
+
+    Both curves are convex in t: a chord lies above the stated one, and the mechanism's lies above
+    the lines through the points of the cells on either side. A ratio of linear functions is
+    largest at an end, so that the cell's ends and the point where those lines meet suffice.
+    """
+    left, right = t[:-1], t[1:]
+    width = right - left
+    # slopes that the mechanism's curve has at most before, and at least after, a cell
+    slope = (true_low[1:] - true_high[:-1]) / width
+    slope_high = (true_high[1:] - true_low[:-1]) / width
+    before = np.concatenate([[-np.inf], slope[:-1]])
+    after = np.concatenate([slope_high[1:], [0.0]])
+    chord = (stated[1:] - stated[:-1]) / width
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # line from the left: true_low[i] + before·(t - left); from the right likewise
+        meeting = (true_low[1:] - true_low[:-1] - after * width) / (before - after)
+    meeting = np.clip(np.nan_to_num(meeting, nan=0.0, posinf=0.0, neginf=0.0), 0.0, width)
+    known = np.isfinite(before)
+    under = np.maximum(
+        np.where(known, true_low[:-1] + np.where(known, before, 0.0) * meeting, 0.0),
+        true_low[1:] - after * (width - meeting),
+    )
+    inner = (stated[:-1] + chord * meeting - under) / (1 + left + meeting)
+    ends = np.maximum(
+        (stated[:-1] - true_low[:-1]) / (1 + left), (stated[1:] - true_low[1:]) / (1 + right)
+    )
+    return np.asarray(np.maximum(inner, ends))
