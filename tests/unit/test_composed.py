@@ -245,3 +245,12 @@ def test_against_dp_accounting() -> None:
     mine = profiles.RandomizedResponse(noise_parameter=0.5).compose(10)
     for eps in (0.5, 2.0, 5.0):
         assert mine.delta(eps) == pytest.approx(other.get_delta_for_epsilon(eps), rel=1e-2)
+
+
+def test_no_gap_where_a_direction_ends() -> None:
+    """The bounds fall with ε also where the other direction's loss has its end."""
+    run = gdp.profiles.DPSGD(noise_multiplier=1.0, sample_rate=0.01, steps=1000)
+    eps = np.linspace(9.8, 10.2, 41)
+    low, high = run.delta_bounds(eps)
+    assert (np.diff(high) < 0).all()
+    assert (high < 1.01 * low).all()

@@ -376,6 +376,7 @@ class Resolution:
             still = beyond & (result.log_low == -np.inf) & (result.log_high > -np.inf)
             if still.any():
                 result = result.narrowed(still, self.rough_bounds(eps[still]))
+                result = result.narrowed(still, self._not_above_before(eps[still]))
         return result
 
     def rough_bounds(self, eps: Floats) -> Bounds:
@@ -386,6 +387,16 @@ class Resolution:
         """
         high, rest = _with_failure(self._chernoff(eps), self.loss.failure, is_call=True)
         return Bounds(np.full(high.shape, -np.inf), np.zeros(high.shape), high, rest)
+
+    def _not_above_before(self, eps: Floats) -> Bounds:
+        """Bound δ(ε) from above by its bounds at the ends of the stretches before: it falls."""
+        log, rest = np.zeros(eps.shape), np.full(eps.shape, -np.inf)
+        for piece in self._covered:
+            at_end = _values(piece.upper, np.array([piece.stop]), self.loss.failure, high=True)
+            after = eps >= piece.stop
+            log = np.where(after, np.minimum(log, at_end[0][0]), log)
+            rest = np.where(after, np.maximum(rest, at_end[1][0]), rest)
+        return Bounds(np.full(eps.shape, -np.inf), np.zeros(eps.shape), log, rest)
 
     def _without_large_losses(self, eps: Floats, found: Bounds) -> Bounds:
         """Narrow bounds that are far apart by those of the loss without its largest values."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -26,7 +25,7 @@ from gdpbridge.profiles.pieces import ZERO, Curve, Piece
 from gdpbridge.profiles.tail import ConstantTail, FloorTail, GaussianBoundTail, Tail
 
 if TYPE_CHECKING:
-    from gdpbridge.losses.composition import Bounds, ComposedLoss
+    from gdpbridge.losses.composition import Bounds, ComposedLoss, Resolution
     from gdpbridge.losses.step import Losses, LossPair
 
 __all__ = ["CurveBounds", "composed_loss_curve"]
@@ -54,15 +53,6 @@ class CurveBounds:
     """
 
     directions: tuple[ComposedLoss, ...]
-
-    def bounds(self, eps: Floats, width: float) -> list[Bounds]:
-        """Bound δ(ε) of each direction.
-
-        Args:
-            eps: ε ≥ 0, one-dimensional.
-            width: the width of the interval for μ(ε, δ(ε)) to aim at.
-        """
-        return [loss.within(width).bounds(eps) for loss in self.directions]
 
     @cached_property
     def deviation(self) -> float:
@@ -153,7 +143,20 @@ class CurveBounds:
         return Fraction(float(self._narrow(np.array([log_delta]), end, width, high=True)[0]))
 
     def _both(self, eps: Floats, width: float) -> Bounds:
-        return functools.reduce(lambda one, other: one.larger(other), self.bounds(eps, width))
+        """Bound the larger of both directions; the second is looked at where it may be larger."""
+        first, *others = self.directions
+        found = first.within(width).bounds(eps)
+        for other in others:
+            found = found.larger(self._where_larger(other.within(width), eps, found))
+        return found
+
+    @staticmethod
+    def _where_larger(direction: Resolution, eps: Floats, than: Bounds) -> Bounds:
+        result = direction.rough_bounds(eps)
+        wanted = ~(result.log_high < than.log_low)
+        if wanted.any():
+            result = result.narrowed(wanted, direction.bounds(eps[wanted]))
+        return result
 
     def formula(self, eps: Any, ops: Operations) -> Probability:
         """Return δ(ε): the upper bound on floats, what lies between the bounds on balls."""

@@ -8,18 +8,15 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, cast
-
-from pydantic.fields import FieldInfo
 
 from gdpbridge.identify import TailStatus, Verdict
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Statement
 from gdpbridge.numeric.exact import decimal_ceiling
-from gdpbridge.profiles import profile_class
+from gdpbridge.profiles.title import mechanism_title, number_text
 from gdpbridge.report.record import MeasurementRecord, Record, TailRecord
 
-__all__ = ["Row", "certain_and_ends", "laid_out", "mechanism_title", "number_text", "to_text"]
+__all__ = ["Row", "certain_and_ends", "laid_out", "to_text"]
 
 _LABEL_WIDTH = 13
 _NARROWEST = 40
@@ -150,42 +147,6 @@ def _by_failure(record: MeasurementRecord) -> Iterator[str]:
         yield f"{one.failure_probability:<8g}{one.mu.high}"
 
 
-def mechanism_title(mechanism: dict[str, Any]) -> str:
-    """Return a mechanism's plain data as one line: its kind and parameters."""
-    if isinstance(mechanism.get("base"), dict):
-        own = {name: value for name, value in mechanism.items() if name != "base"}
-        return f"{mechanism_title(mechanism['base'])}; {mechanism_title(own)}"
-    fields = profile_class(mechanism["kind"]).parameters()
-    parts = [
-        part
-        for name, field in fields.items()
-        if name in mechanism
-        for part in _part(name, field, mechanism[name])
-    ]
-    if mechanism["neighbours"] is not None:
-        parts.append(f"neighbours {mechanism['neighbours']}")
-    return f"{mechanism['kind']}: {', '.join(parts)}"
-
-
-def _part(name: str, field: FieldInfo, value: Any) -> Iterator[str]:
-    """A parameter with its symbol; nothing for one that is left out."""
-    symbol = cast(dict[str, Any], field.json_schema_extra).get("symbol", name)
-    match value:
-        case None | False:
-            return
-        case True:
-            yield name
-        case dict():
-            yield from (f"{key} = {number_text(number)}" for key, number in value.items())
-        case list() | tuple():
-            yield f"{len(value):,} {name}"
-        case str():
-            yield value if field.is_required() else f"{name} {value}"
-        case _:
-            label = name if name == symbol else f"{name.replace('_', ' ')} {symbol}"
-            yield f"{label} = {number_text(value)}"
-
-
 def certain_and_ends(mu: Interval, width: int, digits: int | None = None) -> tuple[str, ...]:
     """The certain digits, and the interval beside or below them."""
     if mu.low.is_infinite():
@@ -248,11 +209,6 @@ def _tail(tail: TailRecord) -> str:
     value = "∞" if tail.mu_t.low.is_infinite() else _certain(tail.mu_t, 10) or str(tail.mu_t)
     how = {TailStatus.PROVED: "proved", TailStatus.ESTIMATED: "estimated, not proved"}
     return f"μ_t = {value}, {how[tail.status]}"
-
-
-def number_text(value: float) -> str:
-    """A number as it was written: 2 for 2.0."""
-    return f"{value:g}" if f"{value:g}" == repr(float(value)).removesuffix(".0") else repr(value)
 
 
 def _count(number: int, what: str) -> str:

@@ -1,0 +1,143 @@
+"""Pictures of the attacker's test: trade-off functions, and what they allow at low error rates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gdpbridge.errors import InputError
+from gdpbridge.gaussian.curve import beta
+from gdpbridge.numeric.checked import Real
+from gdpbridge.plot.lines import Series, Slider, lines
+from gdpbridge.plot.mechanisms import checked_mus, curve_name, names_of
+from gdpbridge.plot.picture import Picture
+from gdpbridge.profiles.base import Profile
+
+__all__ = ["attack", "tradeoff"]
+
+Floats = NDArray[np.float64]
+
+_POINTS = 201
+_LOWEST = 1e-6
+_CHANCE = "chance alone"
+# Φ(Φ⁻¹(1 - x) - μ), in Vega's words
+_FORMULA = "datum.x <= 0 ? 1 : datum.x >= 1 ? 0 : cumulativeNormal(-quantileNormal(datum.x) - mu)"
+_SLIDER_STOP = 6.0
+
+
+def tradeoff(
+    *profiles: Profile,
+    mu: Sequence[Real] | Real = (),
+    names: Sequence[str] | None = None,
+    title: str | None = None,
+) -> Picture:
+    """Draw trade-off functions f(α): the attacker's least type II error at each type I error.
+
+    In HTML a slider moves the Gaussian curve of a μ of one's choice.
+
+    Args:
+        *profiles: the mechanisms; where δ is only known between bounds, both are drawn.
+        mu: values of μ in (0, 1000] whose Gaussian curves are drawn too; the last one moves with
+            the slider.
+        names: what the legend calls the mechanisms; their kinds and parameters if None.
+        title: the title, if another one is wanted.
+
+    Raises:
+        InputError: for an argument outside its range, or nothing to draw.
+        MissingExtraError: without the extra ``charts``.
+    """
+    mus, labels = _checked(profiles, mu, names)
+    # closely at the ends, where curves are steep
+    alpha = np.sin(np.linspace(0, np.pi / 2, _POINTS)) ** 2
+    series = [_function(one, name, alpha) for one, name in zip(profiles, labels, strict=True)]
+    series += [Series(f"G_μ, {curve_name(one)}", alpha, beta(alpha, one)) for one in mus[:-1]]
+    series.append(Series(_CHANCE, alpha, 1 - alpha, neutral=True))
+    slider = None
+    if mus:
+        start = mus[-1]
+        stop = max(_SLIDER_STOP, float(np.ceil(start)))
+        slider = Slider("mu", start, stop, _FORMULA, f"G_μ, {curve_name(start)}", alpha)
+    return lines(
+        series,
+        title=title or "Trade-off functions",
+        x_title="type I error α (false-positive rate)",
+        y_title="type II error β = f(α) (false-negative rate)",
+        x_domain=(0.0, 1.0),
+        y_domain=(0.0, 1.0),
+        slider=slider,
+        alt_text="The attacker's least type II error at each type I error: "
+        f"{', '.join([*labels, *map(curve_name, mus)])}. The higher the line, the better the "
+        f"protection; the diagonal is chance. {_crossings(series)}",
+    )
+
+
+def attack(
+    *profiles: Profile,
+    mu: Sequence[Real] | Real = (),
+    names: Sequence[str] | None = None,
+    title: str | None = None,
+) -> Picture:
+    """Draw the attacker's view: the best true-positive rate at each false-positive rate.
+
+    Both rates are logarithmic, as an attack is dangerous where it is right with few false alarms.
+
+    Args:
+        *profiles: the mechanisms.
+        mu: values of μ in (0, 1000] whose Gaussian curves are drawn too.
+        names: what the legend calls the mechanisms; their kinds and parameters if None.
+        title: the title, if another one is wanted.
+
+    Raises:
+        InputError: for an argument outside its range, or nothing to draw.
+        MissingExtraError: without the extra ``charts``.
+    """
+    from scipy.special import ndtr, ndtri
+
+    mus, labels = _checked(profiles, mu, names)
+    alpha = np.geomspace(_LOWEST, 1.0, _POINTS)
+    series = [
+        Series(name, alpha, 1 - np.asarray(one.tradeoff(alpha)))
+        for one, name in zip(profiles, labels, strict=True)
+    ]
+    series += [Series(f"G_μ, {curve_name(one)}", alpha, ndtr(ndtri(alpha) + one)) for one in mus]
+    series.append(Series(_CHANCE, alpha, alpha, neutral=True))
+    at = int(np.argmin(np.abs(alpha - 1e-3)))
+    rates = "; ".join(f"{one.name} {np.asarray(one.y)[at]:.3g}" for one in series)
+    return lines(
+        series,
+        title=title or "What an attacker can reach",
+        x_title="false-positive rate α, logarithmic",
+        y_title="true-positive rate 1 - f(α), logarithmic",
+        log_x=True,
+        log_y=True,
+        x_domain=(_LOWEST, 1.0),
+        y_domain=(_LOWEST, 1.0),
+        alt_text="The attacker's best true-positive rate at each false-positive rate. At a "
+        f"false-positive rate of 0.001: {rates}.",
+    )
+
+
+def _checked(
+    profiles: Sequence[Profile], mu: Sequence[Real] | Real, names: Sequence[str] | None
+) -> tuple[list[float], list[str]]:
+    mus = checked_mus(mu)
+    if not profiles and not mus:
+        raise InputError("profiles", "none", "at least one mechanism or one μ")
+    return mus, names_of(profiles, names)
+
+
+def _function(one: Profile, name: str, alpha: Floats) -> Series:
+    if one.curve.bounds is None:
+        return Series(name, alpha, one.tradeoff(alpha))
+    low, high = one.tradeoff_bounds(alpha)
+    return Series(name, alpha, low, low=low, high=high)
+
+
+def _crossings(series: Sequence[Series]) -> str:
+    """Say for each line the β at α = 0.1."""
+    parts = [
+        f"{one.name}: {np.interp(0.1, np.asarray(one.x), np.asarray(one.y)):.3g}" for one in series
+    ]
+    return f"At α = 0.1, β is at least: {'; '.join(parts)}."

@@ -1,0 +1,284 @@
+"""The one kind of chart: named lines over labelled axes, with marked points and rules."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gdpbridge.errors import InputError
+from gdpbridge.plot.picture import Picture, charts
+from gdpbridge.plot.style import COLOURS, CONFIG, NEUTRAL, Style, dash_of
+
+__all__ = ["Point", "Rule", "Series", "Slider", "lines"]
+
+_WIDTH, _HEIGHT = 480, 360
+_STROKE = 2.2
+
+
+@dataclass(frozen=True)
+class Series:
+    """A line.
+
+    Attributes:
+        name: what the legend calls it.
+        x: where, of shape (n,).
+        y: how high, of shape (n,); points that are not finite are left out.
+        style: "solid", "dashed" or "dotted"; chosen to differ from the other lines if None.
+        group: lines of one group share a colour; a line is its own group if None.
+        step: whether y[i] holds on all of [x[i], x[i+1]).
+        neutral: whether it is there for scale only: grey, and last in the legend.
+        low: with ``high``, a band about the line that it is known to lie in.
+        high: see ``low``.
+    """
+
+    name: str
+    x: ArrayLike
+    y: ArrayLike
+    style: Style | None = None
+    group: str | None = None
+    step: bool = False
+    neutral: bool = False
+    low: ArrayLike | None = None
+    high: ArrayLike | None = None
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the finite points as plain data.
+
+        Raises:
+            InputError: if x and y differ in shape.
+        """
+        x, y = np.asarray(self.x, dtype=np.float64), np.asarray(self.y, dtype=np.float64)
+        if x.ndim != 1 or x.shape != y.shape:
+            raise InputError("y", f"of shape {y.shape}", f"of the shape of x, {x.shape}, and flat")
+        columns = {"x": x, "y": y}
+        if self.low is not None and self.high is not None:
+            columns |= {"low": np.asarray(self.low), "high": np.asarray(self.high)}
+        found = []
+        for values in zip(*columns.values(), strict=True):
+            row = {name: float(value) for name, value in zip(columns, values, strict=True)}
+            if all(map(math.isfinite, row.values())):
+                found.append({"name": self.name, **row})
+        return found
+
+
+@dataclass(frozen=True)
+class Point:
+    """A marked point with a label beside it."""
+
+    x: float
+    y: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A thin line across the picture at ``x``, or else at ``y``, with a label.
+
+    The label of a level line is above it, or else ``below`` it.
+    """
+
+    label: str
+    x: float | None = None
+    y: float | None = None
+    below: bool = False
+
+
+@dataclass(frozen=True)
+class Slider:
+    """A curve that moves with a parameter; in a still picture it stays at its start.
+
+    Attributes:
+        name: the parameter's name in formulas, and on the slider.
+        start: its value at first.
+        stop: its largest value.
+        formula: y in terms of ``datum.x`` and the parameter, in Vega's language.
+        label: what the legend calls the curve.
+        x: where it is drawn.
+    """
+
+    name: str
+    start: float
+    stop: float
+    formula: str
+    label: str
+    x: ArrayLike
+
+
+def lines(
+    series: Sequence[Series],
+    *,
+    title: str,
+    x_title: str,
+    y_title: str,
+    alt_text: str,
+    log_x: bool = False,
+    log_y: bool = False,
+    x_domain: tuple[float, float] | None = None,
+    y_domain: tuple[float, float] | None = None,
+    points: Sequence[Point] = (),
+    rules: Sequence[Rule] = (),
+    slider: Slider | None = None,
+) -> Picture:
+    """Draw lines into one picture.
+
+    Args:
+        series: the lines, in the order of the legend.
+        title: what the picture shows.
+        x_title: what the horizontal axis shows, with its symbol.
+        y_title: likewise upwards.
+        alt_text: what the picture shows, in words.
+        log_x: whether the horizontal axis is logarithmic; points at or below 0 are left out.
+        log_y: likewise upwards.
+        x_domain: the ends of the horizontal axis; as the lines need if None.
+        y_domain: likewise upwards.
+        points: points to mark.
+        rules: lines across to mark.
+        slider: a curve that moves with a parameter.
+
+    Raises:
+        InputError: for two lines of one name, or none.
+        MissingExtraError: without the extra ``charts``.
+    """
+    alt = charts()
+    names = [one.name for one in series]
+    if len(set(names)) < len(names) or not names:
+        raise InputError("series", names, "lines with different names, at least one")
+    rows = [_rows(one, log_x=log_x, log_y=log_y) for one in series]
+    look = _Look(series, slider)
+    axes = {
+        "x": alt.X("x:Q", title=x_title, **_axis(alt, log_x, x_domain)),
+        "y": alt.Y("y:Q", title=y_title, **_axis(alt, log_y, y_domain)),
+    }
+    layers = [
+        layer
+        for one, data in zip(series, rows, strict=True)
+        for layer in _layers(alt, one, data, axes, look)
+    ]
+    layers += [_rule(alt, rule, axes) for rule in rules]
+    if slider is not None:
+        layers.append(_moving(alt, slider, axes, look))
+    layers += [layer for point in points for layer in _marked(alt, point, axes)]
+    chart = (
+        alt.layer(*layers)
+        .properties(
+            width=_WIDTH,
+            height=_HEIGHT,
+            title=title,
+            description=alt_text,
+            padding={"left": 8, "right": 16, "top": 8, "bottom": 8},
+            background="white",
+        )
+        .configure(**CONFIG)
+    )
+    return Picture(chart, alt_text, tuple(row for data in rows for row in data))
+
+
+def _rows(series: Series, *, log_x: bool, log_y: bool) -> list[dict[str, Any]]:
+    return [
+        row
+        for row in series.rows()
+        if not (log_x and row["x"] <= 0) and not (log_y and row["y"] <= 0)
+    ]
+
+
+class _Look:
+    """Which colour and dashes a name has, the same on the line and in the legend."""
+
+    def __init__(self, series: Sequence[Series], slider: Slider | None) -> None:
+        own = [one for one in series if not one.neutral]
+        groups = list(dict.fromkeys(one.group or one.name for one in own))
+        self.names = [one.name for one in own]
+        self.colours = [COLOURS[groups.index(one.group or one.name) % 7] for one in own]
+        self.dashes = [dash_of(one.style, number) for number, one in enumerate(own)]
+        if slider is not None:
+            self._add(slider.label, COLOURS[len(groups) % 7], dash_of(None, len(own)))
+        for one in series:
+            if one.neutral:
+                self._add(one.name, NEUTRAL, dash_of("dotted", 0))
+
+    def _add(self, name: str, colour: str, dashes: list[int]) -> None:
+        self.names.append(name)
+        self.colours.append(colour)
+        self.dashes.append(dashes)
+
+    def encoding(self, alt: Any) -> dict[str, Any]:
+        # the two legends merge into one, as they are of the same field
+        return {
+            "color": alt.Color("name:N", scale=alt.Scale(domain=self.names, range=self.colours)),
+            "strokeDash": alt.StrokeDash(
+                "name:N", scale=alt.Scale(domain=self.names, range=self.dashes)
+            ),
+        }
+
+
+def _layers(
+    alt: Any, series: Series, rows: list[dict[str, Any]], axes: dict[str, Any], look: _Look
+) -> list[Any]:
+    base = alt.Chart(alt.Data(values=rows))
+    shape = {"interpolate": "step-after"} if series.step else {}
+    line = base.mark_line(strokeWidth=_STROKE, clip=True, **shape).encode(
+        **axes, **look.encoding(alt), order="x:Q", tooltip=["name:N", "x:Q", "y:Q"]
+    )
+    if not rows or "low" not in rows[0]:
+        return [line]
+    colour = look.colours[look.names.index(series.name)]
+    band = base.mark_area(color=colour, opacity=0.25, clip=True).encode(
+        x=axes["x"], y=alt.Y("low:Q"), y2="high:Q"
+    )
+    return [band, line]
+
+
+def _moving(alt: Any, slider: Slider, axes: dict[str, Any], look: _Look) -> Any:
+    bind = alt.binding_range(min=0.01, max=slider.stop, step=0.01, name=f"{slider.label}: ")
+    parameter = alt.param(name=slider.name, value=slider.start, bind=bind)
+    rows = [{"x": float(x), "name": slider.label} for x in np.asarray(slider.x)]
+    return (
+        alt.Chart(alt.Data(values=rows))
+        .transform_calculate(y=slider.formula)
+        .mark_line(strokeWidth=_STROKE, clip=True)
+        .encode(**axes, **look.encoding(alt), order="x:Q")
+        .add_params(parameter)
+    )
+
+
+def _marked(alt: Any, point: Point, axes: dict[str, Any]) -> list[Any]:
+    base = alt.Chart(alt.Data(values=[{"x": point.x, "y": point.y, "label": point.label}]))
+    dot = base.mark_point(filled=True, size=70, color="#000000", opacity=1).encode(**axes)
+    place = {"align": "left", "dx": 9, "dy": -9}
+    return [dot, *(text.encode(**axes, text="label:N") for text in _readable(base, place))]
+
+
+def _readable(base: Any, place: dict[str, Any]) -> list[Any]:
+    """Text on a white edge, so that a line behind it does not disturb."""
+    edge = base.mark_text(fontSize=12, stroke="white", strokeWidth=4, strokeJoin="round", **place)
+    return [edge, base.mark_text(fontSize=12, color="#222222", **place)]
+
+
+def _rule(alt: Any, rule: Rule, axes: dict[str, Any]) -> Any:
+    upright = rule.x is not None
+    where = "x" if upright else "y"
+    base = alt.Chart(alt.Data(values=[{where: getattr(rule, where), "label": rule.label}]))
+    mark = base.mark_rule(strokeDash=[3, 3], color="#555555", strokeWidth=1.2)
+    if upright:
+        place = {"align": "left", "dx": 4, "y": 8}
+    else:
+        place = {"align": "right", "dy": 10 if rule.below else -8, "x": _WIDTH - 4}
+    encoding = {where: axes[where]}
+    texts = [text.encode(**encoding, text="label:N") for text in _readable(base, place)]
+    return alt.layer(mark.encode(**encoding), *texts)
+
+
+def _axis(alt: Any, log: bool, domain: tuple[float, float] | None) -> dict[str, Any]:
+    options: dict[str, Any] = {} if domain is None else {"domain": list(domain), "nice": False}
+    if not log:
+        return {"scale": alt.Scale(**options), "axis": alt.Axis()}
+    ticks: dict[str, Any] = {"tickCount": 8}
+    if domain is not None:
+        first, last = (round(math.log10(end)) for end in domain)
+        ticks = {"values": [10.0**power for power in range(first, last + 1)]}
+    return {"scale": alt.Scale(type="log", **options), "axis": alt.Axis(format="~e", **ticks)}

@@ -1,0 +1,116 @@
+"""What every picture of mechanisms shares: their names in the legend, and the range to show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gdpbridge.errors import InputError
+from gdpbridge.gaussian.curve import epsilon
+from gdpbridge.numeric.checked import Real, exact_between
+from gdpbridge.profiles.base import MAX_EPS, Profile
+from gdpbridge.profiles.title import mechanism_title, number_text
+
+__all__ = ["checked_mus", "curve_name", "grid", "names_of", "range_end"]
+
+Floats = NDArray[np.float64]
+
+_POINTS = 401
+_LONGEST_NAME = 72
+
+
+def names_of(profiles: Sequence[Profile], names: Sequence[str] | None) -> list[str]:
+    """Return a different name for each mechanism.
+
+    Raises:
+        InputError: if there is not one name for each, or two are the same.
+    """
+    if names is None:
+        names = []
+        for profile in profiles:
+            title = mechanism_title({**profile.model_dump(), "neighbours": None})
+            short = title if len(title) <= _LONGEST_NAME else f"{title[: _LONGEST_NAME - 1]}…"
+            names.append(short if short not in names else f"{short} ({len(names) + 1})")
+    if len(names) != len(profiles) or len(set(names)) < len(names):
+        allowed = f"a different name for each of the {len(profiles)} mechanisms"
+        raise InputError("names", list(names), allowed)
+    return list(names)
+
+
+def checked_mus(mu: Sequence[Real] | Real) -> list[float]:
+    """Return values of μ as floats, each once.
+
+    Raises:
+        InputError: for one outside (0, 1000].
+    """
+    values = mu if isinstance(mu, Sequence) and not isinstance(mu, str) else [mu]
+    allowed = "numbers > 0 and at most 1000"
+    checked = [float(exact_between("mu", one, 0, 1000, allowed)) for one in values]
+    for one in checked:
+        if one == 0:
+            raise InputError("mu", one, allowed)
+    return list(dict.fromkeys(checked))
+
+
+def curve_name(mu: float) -> str:
+    """Return how the legend calls the Gaussian curve of a μ."""
+    return f"μ = {number_text(mu)}"
+
+
+def range_end(
+    profiles: Sequence[Profile], mus: Sequence[float], given: Real | None, delta: float, most: float
+) -> float:
+    """Return the end of the range of ε to show.
+
+    Args:
+        profiles: the mechanisms.
+        mus: Gaussian curves beside them.
+        given: what is asked for; else where all have fallen to ``delta``.
+        delta: see ``given``.
+        most: the largest range chosen unasked.
+
+    Raises:
+        InputError: for a range that is not in (0, 1e5].
+    """
+    if given is not None:
+        allowed = f"a number > 0 and at most {MAX_EPS:g}"
+        end = float(exact_between("eps_max", given, 0, int(MAX_EPS), allowed))
+        if end == 0:
+            raise InputError("eps_max", given, allowed)
+        return end
+    ends = [float(profile.least_epsilon(delta)) for profile in profiles]
+    ends += [float(epsilon(mu, delta)) for mu in mus]
+    reached = [end for end in ends if np.isfinite(end)]
+    longest = most if len(reached) < len(ends) else max(reached, default=0.0)
+    # a round number, and not an empty picture where δ is small from the start
+    return min(max(_rounded(1.1 * longest), 0.1), most)
+
+
+def _rounded(value: float) -> float:
+    if value <= 0:
+        return 0.0
+    unit = 10.0 ** np.floor(np.log10(value))
+    return float(np.ceil(value / unit * 2) / 2 * unit)
+
+
+def grid(profiles: Sequence[Profile], end: float) -> Floats:
+    """Return the ε to draw at: evenly, and where a curve has a corner or ends."""
+    points = np.linspace(0.0, end, _POINTS)
+    corners = []
+    for profile in profiles:
+        for start in [piece.start for piece in profile.curve.pieces] + [profile.curve.end]:
+            place = _corner(start)
+            if place is not None and 0 < place < end:
+                corners += [place, float(np.nextafter(place, np.inf))]
+    if len(corners) > 2 * _POINTS:
+        # a curve of many lines looks smooth
+        return points
+    return np.unique(np.concatenate([points, np.array(corners)]))
+
+
+def _corner(start: object) -> float | None:
+    from gdpbridge.numeric.kinds import FLOATS
+
+    return None if start is None else float(FLOATS.constant(start))  # type: ignore[arg-type]

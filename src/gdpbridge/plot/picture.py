@@ -1,0 +1,109 @@
+"""A picture: one chart, what it says in words, and the numbers in it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gdpbridge.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    import altair
+
+__all__ = ["FORMATS", "Picture", "charts"]
+
+FORMATS = ("png", "svg", "pdf", "html")
+_SCALE = 2.0
+
+
+def charts() -> Any:
+    """Return the charting library.
+
+    Raises:
+        MissingExtraError: if it, or what renders its charts, is not installed.
+    """
+    try:
+        import altair
+        import vl_convert  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("charts", "a picture") from None
+    return altair
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture, to save or to show.
+
+    Attributes:
+        chart: the Altair chart.
+        alt_text: what the picture shows, in words, for those who do not see it.
+        data: the points of its lines: ``name`` of the line, ``x`` and ``y``.
+    """
+
+    chart: altair.TopLevelMixin = field(repr=False)
+    alt_text: str
+    data: tuple[dict[str, Any], ...] = field(repr=False)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the picture to a file.
+
+        Args:
+            path: the file; its ending says the format: .png, .svg, .pdf or .html.
+
+        Raises:
+            InputError: for another ending, or a file that cannot be written.
+        """
+        target = Path(path)
+        kind = target.suffix.lower().removeprefix(".")
+        if kind not in FORMATS:
+            endings = ", ".join(f".{one}" for one in FORMATS)
+            raise InputError("output", str(path), f"a file that ends in one of {endings}")
+        content = self._rendered(kind)
+        try:
+            target.write_bytes(content)
+        except OSError as error:
+            raise InputError(
+                "output", str(path), f"a file that can be written ({error.strerror})"
+            ) from None
+        return target
+
+    def _rendered(self, kind: str) -> bytes:
+        match kind:
+            case "svg":
+                return self.to_svg().encode()
+            case "html":
+                return self.to_html().encode()
+            case _:
+                return self._converted(kind)
+
+    def _converted(self, kind: str) -> bytes:
+        import vl_convert
+
+        spec = self._spec()
+        if kind == "png":
+            return bytes(vl_convert.vegalite_to_png(spec, scale=_SCALE))
+        return bytes(vl_convert.vegalite_to_pdf(spec))
+
+    def to_svg(self) -> str:
+        """Return the picture as SVG, with its description inside."""
+        from xml.sax.saxutils import escape, quoteattr
+
+        import vl_convert
+
+        svg: str = vl_convert.vegalite_to_svg(self._spec())
+        start, _, rest = svg.partition(">")
+        label = f' role="img" aria-label={quoteattr(self.alt_text)}'
+        return f"{start}{label}><desc>{escape(self.alt_text)}</desc>{rest}"
+
+    def to_html(self) -> str:
+        """Return the picture as a page of its own that needs no network.
+
+        A trade-off picture has a slider for μ there.
+        """
+        page: str = self.chart.to_html(inline=True, embed_options={"actions": False})
+        return page.replace("<html>", '<html lang="en">', 1)
+
+    def _spec(self) -> dict[str, Any]:
+        return dict(self.chart.to_dict())

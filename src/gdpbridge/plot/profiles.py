@@ -1,0 +1,169 @@
+"""Pictures over ε: privacy profiles beside Gaussian curves, and GDP transforms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from gdpbridge.errors import InputError
+from gdpbridge.gaussian.curve import delta as gaussian_delta
+from gdpbridge.measure import Measurement, Statement
+from gdpbridge.numeric.checked import Real
+from gdpbridge.numeric.exact import decimal_ceiling
+from gdpbridge.plot.lines import Point, Rule, Series, lines
+from gdpbridge.plot.mechanisms import checked_mus, curve_name, grid, names_of, range_end
+from gdpbridge.plot.picture import Picture
+from gdpbridge.profiles.base import Profile
+
+__all__ = ["gdpt", "profile"]
+
+# δ at which a picture ends where no range is asked for
+_SEEN, _SEEN_LOG = 5e-3, 1e-12
+_MOST = 20.0
+# log plots end there
+_LEAST = 1e-300
+
+
+def profile(
+    *profiles: Profile,
+    mu: Sequence[Real] | Real = (),
+    eps_max: Real | None = None,
+    log: bool = False,
+    names: Sequence[str] | None = None,
+    title: str | None = None,
+) -> Picture:
+    """Draw privacy profiles δ(ε) beside Gaussian curves δ_μ(ε).
+
+    Args:
+        *profiles: the mechanisms; where δ is only known between bounds, both are drawn.
+        mu: values of μ in (0, 1000] whose curves are drawn too.
+        eps_max: the largest ε shown, in (0, 1e5]; where δ has almost vanished if None.
+        log: whether δ is shown on a logarithmic scale.
+        names: what the legend calls the mechanisms; their kinds and parameters if None.
+        title: the title, if another one is wanted.
+
+    Raises:
+        InputError: for an argument outside its range, or nothing to draw.
+        MissingExtraError: without the extra ``charts``.
+    """
+    mus, labels = checked_mus(mu), names_of(profiles, names)
+    if not profiles and not mus:
+        raise InputError("profiles", "none", "at least one mechanism or one μ")
+    end = range_end(profiles, mus, eps_max, _SEEN_LOG if log else _SEEN, _MOST)
+    eps = grid(profiles, end)
+    series = [_profile(one, name, eps) for one, name in zip(profiles, labels, strict=True)]
+    series += [Series(f"δ_μ, {curve_name(one)}", eps, gaussian_delta(eps, one)) for one in mus]
+    if log:
+        series = [_positive(one) for one in series]
+    shown = ", ".join(one.name for one in series)
+    scale = "logarithmic" if log else "linear"
+    return lines(
+        series,
+        title=title or "Privacy profiles",
+        x_title="ε",
+        y_title="δ(ε)" if not log else "δ(ε), logarithmic",
+        log_y=log,
+        x_domain=(0.0, end),
+        alt_text=f"Privacy profiles δ(ε) for ε from 0 to {end:g}, δ on a {scale} scale: {shown}. "
+        + " ".join(f"{one.name} starts at δ(0) = {np.asarray(one.y)[0]:.4g}." for one in series),
+    )
+
+
+def _profile(one: Profile, name: str, eps: np.ndarray) -> Series:
+    if one.curve.bounds is None:
+        return Series(name, eps, one.delta(eps))
+    low, high = one.delta_bounds(eps)
+    return Series(name, eps, high, low=low, high=high)
+
+
+def _positive(one: Series) -> Series:
+    kept = np.asarray(one.y) >= _LEAST
+    x, y = np.asarray(one.x)[kept], np.asarray(one.y)[kept]
+    if one.low is None or one.high is None:
+        return replace(one, x=x, y=y)
+    low = np.maximum(np.asarray(one.low)[kept], _LEAST)
+    return replace(one, x=x, y=y, low=low, high=np.asarray(one.high)[kept])
+
+
+def gdpt(
+    *profiles: Profile,
+    eps_max: Real | None = None,
+    measured: Sequence[Measurement] | Measurement = (),
+    names: Sequence[str] | None = None,
+    title: str | None = None,
+) -> Picture:
+    """Draw GDP transforms G(ε) = μ(ε, δ(ε)), whose supremum is the least μ.
+
+    Args:
+        *profiles: the mechanisms.
+        eps_max: the largest ε shown, in (0, 1e5]; chosen if None.
+        measured: answers of :func:`gdpbridge.measure`: the supremum of each is marked, with the
+            end ε_h of a head and the tail parameter μ_t.
+        names: what the legend calls the mechanisms; their kinds and parameters if None.
+        title: the title, if another one is wanted.
+
+    Raises:
+        InputError: for an argument outside its range, or no mechanism.
+        MissingExtraError: without the extra ``charts``.
+    """
+    if not profiles:
+        raise InputError("profiles", "none", "at least one mechanism")
+    labels = names_of(profiles, names)
+    found = [measured] if isinstance(measured, Measurement) else list(measured)
+    end = range_end(profiles, (), eps_max, 1e-6, _MOST)
+    if eps_max is None:
+        heads = [one.eps_h for one in found if one.eps_h is not None and one.eps_h <= _MOST]
+        end = max([end, *(1.1 * head for head in heads)])
+    eps = grid(profiles, end)
+    series = [Series(name, eps, one.gdpt(eps)) for one, name in zip(profiles, labels, strict=True)]
+    points = [mark for one in found for mark in _supremum(one, end)]
+    rules = [mark for one in found for mark in _head_and_tail(one, end)]
+    highest = max(
+        float(np.max(np.asarray(one.y)[np.isfinite(np.asarray(one.y))])) for one in series
+    )
+    highest = max([highest, *(point.y for point in points), *(rule.y or 0.0 for rule in rules)])
+    labelled = [*(point.label for point in points), *(rule.label for rule in rules)]
+    said = "".join(f" Marked: {label}." for label in labelled)
+    return lines(
+        series,
+        title=title or "GDP transforms",
+        x_title="ε",
+        y_title="G(ε) = μ(ε, δ(ε))",
+        x_domain=(0.0, end),
+        y_domain=(0.0, 1.12 * highest or 1.0),
+        points=points,
+        rules=rules,
+        alt_text=f"GDP transforms G(ε) for ε from 0 to {end:g}: "
+        f"{', '.join(labels)}. The least μ is the supremum of the line.{said}",
+    )
+
+
+def _supremum(found: Measurement, end: float) -> list[Point]:
+    if found.statement is Statement.APPROXIMATE or not found.attained_at <= end:
+        return []
+    high = found.mu.upper
+    if not np.isfinite(high):
+        return []
+    return [Point(found.attained_at, high, f"sup G ≤ {_rounded_up(high)}")]
+
+
+def _rounded_up(value: float) -> str:
+    return f"{decimal_ceiling(Fraction(value), 6):g}"
+
+
+def _head_and_tail(found: Measurement, end: float) -> list[Rule]:
+    rules = []
+    if found.statement is Statement.APPROXIMATE:
+        label = (
+            f"μ ≤ {_rounded_up(found.mu.upper)} with p = {found.failure_probability:.4g}"
+        )
+        rules.append(Rule(label, y=found.mu.upper))
+    if found.eps_h is not None and found.eps_h <= end:
+        rules.append(Rule(f"ε_h = {found.eps_h:g}, the end of the head", x=found.eps_h))
+    tail = found.mu_tail
+    if tail is not None and 0 < tail.upper < 3 * max(found.mu.upper, 1e-300):
+        rules.append(Rule(f"μ_t = {tail.upper:.4g}, the tail parameter", y=tail.upper, below=True))
+    return rules
