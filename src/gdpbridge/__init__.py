@@ -22,7 +22,7 @@ from gdpbridge.profiles.spec import load_profile
 from gdpbridge.risk import Risk, risk
 
 if TYPE_CHECKING:
-    from gdpbridge import ledger
+    from gdpbridge import ledger, plot
     from gdpbridge.amplify.clip_rectify import ClipRectifyPlan, clip_and_rectify
     from gdpbridge.amplify.files import sample_file
     from gdpbridge.amplify.frames import sample
@@ -80,6 +80,7 @@ __all__ = [
     "log_delta_complement",
     "measure",
     "mu",
+    "plot",
     "profile_of",
     "profiles",
     "regret",
@@ -91,7 +92,11 @@ __all__ = [
 ]
 
 
-_MODULES = {"ball": "gdpbridge.gaussian.ball", "ledger": "gdpbridge.ledger"}
+_MODULES = {
+    "ball": "gdpbridge.gaussian.ball",
+    "ledger": "gdpbridge.ledger",
+    "plot": "gdpbridge.plot",
+}
 # names whose modules are slow to import, for SciPy or for pydantic's models
 _LAZY = {
     "Certificate": "gdpbridge.certificate.model",

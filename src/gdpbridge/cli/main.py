@@ -21,6 +21,7 @@ from gdpbridge.cli.ledger import add_ledger_commands
 from gdpbridge.cli.measure import measure
 from gdpbridge.cli.mechanism import add_mechanism_command
 from gdpbridge.cli.output import Output, Status, is_unicode, write
+from gdpbridge.cli.plot import add_plot_commands
 from gdpbridge.cli.risk import risk
 from gdpbridge.cli.specification import add_schema_command
 from gdpbridge.cli.verify import verify
@@ -135,6 +136,7 @@ def _app() -> typer.Typer:
     add_amplify_commands(app)
     add_command(app, "risk", risk, summary=_RISK, example="risk --mu 1")
     add_command(app, "verify", verify, summary=_VERIFY, example="verify certificate.json")
+    add_plot_commands(app)
     add_ledger_commands(app)
     add_schema_command(app)
     return app
