@@ -41,6 +41,8 @@ if TYPE_CHECKING:
         log_delta_complement,
         mu,
     )
+    from gdpbridge.profiles.release import Release
+    from gdpbridge.report.privacy import PrivacyReport, privacy_report
     from gdpbridge.sources.entry import profile_of
 
 __all__ = [
@@ -56,6 +58,8 @@ __all__ = [
     "Measurement",
     "MissingExtraError",
     "Part",
+    "PrivacyReport",
+    "Release",
     "Risk",
     "Statement",
     "SubsamplePlan",
@@ -81,6 +85,7 @@ __all__ = [
     "measure",
     "mu",
     "plot",
+    "privacy_report",
     "profile_of",
     "profiles",
     "regret",
@@ -102,6 +107,8 @@ _LAZY = {
     "Certificate": "gdpbridge.certificate.model",
     "ClipRectifyPlan": "gdpbridge.amplify.clip_rectify",
     "ClippingTradeoff": "gdpbridge.amplify.tradeoff",
+    "PrivacyReport": "gdpbridge.report.privacy",
+    "Release": "gdpbridge.profiles.release",
     "SubsamplePlan": "gdpbridge.amplify.subsample",
     "Verification": "gdpbridge.certificate.checker",
     "clip_and_rectify": "gdpbridge.amplify.clip_rectify",
@@ -109,6 +116,7 @@ _LAZY = {
     "sample": "gdpbridge.amplify.frames",
     "sample_file": "gdpbridge.amplify.files",
     "subsampling_plan": "gdpbridge.amplify.subsample",
+    "privacy_report": "gdpbridge.report.privacy",
     "profile_of": "gdpbridge.sources.entry",
     "regret": "gdpbridge.fit",
     "verify": "gdpbridge.certificate.checker",

@@ -219,7 +219,11 @@ class _Mechanisms(Group):
         action = self.action
 
         def run(**given: Any) -> Output:
-            return action(transformed(read_file(given.pop("spec")), given), **given)
+            profile, release = read_file(given.pop("spec"))
+            # a file of its own says more of the release than the mechanism's file does
+            if "release" in given and given["release"] is None:
+                given["release"] = release
+            return action(transformed(profile, given), **given)
 
         options = [declared_file(), *_with_transformations(action)]
         return _command(FROM_FILE, run, options, "A mechanism that a file describes.", "")
