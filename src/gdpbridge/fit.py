@@ -58,7 +58,7 @@ def regret(profile: Profile, mu: Real, failure: Real = 0.0) -> Interval:
     Sources: Kaissis, Kolek, Balle, Hayes and Rueckert (2024), definition of the Δ-divergence; Gomez
     et al. (arXiv 2503.10945), who report it as the regret of a μ.
     """
-    width = exact_between("mu", mu, 0, Fraction(1000), "a number in [0, 1000]")
+    width = exact_between("mu", mu, 0, None, "a finite number ≥ 0")
     p = exact_between("failure", failure, 0, Fraction(1), "a number in [0, 1)")
     search = _Search(profile, width, p)
     while search.split():

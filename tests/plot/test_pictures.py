@@ -160,6 +160,14 @@ def test_marks_and_infinite_points() -> None:
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
+        (
+            lambda: plot.gdpt(
+                gdp.profiles.Callable(
+                    lambda eps: 1.0 + 0 * eps, trusted=["non-increasing", "upper bound"], name="c"
+                )
+            ),
+            "with δ(ε) < 1 for some ε shown",
+        ),
         (plot.profile, "profiles is 'none'"),
         (plot.gdpt, "profiles is 'none'"),
         (plot.tradeoff, "profiles is 'none'"),
@@ -182,7 +190,7 @@ def test_marks_and_infinite_points() -> None:
         ),
         (lambda: Series("a", [0, 1], [0]).rows(), "y is"),
     ],
-    ids=range(12),
+    ids=range(13),
 )
 def test_refusals(draw: Callable[[], object], message: str) -> None:
     """What cannot be drawn is refused by name."""

@@ -62,11 +62,16 @@ _WIDTH = 6e-5
 # how often a lattice is made finer, and the coarsest one in cells to a standard deviation
 _REFINEMENTS = 5
 _COARSEST = 20
+# so many evaluations of a step for one tilt are worth avoiding
+_COSTLY = 20_000
 # how much worse than good a point between two good ones may be
 _DIP = 100.0
 # where the interval for μ is looked at
 _LOOKS = 17
 # of the ε that no tilt reaches, the quantiles at which Chernoff's bound is made tight
+# apart from its neighbours by so much in its logarithm
+_TARGET_STEP = 0.02
+_BEFORE = np.array([0.5, 0.8, 0.95])
 _SHARES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
 _HALVINGS = 40
 _LARGEST_THETA = 1e4
@@ -337,6 +342,8 @@ class Resolution:
         self._covered: list[_Covered] = []
         # where the ε begin that no tilt reaches
         self._unreached = math.inf
+        # a moment and its θ, by the step on a scale of ε that they suit
+        self._moments: dict[float, tuple[float, float] | None] = {}
 
     @property
     def stretches(self) -> int:
@@ -432,12 +439,26 @@ class Resolution:
         """Bound the call of the finite losses by their moments."""
         end = self.loss.largest
         bound = np.where(eps >= end, -np.inf, 0.0)
-        for target in np.quantile(eps[eps < end], _SHARES) if (eps < end).any() else ():
-            theta = self._aim(float(target), 0.0)
-            if theta is not None and theta >= 1:
-                moment = self.loss.log_moment(theta)
-                bound = np.minimum(bound, log_chernoff(moment, theta, eps))
+        inside = eps[eps < end]
+        if not inside.size:
+            return bound
+        # near the end of a bounded loss no θ has its mean; one that has it before does well
+        targets = np.array([*np.quantile(inside, _SHARES), *(_BEFORE * inside.min())])
+        with np.errstate(divide="ignore"):
+            steps = np.floor(np.log(targets) / _TARGET_STEP)
+        for step in np.unique(steps):
+            found = self._moment_near(float(step))
+            if found is not None:
+                bound = np.minimum(bound, log_chernoff(*found, eps))
         return bound
+
+    def _moment_near(self, step: float) -> tuple[float, float] | None:
+        """Return a bound of log E[e^{θS}], and the θ that suits an ε on a coarse scale."""
+        if step not in self._moments:
+            theta = self._aim(math.exp(step * _TARGET_STEP), 0.0)
+            known = None if theta is None or theta < 1 else (self.loss.log_moment(theta), theta)
+            self._moments[step] = known
+        return self._moments[step]
 
     def _next(self, covered: float) -> _Covered | None:
         """Return stretches that go on from ε = ``covered``, None if none is found."""
@@ -483,6 +504,7 @@ class Resolution:
         found = None
         common = self.loss.common_spacing
         for _ in range(_REFINEMENTS):
+            before = self.loss.evaluations
             try:
                 found = self._pair(theta, _rounded(spacing) if common is None else common)
             except WindowError:
@@ -501,10 +523,16 @@ class Resolution:
                 return None
             if not found.start <= covered < found.stop:
                 return None
-            gap = _gap(found, covered) / self.width
+            eps, gaps = _gaps(found, covered)
+            gap = float(gaps.max()) / self.width
             if gap <= 1 or common is not None:
                 break
-            spacing *= max(0.05, math.sqrt(0.8 / gap))
+            finer = max(0.05, math.sqrt(0.8 / gap))
+            close = int(np.argmax(gaps > self.width))
+            if (self.loss.evaluations - before) / finer > _COSTLY and close > _LOOKS // 4:
+                # the first part is close enough, and another tilt does better for the rest
+                return replace(found, stop=float(eps[close - 1]))
+            spacing *= finer
         return found
 
     def _pair(self, theta: float, spacing: Fraction) -> _Covered:
@@ -586,14 +614,14 @@ def _good(stretch: Stretch, slack: float) -> tuple[int, int]:
     return int(good[0]), int(good[-1])
 
 
-def _gap(found: _Covered, covered: float) -> float:
-    """Return the width of the interval for μ(ε, δ) where it is largest, on a few ε."""
+def _gaps(found: _Covered, covered: float) -> tuple[Floats, Floats]:
+    """Return a few ε from one on, and the widths of the intervals for μ(ε, δ) there."""
     from gdpbridge.gaussian.pairs import mu_from_logs
 
     eps = np.linspace(max(covered, found.start), found.stop, _LOOKS)
     low = mu_from_logs(eps, *_values(found.lower, eps, Fraction(0), high=False))
     high = mu_from_logs(eps, *_values(found.upper, eps, Fraction(0), high=True))
-    return float(np.nan_to_num(high - low, nan=np.inf).max())
+    return eps, np.nan_to_num(high - low, nan=np.inf)
 
 
 def _values(

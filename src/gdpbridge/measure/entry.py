@@ -35,6 +35,7 @@ from gdpbridge.numeric.kinds import BALLS, ball, float_above, to_fraction
 from gdpbridge.profiles.base import MAX_EPS, Profile
 from gdpbridge.profiles.constants import Constant, constant_text, interval_around, rational_above
 from gdpbridge.profiles.failure import past_failure
+from gdpbridge.profiles.function import Callable as TrustedFunction
 from gdpbridge.profiles.pieces import Curve
 from gdpbridge.profiles.tail import (
     AssumedTail,
@@ -313,7 +314,7 @@ class _Request:
         failure = self._failure_at(eps_h)
         if isinstance(curve.tail, GaussianCurveTail):
             return self._constant(curve.tail.mu, Statement.HEAD, failure)
-        if isinstance(curve.tail, CertainFailureTail):
+        if isinstance(curve.tail, CertainFailureTail) or self._is_certain():
             return self._hopeless(Statement.HEAD, failure)
         end = eps_h if curve.end is None else min(eps_h, upper_bound(curve.end))
         return self._found(self._solve(curve, end, self._ceiling()), Statement.HEAD, failure)
@@ -351,6 +352,10 @@ class _Request:
             around = interval_around(self.profile.tail.mu, digits_of(self.tol) + 25)
             return Fraction(around.high)
         return None
+
+    def _is_certain(self) -> bool:
+        """Whether a function that is taken on trust gives δ(0) = 1."""
+        return isinstance(self.profile, TrustedFunction) and self.profile.delta(0.0) == 1
 
     @staticmethod
     def _hopeless(statement: Statement, failure: _Failure) -> _Found:

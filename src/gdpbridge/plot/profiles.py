@@ -121,9 +121,11 @@ def gdpt(
     series = [Series(name, eps, one.gdpt(eps)) for one, name in zip(profiles, labels, strict=True)]
     points = [mark for one in found for mark in _supremum(one, end)]
     rules = [mark for one in found for mark in _head_and_tail(one, end)]
-    highest = max(
-        float(np.max(np.asarray(one.y)[np.isfinite(np.asarray(one.y))])) for one in series
-    )
+    heights = np.concatenate([np.asarray(one.y) for one in series])
+    heights = heights[np.isfinite(heights)]
+    if not heights.size:
+        raise InputError("profiles", ", ".join(labels), "mechanisms with δ(ε) < 1 for some ε shown")
+    highest = float(heights.max())
     highest = max([highest, *(point.y for point in points), *(rule.y or 0.0 for rule in rules)])
     labelled = [*(point.label for point in points), *(rule.label for rule in rules)]
     said = "".join(f" Marked: {label}." for label in labelled)

@@ -126,8 +126,9 @@ class CurveBounds:
         if eps.size == 0:
             return width
         rough = self._both(eps, width)
-        mu = mu_from_logs(eps, rough.log_high, rough.log_rest_at_high)
-        return min(_WIDTH * min(1.0, float(np.max(mu))), width)
+        mu = float(np.max(mu_from_logs(eps, rough.log_high, rough.log_rest_at_high)))
+        # where δ is 0 throughout there is nothing to be close to
+        return min(_WIDTH * min(1.0, mu), width) if mu > 0 else width
 
     def below_from(self, log_delta: float) -> Fraction:
         """Return an ε from which log δ(ε) is proved to be at most a number.

@@ -30,7 +30,11 @@ def proved_deltas(curve: Curve, eps: Floats) -> tuple[Floats, Floats]:
         found = curve.bounds.at(eps)
         low = np.maximum(np.nextafter(np.exp(found.log_low), -1.0), 0.0)
         high = np.minimum(np.nextafter(np.exp(found.log_high), 2.0), 1.0)
-        return np.where(found.log_low == -np.inf, 0.0, low), high
+        # rounding has nothing to do with what is exactly 0
+        return (
+            np.where(found.log_low == -np.inf, 0.0, low),
+            np.where(found.log_high == -np.inf, 0.0, high),
+        )
     pairs = [_delta(curve, float(one)) for one in eps]
     low, high = np.reshape(pairs, (eps.size, 2)).T
     return low, high

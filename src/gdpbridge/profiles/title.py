@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from pydantic.fields import FieldInfo
 
+from gdpbridge.profiles.function import Callable
 from gdpbridge.profiles.registry import profile_class
 
 __all__ = ["mechanism_title", "number_text"]
@@ -17,7 +18,9 @@ def mechanism_title(mechanism: dict[str, Any]) -> str:
     if isinstance(mechanism.get("base"), dict):
         own = {name: value for name, value in mechanism.items() if name != "base"}
         return f"{mechanism_title(mechanism['base'])}; {mechanism_title(own)}"
-    fields = profile_class(mechanism["kind"]).parameters()
+    # a function that is taken on trust has no words on the command line
+    trusted = mechanism["kind"] == "callable"
+    fields = (Callable if trusted else profile_class(mechanism["kind"])).parameters()
     parts = [
         part
         for name, field in fields.items()

@@ -24,6 +24,7 @@ LeastEpsilon = Callable[[Floats], Floats]
 
 # e^-ε leaves the range of a double beyond it
 _FARTHEST = 700.0
+_LEAST_ALPHA = 1e-30
 _SECTIONS = 33
 _NARROWINGS = 11
 # near points follow a bend closely, far ones are less disturbed by a gap between the bounds of δ
@@ -55,6 +56,9 @@ def proved_errors(
 
 def _best(curve: Curve, alpha: Floats, least_epsilon: LeastEpsilon) -> Floats:
     """Return the signed ε at which g is largest."""
+    if curve.bounds is not None:
+        # far out, bounds of composed losses take long; the best ε for this α is nearly as good
+        alpha = np.maximum(alpha, _LEAST_ALPHA)
     with np.errstate(divide="ignore"):
         # beyond the first, e^ε·α > 1; beyond the second, δ(ε) ≤ α could not make up for it
         reach = np.minimum(-np.log(alpha), np.log1p(np.exp(_capped(least_epsilon(alpha)))))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["pictures_of"]
 
 _LABEL = "this mechanism"
+# curves of larger μ lie on the axes
+_LARGEST = 1000.0
 
 
 def pictures_of(found: Measurement) -> dict[str, Picture]:
@@ -24,10 +25,12 @@ def pictures_of(found: Measurement) -> dict[str, Picture]:
     profile, names = found.profile, [_LABEL]
     high = found.mu.upper
     # a round number in the legend, on the safe side
-    mu = [float(decimal_ceiling(Fraction(high), 6))] if 0 < high < math.inf else []
-    return {
+    mu = [float(decimal_ceiling(Fraction(high), 6))] if 0 < high <= _LARGEST else []
+    pictures = {
         "tradeoff": plot.tradeoff(profile, mu=mu, names=names),
         "attack": plot.attack(profile, mu=mu, names=names),
         "profile": plot.profile(profile, mu=mu, names=names),
-        "gdpt": plot.gdpt(profile, measured=found, names=names, title="GDP transform"),
     }
+    if math.isfinite(high):
+        pictures["gdpt"] = plot.gdpt(profile, measured=found, names=names, title="GDP transform")
+    return pictures

@@ -19,7 +19,7 @@ from gdpbridge.measure import Measurement, measure
 from gdpbridge.profiles.base import Profile
 from gdpbridge.profiles.release import Release
 from gdpbridge.profiles.title import mechanism_title
-from gdpbridge.report.privacy.basis import NOT_STATED, assumed, coverage, obtained, proved
+from gdpbridge.report.privacy.basis import assumed, coverage, obtained, proved
 from gdpbridge.report.privacy.composition import Component, components
 from gdpbridge.report.privacy.tables import (
     DeltaRow,
@@ -73,8 +73,8 @@ class PrivacyReport:
         obtained: how the interval was obtained.
         proved: what is proved, a sentence each.
         assumed: what is assumed, a sentence each.
-        risk: what the upper end of μ, with its p, allows an attacker; None if no finite μ is
-            stated.
+        risk: what the upper end of μ, with its p, allows an attacker; None where μ is
+            infinite or p is 1.
         regret: the worst-case regret of the statement; None likewise.
         fit: the regret in words.
         deltas: δ at some ε.
@@ -237,7 +237,7 @@ def privacy_report(
     report("tabulating the trade-off function", 0.5)
     tradeoff = tradeoff_rows(profile, stated)
     report("comparing the statement with the profile", 0.7)
-    gap = regret(profile, min(stated.mu, 1000.0), stated.failure) if stated.finite else None
+    gap = regret(profile, stated.mu, stated.failure) if stated.binds else None
     mechanism = mechanism_title(profile.model_dump())
     return PrivacyReport(
         schema=Schema("gdpbridge.report", 1),
@@ -252,7 +252,7 @@ def privacy_report(
         assumed=tuple(assumed(found, said)),
         risk=(
             risk(found.mu.high, stated.failure, false_positive_rates=RATES)
-            if stated.finite
+            if stated.binds
             else None
         ),
         regret=gap,
@@ -269,7 +269,7 @@ def privacy_report(
 
 def _fit(gap: Interval | None) -> str:
     if gap is None:
-        return f"The regret is {NOT_STATED}, as no finite μ is."
+        return "no regret is given, as the statement says nothing: μ is infinite, or p is 1"
     words = "no attacker's error rates are further from what μ says than this"
     if gap.upper <= GOOD_FIT:
         return f"{words}; it is at most {GOOD_FIT}, so that μ describes the mechanism well"

@@ -32,17 +32,20 @@ DELTAS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
 # those that Gomez et al. (arXiv 2503.10945) ask to be reported, before the one of the advantage
 ALPHA = (1e-10, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1)
 
+# a larger μ says nothing worth a number
+_CONVERTED = 1000.0
+
 
 @dataclass(frozen=True)
 class Stated:
-    """What is stated: μ and p, or nothing where no finite μ holds."""
+    """What is stated of every ε: a μ, with a failure probability p."""
 
     mu: float
     failure: float
 
     @property
-    def finite(self) -> bool:
-        """Whether the statement says anything."""
+    def binds(self) -> bool:
+        """Whether it says anything: an infinite μ does not, nor what fails for certain."""
         return math.isfinite(self.mu) and self.failure < 1
 
 
@@ -53,7 +56,7 @@ class DeltaRow:
     Attributes:
         epsilon: ε.
         delta: δ(ε) of the mechanism, rounded up.
-        stated: δ that (μ, p) gives, rounded up; None where no finite μ is stated.
+        stated: δ that (μ, p) gives, rounded up; None where μ is infinite or p is 1.
     """
 
     epsilon: float
@@ -68,7 +71,7 @@ class EpsilonRow:
     Attributes:
         delta: δ.
         epsilon: ε of the mechanism; infinite where no ε will do, None where it was not decided.
-        stated: ε that (μ, p) gives; None where no finite μ is stated.
+        stated: ε that (μ, p) gives; None where μ is infinite or p is 1.
     """
 
     delta: float
@@ -84,7 +87,7 @@ class TradeoffRow:
         alpha: the type I error, or false-positive rate.
         beta: the least type II error f(α) of the mechanism, rounded down.
         true_positive_rate: the best true-positive rate of the mechanism, rounded up.
-        stated: the type II error that (μ, p) leaves at least; None where no finite μ is stated.
+        stated: the type II error that (μ, p) leaves at least; None where μ is infinite or p is 1.
         note: what is special about this α.
     """
 
@@ -106,28 +109,47 @@ def delta_rows(profile: Profile, stated: Stated, more: tuple[float, ...] = ()) -
 
 
 def _stated_delta(eps: float, stated: Stated) -> float | None:
-    return delta_at((stated.mu, stated.failure), eps).upper if stated.finite else None
+    if not stated.binds:
+        return None
+    return delta_at((stated.mu, stated.failure), eps).upper if stated.mu <= _CONVERTED else 1.0
 
 
 def epsilon_rows(profile: Profile, stated: Stated) -> list[EpsilonRow]:
     """Return the least ε at the usual δ."""
+    found = _least_epsilons(profile)
     return [
-        EpsilonRow(
-            delta,
-            _least_epsilon(profile, delta),
-            epsilon_at((stated.mu, stated.failure), delta).upper if stated.finite else None,
-        )
-        for delta in DELTAS
+        EpsilonRow(delta, epsilon, _stated_epsilon(delta, stated))
+        for delta, epsilon in zip(DELTAS, found, strict=True)
     ]
+
+
+def _least_epsilons(profile: Profile) -> list[float | None]:
+    try:
+        found = np.asarray(profile.epsilon_bounds(np.array(DELTAS))[1]).tolist()
+    except UndecidedError:
+        # one by one, so that those that are decided remain
+        return [_least_epsilon(profile, delta) for delta in DELTAS]
+    return [_within_range(epsilon) for epsilon in found]
+
+
+def _stated_epsilon(delta: float, stated: Stated) -> float | None:
+    if not stated.binds:
+        return None
+    if stated.mu > _CONVERTED:
+        return math.inf
+    return epsilon_at((stated.mu, stated.failure), delta).upper
 
 
 def _least_epsilon(profile: Profile, delta: float) -> float | None:
     try:
-        found = float(profile.epsilon_bounds(delta)[1])
+        return _within_range(float(profile.epsilon_bounds(delta)[1]))
     except UndecidedError:
         return None
-    # past the range of ε a table has nothing to say
-    return found if found <= MAX_EPS else math.inf
+
+
+def _within_range(epsilon: float) -> float:
+    # past the range of ε a profile has nothing to say
+    return epsilon if epsilon <= MAX_EPS else math.inf
 
 
 def tradeoff_rows(profile: Profile, stated: Stated) -> list[TradeoffRow]:
@@ -153,7 +175,7 @@ def _complement(beta: float) -> float:
 
 def _stated_beta(alpha: float, stated: Stated) -> float | None:
     """Return (1 - p)·f_μ(α), a lower bound of the type II error under (μ, p)."""
-    if not stated.finite:
+    if not stated.binds:
         return None
     low = ball.beta_lower(alpha, stated.mu) if stated.mu else 1 - alpha
     return max(float(np.nextafter(low * (1 - stated.failure), -np.inf)), 0.0)

@@ -1,0 +1,306 @@
+"""Privacy reports: what they say, and how it is written."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+import math
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.report.conftest import KINDS, SAID
+
+import gdpbridge as gdp
+from gdpbridge.errors import InputError
+from gdpbridge.profiles.base import Profile
+from gdpbridge.report.privacy.basis import rounded_up
+from gdpbridge.report.privacy.pages import _down
+
+Reports = dict[str, gdp.PrivacyReport]
+
+every = pytest.mark.parametrize("name", list(KINDS))
+
+
+class _Outline(HTMLParser):
+    """Headings, tables, and tags of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.levels: list[int] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if re.fullmatch(r"h[1-6]", tag):
+            self.levels.append(int(tag[1]))
+
+
+@every
+def test_rows_are_on_the_safe_side(reports: Reports, name: str) -> None:
+    """δ and ε are upper bounds and f(α) lower ones, of the mechanism and of the statement."""
+    report = reports[name]
+    profile, found = report.found.profile, report.found
+    for row in report.deltas:
+        assert row.delta >= float(profile.delta_bounds(row.epsilon)[1])
+        mu, p = found.mu.upper, found.failure_probability
+        assert row.stated is not None
+        assert row.stated >= (p + (1 - p) * gdp.delta(row.epsilon, mu)) * (1 - 1e-12)
+        assert row.delta <= row.stated * (1 + 1e-9)
+    for pair in report.epsilons:
+        assert pair.epsilon is not None
+        if math.isfinite(pair.epsilon):
+            assert float(profile.delta_bounds(pair.epsilon)[0]) <= pair.delta
+    for rates in report.tradeoff:
+        assert rates.beta <= float(profile.tradeoff_bounds(rates.alpha)[1])
+        assert rates.true_positive_rate >= 1 - rates.beta
+        assert rates.stated is not None
+        assert rates.stated <= rates.beta * (1 + 1e-9) + 1e-15
+    alphas = [rates.alpha for rates in report.tradeoff]
+    assert {1e-10, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1} < set(alphas)
+    assert alphas == sorted(alphas)
+
+
+@every
+def test_statement_and_risk(reports: Reports, name: str) -> None:
+    """The first screen's numbers are those of the measurement and of the risk of its upper end."""
+    report = reports[name]
+    found = gdp.measure(gdp.load_profile(KINDS[name]))
+    assert (report.measurement.mu, report.measurement.verdict) == (found.mu, found.verdict)
+    assert report.risk is not None
+    risk = gdp.risk(found.mu.high, found.failure_probability)
+    assert report.risk.advantage == risk.advantage
+    assert report.regret is not None
+    assert report.regret == gdp.regret(
+        report.found.profile, found.mu.upper, found.failure_probability
+    )
+
+
+def test_fit_in_words(reports: Reports) -> None:
+    """Only the composition is described well by its μ."""
+    assert "describes the mechanism well" in reports["composed"].fit
+    assert "much too careful in places" in reports["laplace"].fit
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("laplace", ["proved in ball arithmetic", "a person's week", "Trust: central."]),
+        ("dpsgd", ["every rounding error included", "not certified", "in [31.6227766"]),
+        ("table", ["The tail is not known", "is not stated"]),
+        ("icea", ["No finite μ covers every ε", "replaced by another"]),
+        ("clip-rectify", ["the privacy loss is bounded"]),
+    ],
+)
+def test_basis(reports: Reports, name: str, words: list[str]) -> None:
+    """What is proved and what is assumed is said."""
+    report = reports[name]
+    said = " ".join([*report.proved, *report.assumed])
+    assert all(word in said for word in words)
+    covers = {"dpsgd": "p = 1e-10", "table": "[0, 4]", "icea": "[0, 100]"}
+    assert covers.get(name, "for every ε ≥ 0") in report.covers
+
+
+@every
+def test_page_stands_alone(pages: dict[str, str], name: str) -> None:
+    """A page loads nothing, has no script, and its names are used once."""
+    page = pages[name]
+    tags = _Outline(page).tags
+    assert not [tag for tag, _ in tags if tag in ("script", "link", "img", "iframe", "object")]
+    assert not [attrs for _, attrs in tags if {"src", "srcset"} & attrs.keys()]
+    assert not re.search(r"@import|url\(\s*['\"]?(?!#)", page)
+    links = [attrs["href"] for _, attrs in tags if attrs.get("href")]
+    assert all(str(link).startswith("#") for link in links)
+    names = [attrs["id"] for _, attrs in tags if "id" in attrs]
+    assert len(names) == len(set(names))
+
+
+@every
+def test_page_is_accessible(pages: dict[str, str], name: str) -> None:
+    """Language, title, headings in order, tables with headers, pictures with descriptions."""
+    page = pages[name]
+    outline = _Outline(page)
+    assert ("html", {"lang": "en"}) in outline.tags
+    assert re.search(r"<title>[^<]+</title>", page)
+    assert outline.levels[0] == 1
+    assert outline.levels.count(1) == 1
+    assert all(
+        after - before <= 1
+        for before, after in zip(outline.levels, outline.levels[1:], strict=False)
+    )
+    assert all(attrs.get("scope") in ("row", "col") for tag, attrs in outline.tags if tag == "th")
+    pictures = [attrs for tag, attrs in outline.tags if tag == "svg"]
+    assert len(pictures) == 4
+    assert all(attrs["role"] == "img" and len(attrs["aria-label"] or "") > 50 for attrs in pictures)
+
+
+def test_contrast(pages: dict[str, str]) -> None:
+    """Text differs from its background by at least 4.5 to 1 (WCAG AA)."""
+
+    def luminance(colour: str) -> float:
+        digits = colour if len(colour) == 6 else "".join(2 * digit for digit in colour)
+        parts = np.array([int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)])
+        linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+        return float(linear @ [0.2126, 0.7152, 0.0722])
+
+    colours = dict(re.findall(r"--(\w+): #([0-9a-f]{3,6})", pages["laplace"]))
+    for ink in ("ink", "soft", "yes", "no", "open"):
+        for ground in (colours["wash"], "ffffff"):
+            ratio = (luminance(ground) + 0.05) / (luminance(colours[ink]) + 0.05)
+            assert ratio >= 4.5
+
+
+def test_users_text_is_escaped(pages: dict[str, str], reports: Reports) -> None:
+    """What a user writes is text, in HTML and in Markdown."""
+    page = pages["laplace"]
+    assert html.escape(SAID["title"], quote=False) in page.replace("&#39;", "'")
+    assert "<script>" not in page
+    text = reports["laplace"].to_markdown()
+    assert "<script>" not in text
+    assert r"Weekly counts \| of trips, \<script\>alert\(1\)\</script\> rounded to \*tens\*" in text
+
+
+def test_fields_not_stated(pages: dict[str, str]) -> None:
+    """Each field of a release is printed, with "not stated" where nothing is said."""
+    fields = gdp.Release.model_fields
+    # the neighbouring relation is a row too
+    assert pages["icea"].count('class="field"') == len(fields) + 1
+    missing = pages["laplace"].count('<span class="missing">not stated</span>')
+    assert missing == len(fields) - len(SAID)
+    assert "2026-11-01" in pages["laplace"]
+
+
+def test_certificate_and_its_hash(reports: Reports, tmp_path: Path) -> None:
+    """The certificate in a page is one that can be verified, and the hash is its own."""
+    report = reports["laplace"]
+    proof = report.certificate
+    assert proof.text is not None
+    assert hashlib.sha256(proof.text.encode()).hexdigest() == proof.sha256
+    shown = re.search(r"<pre>(.*?)</pre>", report.to_html(), re.DOTALL)
+    assert shown is not None
+    file = tmp_path / "certificate.json"
+    file.write_text(html.unescape(shown[1]), encoding="utf-8")
+    assert hashlib.sha256(file.read_bytes()).hexdigest() == proof.sha256
+    assert gdp.verify(file).valid
+    assert reports["dpsgd"].certificate.text is None
+    assert "no certificate" in reports["dpsgd"].certificate.absent_because
+
+
+def test_composition(reports: Reports) -> None:
+    """A report lists what a mechanism is made of, like parts together."""
+    part = {"kind": "pure-dp", "epsilon": 0.1}
+    several = gdp.load_profile({"parts": [part, part, {"kind": "pure-dp", "epsilon": 0.3}]})
+    found = gdp.privacy_report(several).components
+    assert [(one.level, one.count) for one in found] == [(0, 1), (1, 2), (1, 1)]
+    assert ["ε₀ = 0.1" in one.what for one in found] == [False, True, False]
+    inner = reports["clip-rectify"].components
+    assert [one.level for one in inner] == [0, 1]
+    assert "messages m = 20" in inner[1].what
+
+
+def test_json(reports: Reports) -> None:
+    """The document has its name and version, the measurement, and no NaN."""
+    document = json.loads(reports["laplace"].to_json())
+    assert document["schema"] == {"name": "gdpbridge.report", "version": 1}
+    assert document["measurement"]["statement"] == "whole"
+    assert document["release"]["unit_of_privacy"] == "a person's week"
+    assert document["release"]["contact"] is None
+    assert document["regret"]["low"] <= document["regret"]["high"]
+    assert document["epsilons"][-1]["epsilon"] == pytest.approx(2.0, abs=1e-8)
+
+
+def test_files(reports: Reports, tmp_path: Path) -> None:
+    """Markdown comes with its pictures, and a file's ending says what it is."""
+    report = reports["laplace"]
+    text = report.save(tmp_path / "a report.md").read_text(encoding="utf-8")
+    pictures = re.findall(r"!\[[^]]+\]\(<([^>]+)>\)", text)
+    assert len(pictures) == 4
+    assert all((tmp_path / picture).read_text().startswith("<svg") for picture in pictures)
+    tables = [line.count("|") for line in text.splitlines() if line.startswith("|")]
+    assert len(tables) > 50
+    assert report.save(tmp_path / "r.json").read_text(encoding="utf-8") == report.to_json()
+    for bad in ("r.pdf", "no/such/r.html"):
+        with pytest.raises(InputError, match="output is"):
+            report.save(tmp_path / bad)
+
+
+def _trusted() -> gdp.profiles.Callable:
+    return gdp.profiles.Callable(
+        lambda eps: 1.0 + 0 * eps, trusted=["non-increasing", "upper bound"], name="certain"
+    )
+
+
+@pytest.mark.parametrize(
+    ("profile", "mu"),
+    [
+        (gdp.profiles.Laplace(scale=1e-4), "μ = 199.9"),
+        (gdp.profiles.Formula(text="delta = 1 - eps/2", naive=True), "μ = ∞"),
+        (_trusted(), "μ = ∞"),
+    ],
+    ids=["certain failure", "infinite", "trusted"],
+)
+def test_statements_that_say_nothing(profile: Profile, mu: str, tmp_path: Path) -> None:
+    """An infinite μ or a p of 1 says nothing of attackers; the mechanism's numbers remain."""
+    report = gdp.privacy_report(profile, gdp.measure(profile, eps_h=1))
+    assert (report.risk, report.regret) == (None, None)
+    page = report.save(tmp_path / "r.html").read_text(encoding="utf-8")
+    assert mu in page.replace("&nbsp;", " ")
+    assert "For an attacker" not in page
+    assert "by the stated μ" not in page
+    for text in (page, report.to_markdown()):
+        assert "the statement says nothing" in text
+
+
+def test_a_huge_mu_is_stated() -> None:
+    """A μ beyond all use still has a report, with bounds that hold."""
+    huge = gdp.privacy_report(gdp.profiles.Gaussian(sigma=1e-3).compose(100))
+    assert huge.regret is not None
+    assert {row.stated for row in huge.deltas} == {1.0}
+    assert {row.stated for row in huge.epsilons} == {math.inf}
+    assert huge.to_html()
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.0, "0"), (0.12341, "0.1235"), (1e-10, "1e-10"), (math.inf, "∞"), (0.99999, "1.000")],
+)
+def test_rounded_up(value: float, shown: str) -> None:
+    """Upper bounds are shown rounded up."""
+    assert rounded_up(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.0, "0"),
+        (0.12349, "0.1234"),
+        (0.99999, "0.99999"),
+        (1 - 2**-40, "0.999999999999"),
+        (3.21987e-9, "3.219e-9"),
+    ],
+)
+def test_rounded_down(value: float, shown: str) -> None:
+    """Lower bounds are shown rounded down, with the digits that tell one from 1."""
+    assert _down(value) == shown
+
+
+def test_refusals() -> None:
+    """A measurement of another mechanism, and fields that are not known or not texts."""
+    laplace, other = gdp.profiles.Laplace(scale=0.5), gdp.profiles.Laplace(scale=1)
+    with pytest.raises(InputError, match="measured is"):
+        gdp.privacy_report(laplace, gdp.measure(other))
+    for fields, message in (
+        ({"titel": "x"}, r"release\.titel is"),
+        ({"title": ""}, r"release\.title is"),
+        ({"title": True}, r"release\.title is"),
+        ({"title": ["x"]}, r"release\.title is"),
+        ({"title": "x" * 5001}, r"release\.title is"),
+        ({"title": "a\x00b"}, r"release\.title is"),
+    ):
+        with pytest.raises(InputError, match=message):
+            gdp.Release(**fields)
