@@ -21,6 +21,7 @@ from gdpbridge.cli.ledger import add_ledger_commands
 from gdpbridge.cli.measure import measure
 from gdpbridge.cli.mechanism import add_mechanism_command
 from gdpbridge.cli.output import Output, Status, is_unicode, write
+from gdpbridge.cli.paper import paper
 from gdpbridge.cli.risk import risk
 from gdpbridge.cli.specification import add_schema_command
 from gdpbridge.cli.verify import verify
@@ -68,6 +69,7 @@ _CALIBRATE = "Find the parameter with which a mechanism meets a target μ, from 
 _COMPARE = "Compare what different theorems say of a composition of ε-DP mechanisms."
 _RISK = "Say what a μ means for an attacker."
 _VERIFY = "Re-prove a certificate with arithmetic of its own; exit status 3 if a line fails."
+_PAPER = "Reproduce the source paper: each figure, table and number, beside what is printed."
 _IDENTIFY_EPILOG = """\
 Example: gdpbridge identify icea --messages 20 --users 4
 
@@ -136,6 +138,7 @@ def _app() -> typer.Typer:
     add_command(app, "risk", risk, summary=_RISK, example="risk --mu 1")
     add_command(app, "verify", verify, summary=_VERIFY, example="verify certificate.json")
     add_ledger_commands(app)
+    add_command(app, "paper", paper, summary=_PAPER, example="paper -o paper")
     add_schema_command(app)
     return app
 
