@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache, partial
 
@@ -15,6 +17,7 @@ from gdpbridge.convert import delta_at
 from gdpbridge.gaussian.ball import log_delta_of, log_delta_series
 from gdpbridge.identify import Verdict, identify
 from gdpbridge.interval import Interval
+from gdpbridge.numeric.exact import exact
 from gdpbridge.numeric.kinds import ball
 from gdpbridge.paper.examples import (
     EXAMPLES,
@@ -37,7 +40,7 @@ from gdpbridge.profiles.base import Profile
 from gdpbridge.profiles.constants import interval_around
 from gdpbridge.profiles.laplace import Laplace
 from gdpbridge.profiles.pure_dp import PureDP
-from gdpbridge.profiles.tradeoff import Tradeoff
+from gdpbridge.profiles.spec import load_profile
 
 __all__ = ["CLAIMS"]
 
@@ -110,9 +113,10 @@ def _curvature(mu: int) -> arb:
     return series[0].exp() * (2 * series[2] + series[1] * series[1])
 
 
-def _is_convex(mu: int) -> Found:
+def _bends_upwards(mu: int, upwards: bool) -> Found:
     second = interval_around(partial(_curvature, mu), 12)
-    return Found(second.low > 0, (Fact(f"second derivative of δ_{mu} at ε = 0", second),))
+    holds = second.low > 0 if upwards else second.high < 0
+    return Found(holds, (Fact(f"second derivative of δ_{mu} at ε = 0", second),))
 
 
 def _approximation() -> Found:
@@ -123,7 +127,7 @@ def _approximation() -> Found:
     facts = tuple(
         Fact(f"ratio at ε = {eps}, μ = 1", one) for eps, one in zip(places, ratios, strict=True)
     )
-    return Found(all(b < a / 5 for a, b in zip(off, off[1:], strict=False)), facts)
+    return Found(all(b < a / 5 for a, b in itertools.pairwise(off)), facts)
 
 
 def _ratio(eps: int) -> arb:
@@ -174,7 +178,7 @@ def _head_of_sample() -> Found:
 
 def _pure_mu() -> arb:
     """Return -2Φ⁻¹(1/(1 + e^0.2)), as an error function's inverse."""
-    at = 1 / (1 + ball(Fraction(str(REPEATED_EPSILON))).exp())
+    at = 1 / (1 + ball(exact(REPEATED_EPSILON)).exp())
     return 2 * arb(2).sqrt() * (2 * at).erfcinv()
 
 
@@ -182,10 +186,14 @@ def _linear_bound() -> Found:
     facts, holds = [], True
     for eps in _PURE:
         least = least_mu(PureDP(epsilon=eps))
-        bound = interval_around(lambda eps=eps: (arb.pi() / 2).sqrt() * ball(Fraction(str(eps))))
+        bound = interval_around(partial(_line, eps))
         facts += [Fact(f"ε = {eps:g}: least μ", least), Fact(f"ε = {eps:g}: √(π/2)·ε", bound)]
         holds &= least.high <= bound.low
     return Found(holds, tuple(facts))
+
+
+def _line(eps: float) -> arb:
+    return (arb.pi() / 2).sqrt() * ball(exact(eps))
 
 
 def _falls() -> Found:
@@ -233,7 +241,7 @@ def _renyi_is_loose() -> Found:
 
 def _central_limit() -> Found:
     """The μ of the central limit theorem, ε₀·√k, beside the least one."""
-    ours = interval_around(lambda: ball(Fraction(str(REPEATED_EPSILON))) * arb(TIMES).sqrt())
+    ours = interval_around(lambda: ball(exact(REPEATED_EPSILON)) * arb(TIMES).sqrt())
     least = least_mu(composed())
     facts = (
         Fact("least μ of the exact profile", least),
@@ -268,14 +276,19 @@ def _least_noise() -> tuple[Interval, Interval, Interval]:
     eps = Interval(min(one.low for one in touching), max(one.high for one in touching))
     # δ = e^{-σε/C} falls in both
     delta = Interval(
-        interval_around(lambda: (-ball(Fraction(high)) * ball(Fraction(eps.high))).exp()).low,
-        interval_around(lambda: (-ball(Fraction(low)) * ball(Fraction(eps.low))).exp()).high,
+        interval_around(partial(_naive_delta, high, eps.high)).low,
+        interval_around(partial(_naive_delta, low, eps.low)).high,
     )
     return Interval(low, high), eps, delta
 
 
-def _noisy(noise: float) -> Tradeoff:
-    return Tradeoff("sigma = -log(delta)/eps", set={"sigma": noise})
+def _naive_delta(noise: float, eps: Decimal) -> arb:
+    return (-ball(Fraction(noise)) * ball(Fraction(eps))).exp()
+
+
+def _noisy(noise: float) -> Profile:
+    text = "sigma = -log(delta)/eps"
+    return load_profile({"kind": "tradeoff", "text": text, "set": {"sigma": noise}})
 
 
 def _noise(part: int) -> Found:
@@ -337,19 +350,19 @@ CLAIMS = (
         for mu in (1, 2, 4)
     ),
     Claim(
-        "curve-4-convex",
+        "curve-4-concave",
         "section 3, after figure 1",
-        "δ_4 is convex near ε = 0",
-        "no",
-        partial(_is_convex, 4),
-        value=False,
+        "δ_4 is concave near ε = 0",
+        "yes",
+        partial(_bends_upwards, 4, False),
+        value=True,
     ),
     Claim(
         "curve-1-convex",
         "section 3, after figure 1",
         "δ_1 is convex near ε = 0",
         "yes",
-        partial(_is_convex, 1),
+        partial(_bends_upwards, 1, True),
         value=True,
     ),
     Claim(

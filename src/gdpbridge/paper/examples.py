@@ -1,4 +1,4 @@
-"""The paper's three running examples, and the measurements that several of its statements rest on."""
+"""The paper's three running examples, and measurements that several of its statements rest on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gdpbridge.profiles.icea import ICEA
 from gdpbridge.profiles.laplace import Laplace
 from gdpbridge.profiles.pure_dp import PureDP
 from gdpbridge.profiles.sgd_family import SGDFamily
-from gdpbridge.profiles.tradeoff import Tradeoff
+from gdpbridge.profiles.spec import load_profile
 
 __all__ = [
     "EXAMPLES",
@@ -41,7 +41,7 @@ def laplace() -> Laplace:
 
 @cache
 def sgd() -> SGDFamily:
-    """Return the family σ = (A/ε)·√(log(B/δ)) at A = 2, B = 1 and σ = 2, which the paper calls SGD."""
+    """Return what the paper calls SGD: σ = (A/ε)·√(log(B/δ)) with A = 2, B = 1 and σ = 2."""
     return SGDFamily(A=2, B=1, sigma=2)
 
 
@@ -52,16 +52,20 @@ def cloak() -> ICEA:
 
 
 @cache
-def naive_sgd() -> Tradeoff:
+def naive_sgd() -> Profile:
     """Return the second example's trade-off, inverted and not refined."""
     values = {"A": 2.0, "B": 1.0, "sigma": 2.0}
-    return Tradeoff("sigma = A/eps*sqrt(log(B/delta))", set=values, naive=True)
+    return _naive("sigma = A/eps*sqrt(log(B/delta))", values)
 
 
 @cache
-def naive_cloak() -> Tradeoff:
+def naive_cloak() -> Profile:
     """Return the third example's trade-off, inverted and not refined."""
-    return Tradeoff("m = 10*log(n/(eps*delta))", set={"m": 20.0, "n": 4.0}, naive=True)
+    return _naive("m = 10*log(n/(eps*delta))", {"m": 20.0, "n": 4.0})
+
+
+def _naive(text: str, values: dict[str, float]) -> Profile:
+    return load_profile({"kind": "tradeoff", "text": text, "set": values, "naive": True})
 
 
 EXAMPLES = {"Laplace": laplace, "SGD": sgd, "ICEA": cloak}

@@ -38,7 +38,7 @@ _HEAD, _TAIL = 4.0, 10.0
 _WIDTHS = (0.5, 0.2, 0.05)
 _PURE = (0.5, 1.0, 2.0)
 _MU = 2.0
-_LEAST_DELTA = 1e-6
+_LEAST_DELTA, _MOST_EPS = 1e-6, 30.0
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def _stairs() -> Picture:
         eps_max=_HEAD,
         widths=_WIDTHS,
         names=["SGD"],
-        title="Staircases G⁺ and G⁻ about the GDP transform of SGD",
+        title="Staircases about the GDP transform of SGD",
     )
 
 
@@ -133,6 +133,7 @@ def _methods() -> Picture:
         x_title="ε",
         y_title="δ, logarithmic",
         log_y=True,
+        x_domain=(0.0, _MOST_EPS),
         y_domain=(_LEAST_DELTA, 0.1),
         alt_text=f"δ against ε by seven theorems, δ from 0.1 to {_LEAST_DELTA:g}. The ε at the "
         f"smallest δ: {ends}.",
@@ -143,21 +144,21 @@ def _pure_and_laplace() -> Picture:
     eps = np.linspace(0.0, max(_PURE), 401)
     series = []
     for eps0 in _PURE:
-        group = f"ε₀ = {eps0:g}"
+        group = f"{eps0:g}-DP"
         pure, noise = PureDP(epsilon=eps0), Laplace(scale=1, sensitivity=eps0)
         series += [
-            Series(f"ε₀-DP, {group}", eps, pure.gdpt(eps), style="dashed", group=group),
+            Series(f"all {group}", eps, pure.gdpt(eps), style="dashed", group=group),
             Series(f"Laplace, {group}", eps, noise.gdpt(eps), style="solid", group=group),
         ]
     starts = "; ".join(f"{one.name} {np.asarray(one.y)[0]:.4g}" for one in series)
     return lines(
         series,
-        title="GDP transforms of ε₀-DP and of Laplace",
+        title="GDP transforms of pure DP and of Laplace",
         x_title="ε",
         y_title="G(ε)",
         x_domain=(0.0, max(_PURE)),
         alt_text=f"GDP transforms for ε from 0 to {max(_PURE):g}, which start at: {starts}. Each "
-        "falls to 0 at ε = ε₀; Laplace lies below ε₀-DP.",
+        "falls to 0 at the ε it is named after; Laplace lies below.",
     )
 
 
@@ -215,8 +216,8 @@ FIGURES = (
     Figure(
         "figure-laplace",
         "appendix, GDP transforms of ε-DP and Laplace",
-        "GDP transforms of what ε₀-DP alone promises and of the Laplace mechanism with the same ε₀; "
-        "the values of ε₀ were chosen here.",
+        "GDP transforms of what ε₀-DP alone promises, and of the Laplace mechanism with the same "
+        "ε₀; the values of ε₀ were chosen here.",
         _pure_and_laplace,
     ),
     Figure(
@@ -234,8 +235,8 @@ FIGURES = (
     Figure(
         "figure-sampled-icea",
         "appendix, sampling, ICEA",
-        f"{_SAMPLED}. The guarantee of ICEA is one for replace-one neighbours, where the sample must "
-        "be one of a fixed size, without replacement: the formula is the same.",
+        f"{_SAMPLED}. The guarantee of ICEA is one for replace-one neighbours, where the sample "
+        "must be one of a fixed size, without replacement: the formula is the same.",
         partial(_samples, cloak, "ICEA", _TAIL),
     ),
     Figure(

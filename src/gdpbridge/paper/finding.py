@@ -34,7 +34,7 @@ class Status(StrEnum):
             Status.AGREES: "the printed value agrees with ours",
             Status.FLAGGED: "what is printed is wrong or loose: the figures beside it show how",
             Status.ANSWERED: "the paper leaves it open, and it is answered here",
-            Status.DISAGREES: "the printed value does not agree, and nothing shows that it is wrong",
+            Status.DISAGREES: "it does not agree, and nothing shows that what is printed is wrong",
         }[self]
 
 

@@ -22,10 +22,10 @@ from gdpbridge.paper.examples import EXAMPLES, cloak, laplace, least_mu, sgd
 from gdpbridge.paper.finding import Claim, Fact, Found
 from gdpbridge.paper.listings import Pairing, naive_listing, optimised_listing, steps
 from gdpbridge.paper.sides import sides
-from gdpbridge.profiles.approx_dp import ApproxDP
 from gdpbridge.profiles.base import Profile
 from gdpbridge.profiles.constants import interval_around
 from gdpbridge.profiles.laplace import Laplace
+from gdpbridge.profiles.spec import load_profile
 
 __all__ = ["FLAGS"]
 
@@ -82,8 +82,8 @@ def _cloak_meets(mu: float) -> Found:
     facts.append(Fact("least value of its GDPT on [0, 100]", float(np.min(cloak().gdpt(eps)))))
     facts.append(Fact(f"above δ_{mu:g} on all of [0, 100], cell by cell", found.all_above))
     wrong = (
-        f"it lies above the {mu:g}-GDP curve on all of [0, 100] and falls more slowly after that, so "
-        f"that the two never meet; that the mechanism is not {mu:g}-GDP is right"
+        f"it lies above the {mu:g}-GDP curve on all of [0, 100], and falls more slowly after that, "
+        f"so that the two never meet; that the mechanism is not {mu:g}-GDP is right"
     )
     return Found(found.crosses, tuple(facts), wrong if found.all_above else "")
 
@@ -126,8 +126,8 @@ def _gaussian_order() -> Found:
     ratios = [interval_around(partial(_over_square, eps), 12) for eps in places]
     grows = all(after.low > 1000 * before.high for before, after in itertools.pairwise(ratios))
     wrong = (
-        "δ_μ falls like e^{-ε²/(2μ²)}: for μ > √½ it is not O(e^{-ε²}), and the order is that of "
-        "e^{-Ω(ε²)}"
+        "δ_μ falls like e^(-ε²/(2μ²)): for μ > √½ it is not O(e^(-ε²)), only O(e^(-k·ε²)) for some "
+        "k > 0"
     )
     facts = tuple(
         Fact(f"δ_1(ε)·e^(ε²) at ε = {eps}", ratio)
@@ -184,7 +184,7 @@ def _quotient(b: int) -> arb:
 
 def _slope() -> Found:
     """The supremum of ∂μ/∂ε = R(ε/μ + μ/2), R falling, and secants of μ(ε, δ) on a grid."""
-    exact_value = interval_around(lambda: (arb.pi() / 2).sqrt())
+    exact_value = interval_around(_least_slope)
     secant = _steepest_secant()
     facts = (
         Fact("largest slope of μ(ε, δ) on a grid of 40 × 40 pairs", secant),
@@ -197,6 +197,14 @@ def _slope() -> Found:
         "√(2π)/2 stands, 1.77 times less"
     )
     return Found(exact_value, facts, wrong if tight else "")
+
+
+def _least_slope() -> arb:
+    return (arb.pi() / 2).sqrt()
+
+
+def _least_gap() -> arb:
+    return (2 * arb.pi()).sqrt()
 
 
 def _printed_slope() -> arb:
@@ -219,7 +227,7 @@ def _steepest_secant() -> float:
 
 def _gap() -> Found:
     """The gap of the staircases' maxima, over d."""
-    ours = interval_around(lambda: (2 * arb.pi()).sqrt())
+    ours = interval_around(_least_gap)
     facts, widest = [], 0.0
     for name, (profile, eps_h) in _heads().items():
         cells = steps(profile, eps_h, 100)
@@ -368,12 +376,17 @@ def _combinations() -> Found:
             for event in events
             for p, q in ((zero, one), (one, zero))
         )
-        expected = float(ApproxDP(epsilon=eps0, delta=delta0).delta(eps))
+        expected = float(_pair(eps0, delta0).delta(eps))
         furthest = max(furthest, abs(worst - expected))
     facts.append(Fact("largest difference to the theorem's δ at ε = 0, 0.5, 1 and 2", furthest))
     count = 2 * len(events)
     wrong = "there are 2⁴ events and two data sets; what they show is right"
     return Found(Interval(count, count), tuple(facts), wrong if furthest < 1e-12 else "")
+
+
+def _pair(epsilon: float, delta: float) -> Profile:
+    """Return what one pair implies for every ε."""
+    return load_profile({"kind": "approx-dp", "epsilon": epsilon, "delta": delta})
 
 
 def _sign_of_refinement() -> Found:
@@ -383,7 +396,7 @@ def _sign_of_refinement() -> Found:
     implied = []
     for factor in ("0.5", "1", "2"):
         eps0 = float(Decimal(factor) * best.low)
-        pair = ApproxDP(epsilon=eps0, delta=math.exp(-eps0 * eps0))
+        pair = _pair(eps0, math.exp(-eps0 * eps0))
         implied.append(float(pair.delta(0.0)))
         facts.append(Fact(f"δ at ε = 0 implied by the pair at {factor}·ε^i", implied[-1]))
     opposite = implied[0] > implied[1] < implied[2]
@@ -399,7 +412,7 @@ FLAGS = (
     Claim(
         "example-scale",
         "section 2, third paragraph",
-        "the Laplace example has b = 2/Δ: its least μ, for which the paper prints",
+        "the least μ of the Laplace example with b = 2/Δ, as its scale is printed, at Δ = 1",
         "1.80",
         _scale_of_example,
     ),

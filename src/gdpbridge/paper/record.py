@@ -16,6 +16,7 @@ __all__ = ["SOURCE", "PaperRecord", "Source", "paper_record", "shown", "to_text"
 
 _PLACES = 8
 _PLAIN = range(-4, 7)
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class Source:
 
 
 SOURCE = Source(
-    title="Identification, Amplification and Measurement: A bridge to Gaussian Differential Privacy",
+    title="Identification, Amplification and Measurement: "
+    "A bridge to Gaussian Differential Privacy",
     authors="Yi Liu, Ke Sun, Bei Jiang and Linglong Kong",
     venue="NeurIPS 2022",
     address="https://arxiv.org/abs/2210.09269",
@@ -103,11 +105,16 @@ def _rows(done: Reproduction, folder: str) -> Iterator[Row]:
         (Status.FLAGGED, "Flagged", None),
     ):
         for number, one in enumerate(done.of_status(status)):
-            text = f"{one.where}: {one.what}: printed {one.printed}, ours {shown(one.ours)}"
-            yield Row(label if number == 0 else "", text, colour)
+            yield Row(label if number == 0 else "", _compared(one), colour)
     yield Row("Figures", f"{len(done.figures)}, as SVG, PNG and CSV, in {folder}/figures")
     yield Row("Page", f"{folder}/index.html")
-    yield Row("Time", f"{done.seconds:.1f} s")
+
+
+def _compared(one: Finding) -> str:
+    statement = f"{one.where}: {one.what}"
+    if isinstance(one.ours, bool):
+        return f"{statement}: {'not said there, but so' if one.ours else 'not so'}"
+    return f"{statement}: printed {one.printed}, ours {shown(one.ours)}"
 
 
 def shown(value: Interval | bool | float | int | str) -> str:
@@ -120,7 +127,7 @@ def shown(value: Interval | bool | float | int | str) -> str:
         case int():
             return f"{value:,}"
         case float():
-            return f"{value:.7g}"
+            return _float(value)
     if value.low.is_infinite():
         return "∞"
     if value.low == value.high:
@@ -133,6 +140,11 @@ def shown(value: Interval | bool | float | int | str) -> str:
     return f"{whole}{point}{places[:_PLACES]}…"
 
 
+def _float(value: float) -> str:
+    text = f"{value:.7g}"
+    return _scientific(Decimal(value)) if "e" in text else text
+
+
 def _scientific(value: Decimal) -> str:
     mantissa, _, exponent = format(value, ".5e").partition("e")
-    return f"{mantissa}·10^{int(exponent)}"
+    return f"{mantissa}·10{str(int(exponent)).translate(_RAISED)}"

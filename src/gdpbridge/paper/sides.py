@@ -1,4 +1,4 @@
-"""On which side of a Gaussian curve a profile lies, and whether it crosses it: with proved bounds."""
+"""On which side of a Gaussian curve a profile lies, and whether it crosses it: proved."""
 
 from __future__ import annotations
 

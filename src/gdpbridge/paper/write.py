@@ -121,8 +121,13 @@ def _templates() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["shown"] = shown
+    environment.filters |= {"shown": shown, "sentence": _sentence}
     return environment
+
+
+def _sentence(text: str) -> str:
+    """Begin with a capital, unless it begins with a symbol such as b or e."""
+    return text[0].upper() + text[1:] if text[:2].isascii() and text[:2].isalpha() else text
 
 
 def _page(done: Reproduction, drawings: Sequence[str]) -> str:
@@ -146,7 +151,6 @@ def _page(done: Reproduction, drawings: Sequence[str]) -> str:
             deltas=DELTAS,
             table=table,
             figures=list(zip(done.figures, drawings, strict=True)),
-            seconds=done.seconds,
         )
     )
     return page
