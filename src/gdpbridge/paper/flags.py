@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from flint import arb
@@ -20,7 +21,7 @@ from gdpbridge.interval import Interval
 from gdpbridge.measure import measure
 from gdpbridge.paper.examples import EXAMPLES, cloak, laplace, least_mu, sgd
 from gdpbridge.paper.finding import Claim, Fact, Found
-from gdpbridge.paper.listings import Pairing, naive_listing, optimised_listing, steps
+from gdpbridge.paper.listings import Listing, Pairing, naive_listing, optimised_listing, steps
 from gdpbridge.paper.sides import sides
 from gdpbridge.profiles.base import Profile
 from gdpbridge.profiles.constants import interval_around
@@ -241,36 +242,84 @@ def _gap() -> Found:
     return Found(ours, tuple(facts), wrong if widest <= float(ours.high) else "")
 
 
-def _upper_is_upper(optimised: bool) -> Found:
-    """Whether μ⁺ of a listing, as printed, is never below the least μ."""
-    runs = _runs("printed", optimised)
-    below = [run for run in runs if run[3] < run[2].lower]
-    facts = [
-        Fact("runs", len(runs)),
-        Fact("runs with μ⁺ proved to be below the least μ", len(below)),
-    ]
-    for name, c, truth, high in below[:3]:
-        facts += [Fact(f"{name}, c = {c}: μ⁺", high), Fact(f"{name}, c = {c}: least μ", truth)]
-    right = [run for run in _runs("theorem", optimised) if run[3] < run[2].lower]
-    facts.append(Fact("the same with the pairing of the staircase theorem", len(right)))
-    wrong = (
-        "μ⁺ is made of the steps of the lower staircase, and μ⁻ of the upper one: as printed, μ⁺ "
-        "can be too small, and then the mechanism is not μ⁺-GDP"
-    )
-    return Found(not below, tuple(facts), wrong if below and not right else "")
+@dataclass(frozen=True)
+class _Run:
+    """A run of a listing, and the least μ of the same head."""
+
+    name: str
+    c: int
+    truth: Interval
+    listing: Listing
+
+    @property
+    def misses(self) -> bool:
+        """Whether μ⁺ is proved to be below the least μ."""
+        return self.listing.high < self.truth.lower
 
 
-def _runs(pairing: Pairing, optimised: bool) -> list[tuple[str, int, Interval, float]]:
+@cache
+def _runs(pairing: Pairing, optimised: bool) -> tuple[_Run, ...]:
+    """Run a listing on each head with each margin."""
     found = []
     for name, (profile, eps_h) in _heads().items():
         truth = least_mu(profile, eps_h)
         for c in _MARGINS:
             if optimised:
-                high = optimised_listing(profile, eps_h, c, pairing, seed=1).high
+                run = optimised_listing(profile, eps_h, c, pairing, seed=1)
             else:
-                high = naive_listing(profile, eps_h, c, pairing).high
-            found.append((name, c, truth, high))
-    return found
+                run = naive_listing(profile, eps_h, c, pairing)
+            found.append(_Run(f"{name}, c = {c}", c, truth, run))
+    return tuple(found)
+
+
+def _upper_is_upper(optimised: bool) -> Found:
+    """Whether μ⁺ of a listing, as printed, is never below the least μ."""
+    runs = _runs("printed", optimised)
+    missing = [run for run in runs if run.misses]
+    facts = [
+        Fact("runs", len(runs)),
+        Fact("runs with μ⁺ proved to be below the least μ", len(missing)),
+    ]
+    for run in missing[:3]:
+        facts += [Fact(f"{run.name}: μ⁺", run.listing.high)]
+        facts += [Fact(f"{run.name}: least μ", run.truth)]
+    right = sum(run.misses for run in _runs("theorem", optimised))
+    facts.append(Fact("such runs with the pairing of the staircase theorem", right))
+    wrong = (
+        "μ⁺ is made of the steps of the lower staircase, and μ⁻ of the upper one: as printed, μ⁺ "
+        "can be too small, and then the mechanism is not μ⁺-GDP"
+    )
+    return Found(not missing, tuple(facts), wrong if missing and not right else "")
+
+
+def _width_of_interval() -> Found:
+    """The width of the naive listing's interval, times c, with the pairing of the theorem."""
+    widths = [(run.listing.high - run.listing.low) * run.c for run in _runs("theorem", False)]
+    facts = (Fact("runs", len(widths)), Fact("largest width, times c", max(widths)))
+    return Found(max(widths) <= 1, facts)
+
+
+def _accuracy() -> Found:
+    """Whether the optimised listing's interval is ever the narrower one."""
+    pairs = list(zip(_runs("theorem", False), _runs("theorem", True), strict=True))
+    narrower = sum(
+        fast.listing.high - fast.listing.low < slow.listing.high - slow.listing.low
+        for slow, fast in pairs
+    )
+    same = sum(
+        (fast.listing.low, fast.listing.high) == (slow.listing.low, slow.listing.high)
+        for slow, fast in pairs
+    )
+    facts = (
+        Fact("runs of both, with the pairing of the theorem", len(pairs)),
+        Fact("runs in which the optimised interval is narrower", narrower),
+        Fact("runs in which both are the same", same),
+    )
+    wrong = (
+        "every search ends on points of one lattice, so that both listings end on the same two; "
+        "the optimised one is only faster"
+    )
+    return Found(narrower > 0, facts, wrong if same == len(pairs) else "")
 
 
 def _range_ends_at_head() -> Found:
@@ -400,7 +449,10 @@ def _sign_of_refinement() -> Found:
         implied.append(float(pair.delta(0.0)))
         facts.append(Fact(f"δ at ε = 0 implied by the pair at {factor}·ε^i", implied[-1]))
     opposite = implied[0] > implied[1] < implied[2]
-    wrong = "as printed, the pair at ε^i would be the worst one; the sign is the opposite"
+    wrong = (
+        "as printed (with ε₀ for its ε), the pair at ε^i would be the worst one: the sign is the "
+        "opposite"
+    )
     return Found(not opposite, tuple(facts), wrong if opposite else "")
 
 
@@ -485,6 +537,18 @@ FLAGS = (
         "both listings",
         "the cells gone through are those of [0, ε_h]: μ⁻ is at most the least μ of the head",
         partial(_range_ends_at_head),
+    ),
+    _yes(
+        "listing-width",
+        "section 4.1",
+        "the naive listing's interval is at most 1/c wide (with the pairing put right)",
+        partial(_width_of_interval),
+    ),
+    _yes(
+        "listing-accuracy",
+        "section 4.1, below algorithm 1",
+        "the optimised listing is also more accurate than the naive one",
+        partial(_accuracy),
     ),
     Claim(
         "searches-naive",

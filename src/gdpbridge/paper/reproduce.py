@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gdpbridge.measure.problem import Progress, silent
 from gdpbridge.paper.claims import CLAIMS
-from gdpbridge.paper.finding import Claim, Finding, Status, check
+from gdpbridge.paper.finding import Finding, Status, check
 from gdpbridge.paper.flags import FLAGS
 from gdpbridge.paper.tables import TABLE_CLAIMS
 from gdpbridge.plot import Picture
@@ -54,11 +53,10 @@ class Reproduction:
         return [one for one in self.findings if one.status is status]
 
 
-def reproduce(*, claims: Sequence[Claim] = ALL_CLAIMS, progress: Progress = silent) -> Reproduction:
+def reproduce(*, progress: Progress = silent) -> Reproduction:
     """Check every statement of the paper and draw every figure.
 
     Args:
-        claims: the statements.
         progress: called with a sentence and a share in [0, 1].
 
     Raises:
@@ -68,8 +66,8 @@ def reproduce(*, claims: Sequence[Claim] = ALL_CLAIMS, progress: Progress = sile
 
     started = time.perf_counter()
     findings, figures = [], []
-    for number, claim in enumerate(claims):
-        progress(f"checking {claim.where}", 0.5 * number / len(claims))
+    for number, claim in enumerate(ALL_CLAIMS):
+        progress(f"checking {claim.where}", 0.5 * number / len(ALL_CLAIMS))
         findings.append(check(claim))
     for number, one in enumerate(FIGURES):
         progress(f"drawing {one.where}", 0.5 + 0.2 * number / len(FIGURES))
