@@ -22,7 +22,7 @@ from gdpbridge.profiles.spec import load_profile
 from gdpbridge.risk import Risk, risk
 
 if TYPE_CHECKING:
-    from gdpbridge import ledger
+    from gdpbridge import ledger, plot
     from gdpbridge.amplify.clip_rectify import ClipRectifyPlan, clip_and_rectify
     from gdpbridge.amplify.files import sample_file
     from gdpbridge.amplify.frames import sample
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
         log_delta_complement,
         mu,
     )
+    from gdpbridge.profiles.release import Release
+    from gdpbridge.report.privacy import PrivacyReport, privacy_report
     from gdpbridge.sources.entry import profile_of
 
 __all__ = [
@@ -56,6 +58,8 @@ __all__ = [
     "Measurement",
     "MissingExtraError",
     "Part",
+    "PrivacyReport",
+    "Release",
     "Risk",
     "Statement",
     "SubsamplePlan",
@@ -80,6 +84,8 @@ __all__ = [
     "log_delta_complement",
     "measure",
     "mu",
+    "plot",
+    "privacy_report",
     "profile_of",
     "profiles",
     "regret",
@@ -91,12 +97,18 @@ __all__ = [
 ]
 
 
-_MODULES = {"ball": "gdpbridge.gaussian.ball", "ledger": "gdpbridge.ledger"}
+_MODULES = {
+    "ball": "gdpbridge.gaussian.ball",
+    "ledger": "gdpbridge.ledger",
+    "plot": "gdpbridge.plot",
+}
 # names whose modules are slow to import, for SciPy or for pydantic's models
 _LAZY = {
     "Certificate": "gdpbridge.certificate.model",
     "ClipRectifyPlan": "gdpbridge.amplify.clip_rectify",
     "ClippingTradeoff": "gdpbridge.amplify.tradeoff",
+    "PrivacyReport": "gdpbridge.report.privacy",
+    "Release": "gdpbridge.profiles.release",
     "SubsamplePlan": "gdpbridge.amplify.subsample",
     "Verification": "gdpbridge.certificate.checker",
     "clip_and_rectify": "gdpbridge.amplify.clip_rectify",
@@ -104,6 +116,7 @@ _LAZY = {
     "sample": "gdpbridge.amplify.frames",
     "sample_file": "gdpbridge.amplify.files",
     "subsampling_plan": "gdpbridge.amplify.subsample",
+    "privacy_report": "gdpbridge.report.privacy",
     "profile_of": "gdpbridge.sources.entry",
     "regret": "gdpbridge.fit",
     "verify": "gdpbridge.certificate.checker",

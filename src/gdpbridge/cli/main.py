@@ -22,6 +22,8 @@ from gdpbridge.cli.measure import measure
 from gdpbridge.cli.mechanism import add_mechanism_command
 from gdpbridge.cli.output import Output, Status, is_unicode, write
 from gdpbridge.cli.paper import paper
+from gdpbridge.cli.plot import add_plot_commands
+from gdpbridge.cli.report import report
 from gdpbridge.cli.risk import risk
 from gdpbridge.cli.specification import add_schema_command
 from gdpbridge.cli.verify import verify
@@ -70,6 +72,14 @@ _COMPARE = "Compare what different theorems say of a composition of ε-DP mechan
 _RISK = "Say what a μ means for an attacker."
 _VERIFY = "Re-prove a certificate with arithmetic of its own; exit status 3 if a line fails."
 _PAPER = "Reproduce the source paper: each figure, table and number, beside what is printed."
+_REPORT = "Write a report on a mechanism: one page for those who must judge a release."
+_REPORT_EPILOG = """\
+Examples:
+
+\b
+  gdpbridge report laplace --scale 0.5 -o report.html
+  gdpbridge report --spec release.toml -o report.md
+"""
 _IDENTIFY_EPILOG = """\
 Example: gdpbridge identify icea --messages 20 --users 4
 
@@ -137,6 +147,15 @@ def _app() -> typer.Typer:
     add_amplify_commands(app)
     add_command(app, "risk", risk, summary=_RISK, example="risk --mu 1")
     add_command(app, "verify", verify, summary=_VERIFY, example="verify certificate.json")
+    add_plot_commands(app)
+    add_mechanism_command(
+        app,
+        "report",
+        report,
+        summary=_REPORT,
+        epilog=_REPORT_EPILOG,
+        required="-o report.html",
+    )
     add_ledger_commands(app)
     add_command(app, "paper", paper, summary=_PAPER, example="paper -o paper")
     add_schema_command(app)

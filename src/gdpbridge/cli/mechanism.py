@@ -8,6 +8,7 @@ from the registry: a new mechanism needs nothing here.
 from __future__ import annotations
 
 import inspect
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from functools import cached_property
@@ -19,7 +20,7 @@ from typer.core import TyperCommand
 from typer.models import ArgumentInfo
 
 from gdpbridge.cli.commands import Command, Group, leading_options
-from gdpbridge.cli.errors import CommandLineError
+from gdpbridge.cli.errors import CommandLineError, shown
 from gdpbridge.cli.output import Output
 from gdpbridge.cli.parameters import (
     PREFIX,
@@ -34,7 +35,7 @@ from gdpbridge.cli.transformations import declared_transformations, transformed
 from gdpbridge.profiles import kinds
 from gdpbridge.profiles.base import Profile
 
-__all__ = ["add_mechanism_command", "example"]
+__all__ = ["add_mechanism_command", "example", "mechanism_of"]
 
 Action = Callable[..., Output]
 
@@ -88,6 +89,36 @@ def add_mechanism_command(
         epilog=epilog,
         subcommand_metavar=f"{typed} [OPTIONS]",
     )
+
+
+def mechanism_of(text: str, option: str) -> Profile:
+    """Return the mechanism that words name, as an option takes them in one text.
+
+    Args:
+        text: KIND with its options, or --spec FILE.
+        option: the option whose value it is, for errors.
+
+    Raises:
+        CommandLineError: if they name none.
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise CommandLineError(
+            option, text, f"{option} is {shown(text)}: must be a mechanism ({error})"
+        ) from None
+    app = typer.Typer(cls=Group, rich_markup_mode=None, add_completion=False)
+    app.callback()(lambda: None)
+    add_mechanism_command(app, "mechanism", cast(Action, _itself), summary="", epilog="")
+    command: Any = typer.main.get_command(app)
+    found = command.main(args=["mechanism", *words], prog_name=option, standalone_mode=False)
+    if not isinstance(found, Profile):
+        raise CommandLineError(option, text, f"{option} is {shown(text)}: must be a mechanism")
+    return found
+
+
+def _itself(profile: Profile) -> Profile:
+    return profile
 
 
 class _Mechanisms(Group):
@@ -188,7 +219,11 @@ class _Mechanisms(Group):
         action = self.action
 
         def run(**given: Any) -> Output:
-            return action(transformed(read_file(given.pop("spec")), given), **given)
+            profile, release = read_file(given.pop("spec"))
+            # a file of its own says more of the release than the mechanism's file does
+            if "release" in given and given["release"] is None:
+                given["release"] = release
+            return action(transformed(profile, given), **given)
 
         options = [declared_file(), *_with_transformations(action)]
         return _command(FROM_FILE, run, options, "A mechanism that a file describes.", "")

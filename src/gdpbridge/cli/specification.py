@@ -13,8 +13,14 @@ import typer
 from gdpbridge.cli.commands import Command, Group
 from gdpbridge.cli.output import Output
 from gdpbridge.profiles.base import Profile
+from gdpbridge.profiles.release import Release
 from gdpbridge.profiles.schema import DIALECT, mechanism_schema
-from gdpbridge.profiles.spec import MAX_BYTES, load_profile, parse_specification
+from gdpbridge.profiles.spec import (
+    MAX_BYTES,
+    parse_release,
+    parse_specification,
+    read_specification,
+)
 
 __all__ = ["FROM_FILE", "add_schema_command", "declared_file", "names_file", "read_file"]
 
@@ -38,15 +44,15 @@ def declared_file() -> inspect.Parameter:
     )
 
 
-def read_file(path: str) -> Profile:
-    """Return the mechanism that a file, or standard input, describes.
+def read_file(path: str) -> tuple[Profile, Release | None]:
+    """Return the mechanism of a file, or of standard input, and what is said there of a release.
 
     Raises:
         InputError: if it describes none.
     """
-    if path != "-":
-        return load_profile(path)
-    return parse_specification(sys.stdin.buffer.read(MAX_BYTES + 1))
+    standard = path == "-"
+    content = sys.stdin.buffer.read(MAX_BYTES + 1) if standard else read_specification(path)
+    return parse_specification(content), parse_release(content)
 
 
 class _Schemas(Group):

@@ -6,16 +6,18 @@ asks nothing of the network.
 
 from gdpbridge.plot.attacker import attack, tradeoff
 from gdpbridge.plot.lines import Point, Rule, Series, lines
-from gdpbridge.plot.picture import Picture
+from gdpbridge.plot.picture import Picture, checked_path
 from gdpbridge.plot.profiles import gdpt, profile
-from gdpbridge.plot.stairs import staircase
+from gdpbridge.plot.stairs import WIDTHS, staircase
 
 __all__ = [
+    "WIDTHS",
     "Picture",
     "Point",
     "Rule",
     "Series",
     "attack",
+    "checked_path",
     "gdpt",
     "lines",
     "profile",

@@ -35,7 +35,7 @@ def names_of(profiles: Sequence[Profile], names: Sequence[str] | None) -> list[s
             names.append(short if short not in names else f"{short} ({len(names) + 1})")
     if len(names) != len(profiles) or len(set(names)) < len(names):
         allowed = f"a different name for each of the {len(profiles)} mechanisms"
-        raise InputError("names", list(names), allowed)
+        raise InputError("names", ", ".join(names), allowed)
     return list(names)
 
 

@@ -12,7 +12,7 @@ from gdpbridge.errors import InputError, MissingExtraError
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["FORMATS", "Picture", "charts"]
+__all__ = ["FORMATS", "Picture", "charts", "checked_path"]
 
 FORMATS = ("png", "svg", "pdf", "html")
 _SCALE = 2.0
@@ -30,6 +30,22 @@ def charts() -> Any:
     except ImportError:
         raise MissingExtraError("charts", "a picture") from None
     return altair
+
+
+def checked_path(path: str | os.PathLike[str]) -> tuple[Path, str]:
+    """Return a picture's file, and the format that its ending names.
+
+    Raises:
+        InputError: for another ending, or a folder that does not exist.
+    """
+    target = Path(path)
+    kind = target.suffix.lower().removeprefix(".")
+    if kind not in FORMATS:
+        endings = ", ".join(f".{one}" for one in FORMATS)
+        raise InputError("output", str(path), f"a file that ends in one of {endings}")
+    if not target.parent.is_dir():
+        raise InputError("output", str(path), "a file in a folder that exists")
+    return target, kind
 
 
 @dataclass(frozen=True)
@@ -55,11 +71,7 @@ class Picture:
         Raises:
             InputError: for another ending, or a file that cannot be written.
         """
-        target = Path(path)
-        kind = target.suffix.lower().removeprefix(".")
-        if kind not in FORMATS:
-            endings = ", ".join(f".{one}" for one in FORMATS)
-            raise InputError("output", str(path), f"a file that ends in one of {endings}")
+        target, kind = checked_path(path)
         content = self._rendered(kind)
         try:
             target.write_bytes(content)

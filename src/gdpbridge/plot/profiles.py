@@ -157,9 +157,7 @@ def _rounded_up(value: float) -> str:
 def _head_and_tail(found: Measurement, end: float) -> list[Rule]:
     rules = []
     if found.statement is Statement.APPROXIMATE:
-        label = (
-            f"μ ≤ {_rounded_up(found.mu.upper)} with p = {found.failure_probability:.4g}"
-        )
+        label = f"μ ≤ {_rounded_up(found.mu.upper)} with p = {found.failure_probability:.4g}"
         rules.append(Rule(label, y=found.mu.upper))
     if found.eps_h is not None and found.eps_h <= end:
         rules.append(Rule(f"ε_h = {found.eps_h:g}, the end of the head", x=found.eps_h))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gdpbridge.profiles.registry import kinds, transformations
+from gdpbridge.profiles.release import Release
 
 __all__ = ["DIALECT", "mechanism_schema"]
 
@@ -32,6 +33,7 @@ def mechanism_schema() -> dict[str, Any]:
         definitions.update(own.pop("$defs", {}))
         properties = own["properties"]
         properties |= {"subsample": _SUBSAMPLE, "compose": _COMPOSE}
+        properties["release"] = {"$ref": "#/$defs/release"}
         for name in ("base", "parts"):
             if name in properties:
                 properties[name] = _nested(properties[name])
@@ -39,6 +41,7 @@ def mechanism_schema() -> dict[str, Any]:
             own["required"] = ["kind", *own.get("required", [])]
         definitions[kind] = own
     definitions.pop("Profile", None)
+    definitions["release"] = _release()
     return {
         "$schema": DIALECT,
         "title": "gdpbridge.mechanism",
@@ -46,6 +49,15 @@ def mechanism_schema() -> dict[str, Any]:
         "oneOf": [{"$ref": f"#/$defs/{kind}"} for kind in classes],
         "$defs": definitions,
     }
+
+
+def _release() -> dict[str, Any]:
+    """What is said of a release: texts, dates and numbers."""
+    own = Release.model_json_schema()
+    for described in own["properties"].values():
+        described.pop("anyOf", None)
+        described |= {"type": ["string", "number"]}
+    return own
 
 
 def _nested(declared: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 A mechanism is {kind, its parameters, neighbours}. On top of that, ``subsample`` (a table with what
 :meth:`Profile.subsample` takes) and ``compose`` (a number of runs) apply in this order, and a
-mechanism of ``parts`` runs several after one another. Errors name the place inside the data.
+mechanism of ``parts`` runs several after one another. A table ``release`` says what reports print
+of the release. Errors name the place inside the data.
 """
 
 from __future__ import annotations
@@ -16,12 +17,21 @@ from typing import Any, cast
 from gdpbridge.errors import InputError
 from gdpbridge.profiles.base import Profile
 from gdpbridge.profiles.registry import kinds, profile_class
+from gdpbridge.profiles.release import Release
 
-__all__ = ["MAX_BYTES", "MAX_LEVELS", "load_profile", "parse_specification"]
+__all__ = [
+    "MAX_BYTES",
+    "MAX_LEVELS",
+    "load_profile",
+    "parse_release",
+    "parse_specification",
+    "read_specification",
+]
 
 MAX_BYTES = 2**20
 MAX_LEVELS = 20
 _WORDS = ("subsample", "compose")
+_RELEASE = "release"
 
 
 def load_profile(source: str | Path | Mapping[str, Any]) -> Profile:
@@ -35,18 +45,49 @@ def load_profile(source: str | Path | Mapping[str, Any]) -> Profile:
         InputError: if it does not describe a mechanism, naming the place: ``parts[1].scale``.
     """
     if isinstance(source, str | Path):
-        return parse_specification(_content(Path(source)))
-    return _built(source, "", 0)
+        return parse_specification(read_specification(source))
+    return _built(_without_release(source), "", 0)
 
 
 def parse_specification(content: bytes) -> Profile:
     """Return the profile that the content of a file describes; errors as :func:`load_profile`."""
-    return _built(_parsed(content), "", 0)
+    return _built(_without_release(_parsed(content)), "", 0)
 
 
-def _content(path: Path) -> bytes:
+def parse_release(content: bytes, *, whole: bool = False) -> Release | None:
+    """Return what the content of a file says of the release, None if it says nothing.
+
+    Args:
+        content: TOML or JSON.
+        whole: whether the file describes the release alone, not a mechanism with it.
+
+    Raises:
+        InputError: for a field that is not known or not a text.
+    """
+    data = _parsed(content)
+    if whole:
+        return Release.from_data(data)
+    if isinstance(data, Mapping) and _RELEASE in data:
+        return Release.from_data(data[_RELEASE])
+    return None
+
+
+def _without_release(data: object) -> object:
+    if not isinstance(data, Mapping) or _RELEASE not in data:
+        return data
+    # what is wrong there is wrong for every command
+    Release.from_data(data[_RELEASE])
+    return {name: value for name, value in data.items() if name != _RELEASE}
+
+
+def read_specification(path: str | Path) -> bytes:
+    """Return the content of a file.
+
+    Raises:
+        InputError: if it cannot be read.
+    """
     try:
-        with path.open("rb") as file:
+        with Path(path).open("rb") as file:
             return file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "not a path"

@@ -1,0 +1,82 @@
+"""``gdpbridge report``: one document on one mechanism, for those who must judge a release."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from gdpbridge.cli.measure import EpsH, Failure, Tol
+from gdpbridge.cli.options import AsJson
+from gdpbridge.cli.output import Output, is_unicode
+from gdpbridge.cli.progress import Progress
+from gdpbridge.errors import InputError
+from gdpbridge.profiles.base import Profile
+from gdpbridge.profiles.release import Release
+
+__all__ = ["report"]
+
+ReportFile = Annotated[
+    str | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="a file to write, whose name ends in .html, .md or .json",
+    ),
+]
+ReleaseFile = Annotated[
+    str | None,
+    typer.Option(
+        "--release",
+        metavar="FILE",
+        help="a TOML or JSON file with what is said of the release, such as unit_of_privacy; a "
+        "table release in the file of --spec does the same",
+    ),
+]
+
+
+def report(
+    profile: Profile,
+    *,
+    output: ReportFile = None,
+    release: ReleaseFile = None,
+    tol: Tol = None,
+    eps_h: EpsH = None,
+    failure: Failure = None,
+    json: AsJson = False,
+) -> Output:
+    """Write a report on a mechanism."""
+    from gdpbridge.measure import measure
+    from gdpbridge.report.privacy import checked_path, privacy_report
+
+    if output is None and not json:
+        raise InputError("output", "missing", "given: a file that ends in .html, .md or .json")
+    if output is not None:
+        # a name that cannot be is told before the work
+        checked_path(output)
+    if eps_h is not None and failure is not None:
+        raise InputError("failure", failure, "left out where --eps-h is given")
+    said = _stated(release)
+    with Progress(silent=json) as progress:
+        found = measure(profile, tol=tol, eps_h=eps_h, failure=failure, progress=progress)
+        made = privacy_report(profile, found, release=said, progress=progress)
+        written = None if output is None else made.save(output)
+    if json:
+        return Output(made.to_json(ascii_only=not is_unicode(sys.stdout)))
+    return Output(f"{written}: {made.title}\n")
+
+
+def _stated(release: object) -> Release | None:
+    """Return what is said of the release; the file of a mechanism is read already."""
+    from gdpbridge.profiles.spec import parse_release, read_specification
+
+    if not isinstance(release, str):
+        return release if isinstance(release, Release) else None
+    try:
+        return parse_release(read_specification(release), whole=True)
+    except InputError as error:
+        # the file is read as one of --spec is, and holds the fields alone
+        field = "release" if error.field == "spec" else error.field.removeprefix("release.")
+        raise InputError(field, error.value, error.allowed) from None

@@ -1,0 +1,33 @@
+"""The pictures of a privacy report."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from gdpbridge.measure import Measurement
+from gdpbridge.numeric.exact import decimal_ceiling
+
+if TYPE_CHECKING:
+    from gdpbridge.plot import Picture
+
+__all__ = ["pictures_of"]
+
+_LABEL = "this mechanism"
+
+
+def pictures_of(found: Measurement) -> dict[str, Picture]:
+    """Return pictures of a mechanism beside its statement, by the name that their files have."""
+    from gdpbridge import plot
+
+    profile, names = found.profile, [_LABEL]
+    high = found.mu.upper
+    # a round number in the legend, on the safe side
+    mu = [float(decimal_ceiling(Fraction(high), 6))] if 0 < high < math.inf else []
+    return {
+        "tradeoff": plot.tradeoff(profile, mu=mu, names=names),
+        "attack": plot.attack(profile, mu=mu, names=names),
+        "profile": plot.profile(profile, mu=mu, names=names),
+        "gdpt": plot.gdpt(profile, measured=found, names=names, title="GDP transform"),
+    }

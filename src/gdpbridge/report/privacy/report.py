@@ -1,0 +1,299 @@
+"""A privacy report as plain data, and how it is written: HTML, Markdown or JSON."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import os
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gdpbridge.errors import InputError
+from gdpbridge.fit import GOOD_FIT, regret
+from gdpbridge.interval import Interval
+from gdpbridge.measure import Measurement, measure
+from gdpbridge.profiles.base import Profile
+from gdpbridge.profiles.release import Release
+from gdpbridge.profiles.title import mechanism_title
+from gdpbridge.report.privacy.basis import NOT_STATED, assumed, coverage, obtained, proved
+from gdpbridge.report.privacy.composition import Component, components
+from gdpbridge.report.privacy.tables import (
+    DeltaRow,
+    EpsilonRow,
+    Stated,
+    TradeoffRow,
+    delta_rows,
+    epsilon_rows,
+    tradeoff_rows,
+)
+from gdpbridge.report.record import MeasurementRecord, Schema, measurement_record
+from gdpbridge.risk import Risk, risk
+
+if TYPE_CHECKING:
+    from gdpbridge.plot import Picture
+
+__all__ = ["FORMATS", "PrivacyReport", "Proof", "checked_path", "privacy_report"]
+
+FORMATS = ("html", "md", "json")
+RATES = (1e-1, 1e-2, 1e-3, 1e-4)
+_PACKAGES = ("gdpbridge", "numpy", "scipy", "python-flint", "gmpy2", "pydantic")
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The certificate of a report's interval.
+
+    Attributes:
+        text: the certificate, None if there is none.
+        sha256: its SHA-256 in hexadecimal digits.
+        absent_because: why there is none.
+    """
+
+    text: str | None
+    sha256: str | None
+    absent_because: str
+
+
+@dataclass(frozen=True)
+class PrivacyReport:
+    """What a report says, as plain data; made by :func:`privacy_report`.
+
+    Attributes:
+        schema: what the document is.
+        title: of the release, or of the mechanism.
+        made: when the report was made, UTC.
+        release: what is said of the release, by field; None where nothing is.
+        mechanism: the mechanism in one line.
+        measurement: the statement and the interval for μ.
+        covers: what μ covers.
+        obtained: how the interval was obtained.
+        proved: what is proved, a sentence each.
+        assumed: what is assumed, a sentence each.
+        risk: what the upper end of μ, with its p, allows an attacker; None if no finite μ is
+            stated.
+        regret: the worst-case regret of the statement; None likewise.
+        fit: the regret in words.
+        deltas: δ at some ε.
+        epsilons: the least ε at some δ.
+        tradeoff: the trade-off function at some α.
+        components: the mechanism, and those that it is made of.
+        certificate: the certificate, with its hash.
+        versions: of this program and what it computes with.
+    """
+
+    schema: Schema
+    title: str
+    made: str
+    release: dict[str, str | None]
+    mechanism: str
+    measurement: MeasurementRecord
+    covers: str
+    obtained: str
+    proved: tuple[str, ...]
+    assumed: tuple[str, ...]
+    risk: Risk | None
+    regret: Interval | None
+    fit: str
+    deltas: tuple[DeltaRow, ...]
+    epsilons: tuple[EpsilonRow, ...]
+    tradeoff: tuple[TradeoffRow, ...]
+    components: tuple[Component, ...]
+    certificate: Proof
+    versions: dict[str, str]
+    # what pictures are drawn of
+    found: Measurement = field(repr=False)
+
+    def document(self) -> dict[str, Any]:
+        """Return the JSON document."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        del fields["found"]
+        return fields
+
+    def pictures(self) -> dict[str, Picture]:
+        """Return the pictures of the report by name.
+
+        Raises:
+            MissingExtraError: without the extra ``charts``.
+        """
+        from gdpbridge.report.privacy.pictures import pictures_of
+
+        return pictures_of(self.found)
+
+    def to_json(self, *, ascii_only: bool = False) -> str:
+        """Return the report as a JSON document.
+
+        Args:
+            ascii_only: whether other characters are written as escapes.
+        """
+        from gdpbridge.report.json import to_json
+
+        return to_json(self.document(), ascii_only=ascii_only) + "\n"
+
+    def to_html(self) -> str:
+        """Return the report as one page that needs no network.
+
+        Raises:
+            MissingExtraError: without the extra ``charts``.
+        """
+        from gdpbridge.report.privacy.pages import html
+
+        return html(self)
+
+    def to_markdown(self, folder: str = "") -> str:
+        """Return the report as Markdown.
+
+        Args:
+            folder: where its pictures are, each an SVG file by its name; none are shown if empty.
+
+        Raises:
+            MissingExtraError: without the extra ``charts``.
+        """
+        from gdpbridge.report.privacy.pages import markdown
+
+        return markdown(self, folder)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the report to a file, and for Markdown its pictures to a folder beside it.
+
+        Args:
+            path: the file; its ending says the format: .html, .md or .json.
+
+        Raises:
+            InputError: for another ending, or a file that cannot be written.
+            MissingExtraError: without the extra ``charts``, but for JSON.
+        """
+        target, kind = checked_path(path)
+        pictures: dict[str, Picture] = {}
+        folder = target.with_name(f"{target.stem}_pictures")
+        match kind:
+            case "json":
+                text = self.to_json()
+            case "md":
+                pictures, text = self.pictures(), self.to_markdown(folder.name)
+            case _:
+                text = self.to_html()
+        try:
+            target.write_text(text, encoding="utf-8")
+            if pictures:
+                folder.mkdir(exist_ok=True)
+        except OSError as error:
+            allowed = f"a file that can be written ({error.strerror})"
+            raise InputError("output", str(path), allowed) from None
+        for name, picture in pictures.items():
+            picture.save(folder / f"{name}.svg")
+        return target
+
+
+def checked_path(path: str | os.PathLike[str]) -> tuple[Path, str]:
+    """Return a report's file, and the format that its ending names.
+
+    Raises:
+        InputError: for another ending, or a folder that does not exist.
+    """
+    target = Path(path)
+    kind = target.suffix.lower().removeprefix(".")
+    if kind not in FORMATS:
+        endings = ", ".join(f".{one}" for one in FORMATS)
+        raise InputError("output", str(path), f"a file that ends in one of {endings}")
+    if not target.parent.is_dir():
+        raise InputError("output", str(path), "a file in a folder that exists")
+    return target, kind
+
+
+def privacy_report(
+    profile: Profile,
+    measured: Measurement | None = None,
+    *,
+    release: Release | dict[str, Any] | None = None,
+    progress: Callable[[str, float], None] | None = None,
+) -> PrivacyReport:
+    """Report on a mechanism: μ, what it covers and rests on, and what it means for an attacker.
+
+    Args:
+        profile: the mechanism.
+        measured: its measurement, if another one than the default is wanted.
+        release: what is said of the release: :class:`~gdpbridge.Release`, or its fields.
+        progress: called with a sentence and the share of the work done.
+
+    Raises:
+        InputError: for a measurement of another mechanism, or a release with unknown fields.
+
+    The α of the trade-off table and the regret Δ are those that Gomez et al. (arXiv 2503.10945)
+    ask a report for; the fields of a release those of NIST SP 800-226 and of public registries.
+    """
+    said = release if isinstance(release, Release) else Release.from_data(release or {})
+    report = progress or (lambda _sentence, _share: None)
+    found = measured or measure(profile, progress=report)
+    if found.profile != profile:
+        raise InputError("measured", found.profile.kind, "a measurement of the reported mechanism")
+    stated = Stated(found.mu.upper, found.failure_probability)
+    report("tabulating the profile", 0.2)
+    deltas = delta_rows(profile, stated, () if found.eps_h is None else (found.eps_h,))
+    epsilons = epsilon_rows(profile, stated)
+    report("tabulating the trade-off function", 0.5)
+    tradeoff = tradeoff_rows(profile, stated)
+    report("comparing the statement with the profile", 0.7)
+    gap = regret(profile, min(stated.mu, 1000.0), stated.failure) if stated.finite else None
+    mechanism = mechanism_title(profile.model_dump())
+    return PrivacyReport(
+        schema=Schema("gdpbridge.report", 1),
+        title=said.title or mechanism,
+        made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        release=said.model_dump(),
+        mechanism=mechanism,
+        measurement=measurement_record(found),
+        covers=coverage(found),
+        obtained=obtained(found),
+        proved=tuple(proved(found)),
+        assumed=tuple(assumed(found, said)),
+        risk=(
+            risk(found.mu.high, stated.failure, false_positive_rates=RATES)
+            if stated.finite
+            else None
+        ),
+        regret=gap,
+        fit=_fit(gap),
+        deltas=tuple(deltas),
+        epsilons=tuple(epsilons),
+        tradeoff=tuple(tradeoff),
+        components=tuple(components(profile)),
+        certificate=_proof(found),
+        versions=_versions(),
+        found=found,
+    )
+
+
+def _fit(gap: Interval | None) -> str:
+    if gap is None:
+        return f"The regret is {NOT_STATED}, as no finite μ is."
+    words = "no attacker's error rates are further from what μ says than this"
+    if gap.upper <= GOOD_FIT:
+        return f"{words}; it is at most {GOOD_FIT}, so that μ describes the mechanism well"
+    if gap.lower > GOOD_FIT:
+        return (
+            f"{words}; it is more than {GOOD_FIT}: μ is a safe bound, and much too careful in "
+            "places, so look at the profile itself too"
+        )
+    return f"{words}; whether it is at most {GOOD_FIT} is not decided"
+
+
+def _proof(found: Measurement) -> Proof:
+    document = found.certificate
+    if document is None:
+        return Proof(None, None, found.uncertified_because)
+    text = document.to_json()
+    return Proof(text, hashlib.sha256(text.encode()).hexdigest(), "")
+
+
+def _versions() -> dict[str, str]:
+    found = {"Python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = "not installed as a package"
+    return found

@@ -1,0 +1,159 @@
+"""The tables of a privacy report: (ε, δ) pairs and the trade-off function, on the safe side."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from gdpbridge.convert import delta_at, epsilon_at
+from gdpbridge.errors import UndecidedError
+from gdpbridge.gaussian import ball
+from gdpbridge.numeric.exact import float_ceiling
+from gdpbridge.profiles.base import MAX_EPS, Profile
+
+__all__ = [
+    "ALPHA",
+    "DELTAS",
+    "EPSILONS",
+    "DeltaRow",
+    "EpsilonRow",
+    "Stated",
+    "TradeoffRow",
+    "delta_rows",
+    "epsilon_rows",
+    "tradeoff_rows",
+]
+
+EPSILONS = (0.0, 0.1, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 10.0)
+DELTAS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
+# those that Gomez et al. (arXiv 2503.10945) ask to be reported, before the one of the advantage
+ALPHA = (1e-10, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1)
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What is stated: μ and p, or nothing where no finite μ holds."""
+
+    mu: float
+    failure: float
+
+    @property
+    def finite(self) -> bool:
+        """Whether the statement says anything."""
+        return math.isfinite(self.mu) and self.failure < 1
+
+
+@dataclass(frozen=True)
+class DeltaRow:
+    """δ at an ε: at most, of the mechanism and of the statement.
+
+    Attributes:
+        epsilon: ε.
+        delta: δ(ε) of the mechanism, rounded up.
+        stated: δ that (μ, p) gives, rounded up; None where no finite μ is stated.
+    """
+
+    epsilon: float
+    delta: float
+    stated: float | None
+
+
+@dataclass(frozen=True)
+class EpsilonRow:
+    """The least ε for a δ: of the mechanism and of the statement, rounded up.
+
+    Attributes:
+        delta: δ.
+        epsilon: ε of the mechanism; infinite where no ε will do, None where it was not decided.
+        stated: ε that (μ, p) gives; None where no finite μ is stated.
+    """
+
+    delta: float
+    epsilon: float | None
+    stated: float | None
+
+
+@dataclass(frozen=True)
+class TradeoffRow:
+    """The attacker's errors at a type I error.
+
+    Attributes:
+        alpha: the type I error, or false-positive rate.
+        beta: the least type II error f(α) of the mechanism, rounded down.
+        true_positive_rate: the best true-positive rate of the mechanism, rounded up.
+        stated: the type II error that (μ, p) leaves at least; None where no finite μ is stated.
+        note: what is special about this α.
+    """
+
+    alpha: float
+    beta: float
+    true_positive_rate: float
+    stated: float | None
+    note: str = ""
+
+
+def delta_rows(profile: Profile, stated: Stated, more: tuple[float, ...] = ()) -> list[DeltaRow]:
+    """Return δ at the usual ε, and at others."""
+    eps = sorted({*EPSILONS, *(one for one in more if 0 <= one <= MAX_EPS)})
+    deltas = np.asarray(profile.delta_bounds(np.array(eps))[1]).tolist()
+    return [
+        DeltaRow(one, delta, _stated_delta(one, stated))
+        for one, delta in zip(eps, deltas, strict=True)
+    ]
+
+
+def _stated_delta(eps: float, stated: Stated) -> float | None:
+    return delta_at((stated.mu, stated.failure), eps).upper if stated.finite else None
+
+
+def epsilon_rows(profile: Profile, stated: Stated) -> list[EpsilonRow]:
+    """Return the least ε at the usual δ."""
+    return [
+        EpsilonRow(
+            delta,
+            _least_epsilon(profile, delta),
+            epsilon_at((stated.mu, stated.failure), delta).upper if stated.finite else None,
+        )
+        for delta in DELTAS
+    ]
+
+
+def _least_epsilon(profile: Profile, delta: float) -> float | None:
+    try:
+        found = float(profile.epsilon_bounds(delta)[1])
+    except UndecidedError:
+        return None
+    # past the range of ε a table has nothing to say
+    return found if found <= MAX_EPS else math.inf
+
+
+def tradeoff_rows(profile: Profile, stated: Stated) -> list[TradeoffRow]:
+    """Return f(α) at the α that ought to be reported."""
+    # where the advantage 1 - α - f(α) is largest, were f symmetric about it
+    advantage = float(np.asarray(profile.delta_bounds(0.0)[1]))
+    alphas = [*ALPHA, (1 - advantage) / 2]
+    beta = np.asarray(profile.tradeoff_bounds(np.array(alphas))[0])
+    rows = [
+        TradeoffRow(alpha, float(low), _complement(float(low)), _stated_beta(alpha, stated))
+        for alpha, low in zip(alphas, beta, strict=True)
+    ]
+    last = rows[-1]
+    rows[-1] = TradeoffRow(
+        last.alpha, last.beta, last.true_positive_rate, last.stated, "(1 - advantage)/2"
+    )
+    return sorted(rows, key=lambda row: row.alpha)
+
+
+def _complement(beta: float) -> float:
+    return float_ceiling(1 - Fraction(beta))
+
+
+def _stated_beta(alpha: float, stated: Stated) -> float | None:
+    """Return (1 - p)·f_μ(α), a lower bound of the type II error under (μ, p)."""
+    if not stated.finite:
+        return None
+    low = ball.beta_lower(alpha, stated.mu) if stated.mu else 1 - alpha
+    return max(float(np.nextafter(low * (1 - stated.failure), -np.inf)), 0.0)

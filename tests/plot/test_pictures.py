@@ -1,0 +1,190 @@
+"""Pictures: what is drawn, in which formats, and what is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import gdpbridge as gdp
+from gdpbridge import plot
+from gdpbridge.errors import InputError
+from gdpbridge.plot.lines import Point, Rule, Series, lines
+
+LAPLACE = gdp.profiles.Laplace(scale=0.5)
+ICEA = gdp.profiles.ICEA(messages=20, users=4)
+RUN = gdp.profiles.DPSGD(noise_multiplier=1.0, sample_rate=0.01, steps=1000)
+NETWORK = re.compile(r"""(?:src|href)\s*=\s*["']?\s*(?:https?:)?//|@import|url\(\s*["']?http""")
+
+
+def line_of(picture: plot.Picture, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """The points of a line of a picture."""
+    rows = [row for row in picture.data if row["name"] == name]
+    return np.array([row["x"] for row in rows]), np.array([row["y"] for row in rows])
+
+
+@pytest.fixture(scope="module")
+def tradeoff() -> plot.Picture:
+    """Trade-off functions, with a slider."""
+    return plot.tradeoff(LAPLACE, mu=[1.0, 1.8], names=["a release"])
+
+
+def test_profile_lines() -> None:
+    """The lines are the profiles, with their corners, and the Gaussian curves."""
+    picture = plot.profile(LAPLACE, ICEA, mu=[2], names=["one", "two"])
+    for name, profile in (("one", LAPLACE), ("two", ICEA)):
+        eps, delta = line_of(picture, name)
+        np.testing.assert_array_equal(delta, profile.delta(eps))
+    assert 2.0 in line_of(picture, "one")[0]
+    eps, delta = line_of(picture, "δ_μ, μ = 2")
+    np.testing.assert_allclose(delta, gdp.delta(eps, 2), rtol=1e-13)
+    assert all(name in picture.alt_text for name in ("one", "two", "δ_μ, μ = 2"))
+
+
+def test_logarithmic_profile_leaves_nothing_in() -> None:
+    """A logarithmic axis has no zeros, and bounds of composed losses become a band."""
+    picture = plot.profile(LAPLACE, RUN, log=True, eps_max=3)
+    assert all(row["y"] > 0 for row in picture.data)
+    bands = [row for row in picture.data if "low" in row]
+    assert bands
+    assert all(0 < row["low"] <= row["y"] == row["high"] for row in bands)
+
+
+def test_gdpt_marks() -> None:
+    """The supremum of a whole statement, the end of a head, and p are marked and said."""
+    whole = plot.gdpt(LAPLACE, measured=gdp.measure(LAPLACE))
+    assert "sup G ≤ 1.80091" in whole.alt_text
+    head = plot.gdpt(ICEA, measured=gdp.measure(ICEA, eps_h=10))
+    assert "ε_h = 10" in head.alt_text
+    assert "sup G ≤ 3.31243" in head.alt_text
+    rare = plot.gdpt(RUN, measured=gdp.measure(RUN))
+    assert re.search(r"μ ≤ 0\.51\d+ with p = 1e-10", rare.alt_text)
+    family = gdp.profiles.SGDFamily(A=2, B=1, sigma=2)
+    assert "μ_t = 0.7071" in plot.gdpt(family, measured=[gdp.measure(family)]).alt_text
+
+
+def test_staircases_enclose_the_transform() -> None:
+    """G lies between the steps, and their maxima are those of the method."""
+    picture = plot.staircase(LAPLACE, widths=[0.25], names=["g"], eps_max=2)
+    eps, transform = line_of(picture, "G, g")
+    places, upper = line_of(picture, "upper staircase, d = 0.25")
+    _, lower = line_of(picture, "lower staircase, d = 0.25")
+    step = np.minimum((eps / 0.25).astype(int), upper.size - 2)
+    assert (transform <= upper[step] + 1e-12).all()
+    # at the end of the range the last step is that of the cell before
+    inside = eps < places[-1]
+    assert (lower[step][inside] <= transform[inside] + 1e-12).all()
+    assert lower.max() <= 1.8009051932756 <= upper.max()
+
+
+def test_tradeoff_lines(tradeoff: plot.Picture) -> None:
+    """Trade-off functions, chance as the diagonal, and β at α = 0.1 in words."""
+    alpha, beta = line_of(tradeoff, "a release")
+    np.testing.assert_array_equal(beta, LAPLACE.tradeoff(alpha))
+    alpha, beta = line_of(tradeoff, "chance alone")
+    np.testing.assert_allclose(alpha + beta, 1)
+    assert "a release: 0.338" in tradeoff.alt_text
+    assert "low" in plot.tradeoff(RUN).data[0]
+
+
+def test_attack_is_the_complement() -> None:
+    """True-positive rates are 1 - f(α), and those of a Gaussian are known."""
+    picture = plot.attack(LAPLACE, mu=1, names=["l"])
+    rate, hits = line_of(picture, "l")
+    np.testing.assert_allclose(hits, 1 - np.asarray(LAPLACE.tradeoff(rate)))
+    rate, hits = line_of(picture, "G_μ, μ = 1")
+    np.testing.assert_allclose(hits, 1 - np.asarray(gdp.beta(rate, 1)), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("ending", "start"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<svg")]
+)
+def test_still_formats(tradeoff: plot.Picture, tmp_path: Path, ending: str, start: bytes) -> None:
+    """Each format is written and is what its ending says."""
+    content = tradeoff.save(tmp_path / f"picture.{ending}").read_bytes()
+    assert content.startswith(start)
+    assert len(content) > 5000
+
+
+def test_svg_is_described(tradeoff: plot.Picture) -> None:
+    """The SVG is well formed and carries its description and role."""
+    root = ElementTree.fromstring(tradeoff.to_svg())
+    assert root.get("role") == "img"
+    assert root.get("aria-label") == tradeoff.alt_text
+    assert root[0].tag.endswith("desc")
+
+
+def test_page_needs_no_network(tradeoff: plot.Picture, tmp_path: Path) -> None:
+    """The page loads nothing, names its language, and has the slider at the last μ."""
+    page = tradeoff.save(tmp_path / "picture.html").read_text(encoding="utf-8")
+    assert not NETWORK.search(page)
+    assert '<html lang="en">' in page
+    assert '"input": "range"' in page
+    assert '"value": 1.8' in page
+
+
+@pytest.mark.parametrize("count", [2, 7])
+def test_lines_differ_without_colour(count: int) -> None:
+    """Up to seven lines have different dashes as well as different colours."""
+    some = [Series(f"line {number}", [0, 1], [0, number]) for number in range(count)]
+    chart: Any = lines(some, title="t", x_title="x", y_title="y", alt_text="a").chart
+    encoding = chart.to_dict()["layer"][0]["encoding"]
+    for channel in ("color", "strokeDash"):
+        looks = encoding[channel]["scale"]["range"]
+        assert len({str(look) for look in looks}) == count
+
+
+def test_marks_and_infinite_points() -> None:
+    """Points that are not finite are left out; marked points and rules are drawn."""
+    picture = lines(
+        [Series("a", [0, 1, 2], [0, np.inf, np.nan])],
+        title="t",
+        x_title="x",
+        y_title="y",
+        alt_text="a",
+        points=[Point(0, 0, "here <b>")],
+        rules=[Rule("level", y=1.0), Rule("upright", x=1.0)],
+    )
+    assert len(picture.data) == 1
+    svg = picture.to_svg()
+    assert "here &lt;b&gt;" in svg
+    assert "level" in svg
+    assert "upright" in svg
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (plot.profile, "profiles is 'none'"),
+        (plot.gdpt, "profiles is 'none'"),
+        (plot.tradeoff, "profiles is 'none'"),
+        (lambda: plot.profile(LAPLACE, eps_max=0), "eps_max is 0"),
+        (lambda: plot.profile(LAPLACE, mu=[0]), "mu is 0"),
+        (lambda: plot.profile(LAPLACE, mu=[float("nan")]), "mu is nan"),
+        (lambda: plot.profile(LAPLACE, names=["a", "b"]), "names is 'a, b'"),
+        (lambda: plot.staircase(LAPLACE, widths=[0]), "widths is 0"),
+        (lambda: plot.profile(LAPLACE).save("picture.gif"), "output is 'picture.gif'"),
+        (lambda: plot.profile(LAPLACE).save("no/such/folder/a.png"), "a folder that exists"),
+        (
+            lambda: lines(
+                [Series("a", [0], [0]), Series("a", [0], [1])],
+                title="",
+                x_title="",
+                y_title="",
+                alt_text="",
+            ),
+            "series is",
+        ),
+        (lambda: Series("a", [0, 1], [0]).rows(), "y is"),
+    ],
+    ids=range(12),
+)
+def test_refusals(draw: Callable[[], object], message: str) -> None:
+    """What cannot be drawn is refused by name."""
+    with pytest.raises(InputError, match=re.escape(message)):
+        draw()
