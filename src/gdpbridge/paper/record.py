@@ -117,8 +117,13 @@ def _compared(one: Finding) -> str:
     return f"{statement}: printed {one.printed}, ours {shown(one.ours)}"
 
 
-def shown(value: Interval | bool | float | int | str) -> str:
-    """Return a value for a reader: the digits that are certain, or as many as matter."""
+def shown(value: Interval | bool | float | int | str, places: int = _PLACES) -> str:
+    """Return a value for a reader: the digits that are certain, or as many as matter.
+
+    Args:
+        value: what to show.
+        places: the most decimal places of an interval's digits.
+    """
     match value:
         case bool():
             return "yes" if value else "no"
@@ -130,14 +135,12 @@ def shown(value: Interval | bool | float | int | str) -> str:
             return _float(value)
     if value.low.is_infinite():
         return "∞"
-    if value.low == value.high:
-        return str(value)
     if value.low.adjusted() not in _PLAIN:
         return _scientific(value.low)
-    whole, point, places = value.certain.rstrip("…").partition(".")
-    if not places:
+    if value.low == value.high:
         return str(value)
-    return f"{whole}{point}{places[:_PLACES]}…"
+    whole, point, certain = value.certain.rstrip("…").partition(".")
+    return f"{whole}{point}{certain[:places]}…" if certain else str(value)
 
 
 def _float(value: float) -> str:

@@ -126,8 +126,9 @@ def _templates() -> Any:
 
 
 def _sentence(text: str) -> str:
-    """Begin with a capital, unless it begins with a symbol such as b or e."""
-    return text[0].upper() + text[1:] if text[:2].isascii() and text[:2].isalpha() else text
+    """Begin with a capital, unless with a symbol such as b or e."""
+    is_word = re.match(r"(a|[a-z]{2,})\b(?![\^_])", text)
+    return text[0].upper() + text[1:] if is_word else text
 
 
 def _page(done: Reproduction, drawings: Sequence[str]) -> str:
