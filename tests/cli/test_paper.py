@@ -73,6 +73,14 @@ def test_folder_that_cannot_be_made(
     assert (error["field"], error["value"]) == ("--output", f"{tmp_path}/file")
 
 
+@pytest.mark.parametrize("name", ["''", "'a\0b'"], ids=["empty", "nul"])
+def test_what_names_no_folder(run: Callable, name: str) -> None:
+    """An empty name and one that no folder can have are bad input."""
+    answer = run(f"paper -o {name}")
+    assert (answer.status, answer.out) == (2, "")
+    assert "must be the name of a folder" in answer.err
+
+
 def test_folder_is_asked_for(run: Callable) -> None:
     """Without a folder one sentence says what is missing."""
     answer = run("paper")

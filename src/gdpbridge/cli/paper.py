@@ -36,5 +36,5 @@ def paper(*, output: Folder, json: AsJson = False) -> Output:
     status = Status.FAULT if done.of_status(Agreement.DISAGREES) else Status.ANSWERED
     if json:
         return Output(as_json_text(paper_record(done)), status)
-    text = to_text(done, output.rstrip("/"), text_width(), colour=has_colour(sys.stdout))
+    text = to_text(done, folder, text_width(), colour=has_colour(sys.stdout))
     return Output(text, status)

@@ -77,8 +77,8 @@ class Claim:
         what: what is stated, in our own words.
         printed: the number or word as printed; for a statement, whether the paper says it holds.
         find: computes our side.
-        value: what ``printed`` stands for, where it is no plain number: another number, an
-            expression, or a truth value; None for a question that the paper leaves open.
+        value: what ``printed`` stands for: the number that it is if empty; else another number,
+            an expression, or a truth value; None for a question that the paper leaves open.
     """
 
     name: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 
 from gdpbridge.interval import Interval
 from gdpbridge.paper.finding import Finding, Status
@@ -82,19 +83,19 @@ def paper_record(done: Reproduction) -> PaperRecord:
     )
 
 
-def to_text(done: Reproduction, folder: str, width: int, *, colour: bool = False) -> str:
+def to_text(done: Reproduction, folder: Path, width: int, *, colour: bool = False) -> str:
     """Return a summary as lines of text.
 
     Args:
         done: the run.
-        folder: where the page is, as the user wrote it.
+        folder: where the page is.
         width: the width to wrap to.
         colour: whether to colour what failed.
     """
     return laid_out("the source paper, reproduced", _rows(done, folder), width, colour=colour)
 
 
-def _rows(done: Reproduction, folder: str) -> Iterator[Row]:
+def _rows(done: Reproduction, folder: Path) -> Iterator[Row]:
     counts = {status: len(done.of_status(status)) for status in Status}
     text = f"{len(done.findings)} checked: {counts[Status.AGREES]} agree with ours"
     if counts[Status.ANSWERED]:
@@ -106,8 +107,8 @@ def _rows(done: Reproduction, folder: str) -> Iterator[Row]:
     ):
         for number, one in enumerate(done.of_status(status)):
             yield Row(label if number == 0 else "", _compared(one), colour)
-    yield Row("Figures", f"{len(done.figures)}, as SVG, PNG and CSV, in {folder}/figures")
-    yield Row("Page", f"{folder}/index.html")
+    yield Row("Figures", f"{len(done.figures)}, as SVG, PNG and CSV, in {folder / 'figures'}")
+    yield Row("Page", str(folder / "index.html"))
 
 
 def _compared(one: Finding) -> str:

@@ -41,7 +41,7 @@ class Reproduction:
     Attributes:
         findings: each statement beside ours, in the order of the page.
         figures: the figures.
-        seconds: the time it took.
+        seconds: the time that checking and drawing took.
     """
 
     findings: tuple[Finding, ...]

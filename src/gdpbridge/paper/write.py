@@ -34,8 +34,12 @@ def prepared_folder(path: str | os.PathLike[str]) -> Path:
     charts()
     _templates()
     folder = Path(path)
+    if not os.fspath(path):
+        raise InputError("output", path, "the name of a folder")
     try:
         (folder / _FIGURES).mkdir(parents=True, exist_ok=True)
+    except ValueError:
+        raise InputError("output", str(path), "the name of a folder") from None
     except OSError as error:
         raise _refused(folder, error) from None
     return folder
@@ -75,14 +79,14 @@ def _refused(folder: Path, error: OSError) -> InputError:
 
 
 def _save(one: Drawn, folder: Path) -> str:
-    """Save a figure, and return it as SVG for the page, its names made its own."""
-    svg = one.picture.to_svg()
+    """Save a figure, and return it as SVG for the page."""
+    svg = one.picture.to_svg(prefix=f"{one.name}-")
     (folder / f"{one.name}.svg").write_text(svg, encoding="utf-8")
     one.picture.save(folder / f"{one.name}.png")
     columns = ("name", "x", "y")
     rows = ([row[column] for column in columns] for row in one.picture.data)
     _write_csv(folder / f"{one.name}.csv", columns, rows)
-    return re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{one.name}-", svg)
+    return svg
 
 
 def _write_table(findings: Iterable[Finding], path: Path) -> None:
