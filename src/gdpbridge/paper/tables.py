@@ -63,8 +63,9 @@ def _optimal(ours: Interval, printed: str, delta: float) -> Found:
             "that the printed pair is no guarantee"
         )
     elif exact(there.high) < target:
-        wrong = "the printed ε is safe, but not the least: it is where a grid of step 0.04 ends"
-        wrong = wrong if on_grid == exact(printed) else "the printed ε is safe, but not the least"
+        wrong = "the printed ε is safe, but not the least"
+        if on_grid == exact(printed):
+            wrong += ": it is the least multiple of 0.04 that is safe"
     else:
         wrong = ""
     return Found(ours, facts, wrong)
