@@ -35,6 +35,7 @@ HELPS = [
     ["measure", "--help"],
     ["measure", "laplace", "--help"],
     ["ledger", "spend", "--help"],
+    ["paper", "--help"],
 ]
 
 

@@ -21,6 +21,7 @@ from gdpbridge.cli.ledger import add_ledger_commands
 from gdpbridge.cli.measure import measure
 from gdpbridge.cli.mechanism import add_mechanism_command
 from gdpbridge.cli.output import Output, Status, is_unicode, write
+from gdpbridge.cli.paper import paper
 from gdpbridge.cli.plot import add_plot_commands
 from gdpbridge.cli.report import report
 from gdpbridge.cli.risk import risk
@@ -70,6 +71,7 @@ _CALIBRATE = "Find the parameter with which a mechanism meets a target μ, from 
 _COMPARE = "Compare what different theorems say of a composition of ε-DP mechanisms."
 _RISK = "Say what a μ means for an attacker."
 _VERIFY = "Re-prove a certificate with arithmetic of its own; exit status 3 if a line fails."
+_PAPER = "Reproduce the source paper: each figure, table and number, beside what is printed."
 _REPORT = "Write a report on a mechanism: one page for those who must judge a release."
 _REPORT_EPILOG = """\
 Examples:
@@ -155,6 +157,7 @@ def _app() -> typer.Typer:
         required="-o report.html",
     )
     add_ledger_commands(app)
+    add_command(app, "paper", paper, summary=_PAPER, example="paper -o paper")
     add_schema_command(app)
     return app
 

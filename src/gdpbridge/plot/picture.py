@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -98,13 +99,18 @@ class Picture:
             return bytes(vl_convert.vegalite_to_png(spec, scale=_SCALE))
         return bytes(vl_convert.vegalite_to_pdf(spec))
 
-    def to_svg(self) -> str:
-        """Return the picture as SVG, with its description inside."""
+    def to_svg(self, *, prefix: str = "") -> str:
+        """Return the picture as SVG, with its description inside.
+
+        Args:
+            prefix: put before the names inside, which must differ between pictures on one page.
+        """
         from xml.sax.saxutils import escape, quoteattr
 
         import vl_convert
 
         svg: str = vl_convert.vegalite_to_svg(self._spec())
+        svg = re.sub(r'(\bid="|url\(#)', rf"\g<1>{prefix}", svg)
         start, _, rest = svg.partition(">")
         label = f' role="img" aria-label={quoteattr(self.alt_text)}'
         return f"{start}{label}><desc>{escape(self.alt_text)}</desc>{rest}"
@@ -118,4 +124,5 @@ class Picture:
         return page.replace("<html>", '<html lang="en">', 1)
 
     def _spec(self) -> dict[str, Any]:
-        return dict(self.chart.to_dict())
+        # what this package draws is valid, and to check it takes longer than to draw it
+        return dict(self.chart.to_dict(validate=False))

@@ -18,7 +18,6 @@ from gdpbridge.report.privacy.basis import NOT_STATED, rounded_up
 from gdpbridge.report.text import certain_and_ends
 
 if TYPE_CHECKING:
-    from gdpbridge.plot import Picture
     from gdpbridge.report.privacy.report import PrivacyReport
 
 __all__ = ["html", "markdown"]
@@ -36,7 +35,7 @@ def html(report: PrivacyReport) -> str:
         MissingExtraError: without the extra ``charts``.
     """
     pictures = {
-        name: {"svg": _inline(picture, name), "text": picture.alt_text}
+        name: {"svg": picture.to_svg(prefix=f"{name}-"), "text": picture.alt_text}
         for name, picture in report.pictures().items()
     }
     return _rendered("report.html.j2", report, pictures=pictures)
@@ -97,12 +96,6 @@ def _groups(release: Mapping[str, str | None]) -> dict[str, list[dict[str, str |
 
 def _extra(one: Any) -> Any:
     return one.json_schema_extra
-
-
-def _inline(picture: Picture, name: str) -> str:
-    """A picture for a page with others: names inside it must differ from those of the others."""
-    svg = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', picture.to_svg())
-    return re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", svg)
 
 
 def _up(value: float | Interval | None) -> str:
