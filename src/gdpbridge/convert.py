@@ -29,7 +29,7 @@ from gdpbridge.profiles.base import MAX_EPS, Profile
 from gdpbridge.profiles.points import proved_deltas
 from gdpbridge.profiles.tail import ConstantTail
 
-__all__ = ["Source", "delta_at", "epsilon_at", "mu_of_pair"]
+__all__ = ["Source", "beta_at", "delta_at", "epsilon_at", "mu_of_pair"]
 
 # a μ, a pair (μ, p), or a mechanism
 Source = Real | tuple[Real, Real] | Profile
@@ -43,6 +43,7 @@ _FARTHEST = 2.0**1000
 _LEAST = "1e-4000"
 _INFINITE = Interval("Infinity", "Infinity")
 _ZERO = Interval(0, 0)
+_ALPHA = "a number in [0, 1]"
 _DELTA, _EPS = "a number in [0, 1]", f"a number in [0, {MAX_EPS:g}]"
 
 
@@ -105,6 +106,38 @@ def epsilon_at(source: Source, delta: Real) -> Interval:
         return Interval(Decimal(low[0]), Decimal(high[1]))
     known = _constant_from(source, target)
     return _least_epsilon(log_delta, target) if known is None else _enclosed(known)
+
+
+def beta_at(source: Source, alpha: Real) -> Interval:
+    """Return an interval for f(α), the least type II error of a test with type I error α.
+
+    Args:
+        source: a μ ≥ 0, a pair (μ, p), or a profile.
+        alpha: α in [0, 1].
+
+    Raises:
+        InputError: for an argument outside its range.
+
+    Source: Dong, Roth and Su (2022), section 2 and proposition 2.12; a pair (μ, p) leaves at least
+    (1 - p)·f_μ(α), as an outright failure gives everything away.
+    """
+    at = exact_between("alpha", alpha, 0, Fraction(1), _ALPHA)
+    if isinstance(source, Profile):
+        # α as a float, rounded to either side: f falls
+        sides = np.array([min(float_ceiling(at), 1.0), max(float_floor(at), 0.0)])
+        lows, highs = map(np.asarray, source.tradeoff_bounds(sides))
+        return Interval(Decimal(lows[0]), Decimal(highs[1]))
+    mu, p = source if isinstance(source, tuple) else (source, 0)
+    width = exact_between("mu", mu, 0, _MAX_MU, f"a number in [0, {float(_MAX_MU):g}]")
+    failure = exact_between("failure", p, 0, Fraction(1), "a number in [0, 1)")
+    if failure == 1:
+        raise InputError("failure", p, "a number in [0, 1)")
+    if at in (0, 1) or width == 0:
+        value = (1 - failure) * (1 - at)
+        return Interval(decimal_floor(value, _DIGITS), decimal_ceiling(value, _DIGITS))
+    ends = gaussian.beta_lower(alpha, mu), gaussian.beta_upper(alpha, mu)
+    low, high = ((1 - failure) * Fraction(end) for end in ends)
+    return Interval(decimal_floor(low, _DIGITS), decimal_ceiling(high, _DIGITS))
 
 
 def mu_of_pair(eps: Real, delta: Real) -> Interval:

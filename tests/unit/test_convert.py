@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gdpbridge import profiles
-from gdpbridge.convert import delta_at, epsilon_at, mu_of_pair
+from gdpbridge.convert import beta_at, delta_at, epsilon_at, mu_of_pair
 from gdpbridge.errors import InputError
 from gdpbridge.gaussian import ball
 
@@ -111,3 +111,19 @@ def test_bad_input(call: object, field: str) -> None:
     with pytest.raises(InputError) as caught:
         call()  # type: ignore[operator]
     assert caught.value.field == field
+
+
+def test_least_type_ii_error() -> None:
+    """f(α) of a μ, of a pair (μ, p) and of mechanisms, at the ends too."""
+    assert Decimal("0.610856308354639031") in beta_at(1, "0.1")
+    mixed = beta_at((1, "1e-3"), "0.1")
+    assert mixed.low <= Decimal("0.999") * Decimal("0.610856308354639031") <= mixed.high
+    gauss = beta_at(profiles.Gaussian(sigma=1), "0.1")
+    assert gauss.low <= Decimal("0.610856308354639031") <= gauss.high
+    for source in (1, (1, 0), profiles.Laplace(scale=2)):
+        assert beta_at(source, 1).high == 0
+        assert beta_at(source, 0).high == 1
+    assert beta_at(0, "0.3").low == beta_at(0, "0.3").high == Decimal("0.7")
+    for source, alpha in ((1, 1.5), (-1, 0.5), ((1, 1), 0.5)):
+        with pytest.raises(InputError):
+            beta_at(source, alpha)

@@ -38,6 +38,16 @@ Deltas = Annotated[
         help=f"{_DELTA}: find the least ε there; may be repeated",
     ),
 ]
+Alphas = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--alpha",
+        "--at-alpha",
+        metavar="α",
+        help="a type I error in [0, 1]: find f(α), an attacker's least type II error; may be "
+        "repeated",
+    ),
+]
 Mu = Annotated[str | None, typer.Option("--mu", metavar="μ", help="a number in [0, 1000]")]
 Failure = Annotated[
     str | None,
@@ -58,10 +68,15 @@ _PAIR_NOTE = (
 
 
 def convert_mechanism(
-    profile: Profile, *, epsilon: Epsilons = None, delta: Deltas = None, json: AsJson = False
+    profile: Profile,
+    *,
+    epsilon: Epsilons = None,
+    delta: Deltas = None,
+    alpha: Alphas = None,
+    json: AsJson = False,
 ) -> Output:
-    """Answer with δ at each ε, or ε at each δ, of a mechanism."""
-    return _converted(profile, profile.model_dump(), epsilon, delta, json)
+    """Answer with δ at each ε, ε at each δ, or f(α) at each α, of a mechanism."""
+    return _converted(profile, profile.model_dump(), (epsilon, delta, alpha), json)
 
 
 def convert_numbers(
@@ -72,13 +87,16 @@ def convert_numbers(
     failure: Failure = None,
     epsilon: Epsilons = None,
     delta: Deltas = None,
+    alpha: Alphas = None,
     json: AsJson = False,
 ) -> Output:
     """Answer with what two of μ, ε and δ say of the third; ε alone stands for ε-DP."""
     if mu is not None:
         source = mu if failure is None else (mu, failure)
         given = {"mu": mu} if failure is None else {"mu": mu, "failure": failure}
-        return _converted(source, given, epsilon, delta, json)
+        return _converted(source, given, (epsilon, delta, alpha), json)
+    if alpha is not None:
+        raise InputError("alpha", ", ".join(alpha), "given together with --mu or a mechanism")
     if failure is not None:
         raise InputError("failure", failure, "given together with --mu")
     if rho is not None:
@@ -93,19 +111,26 @@ def convert_numbers(
 def _converted(
     source: Any,
     given: dict[str, Any],
-    epsilon: list[str] | None,
-    delta: list[str] | None,
+    asked: tuple[list[str] | None, list[str] | None, list[str] | None],
     json: bool,
 ) -> Output:
-    from gdpbridge.convert import delta_at, epsilon_at
+    """Answer at what is asked: some ε, some δ, or some α."""
+    from gdpbridge.convert import beta_at, delta_at, epsilon_at
 
-    if (epsilon is None) == (delta is None):
-        if epsilon is None or delta is None:
-            raise InputError("delta", "missing", "given, or else --epsilon")
-        raise InputError("delta", ", ".join(delta), "left out where --epsilon is given")
-    if delta is None:
-        return _table(given, "delta", "epsilon", epsilon or [], lambda x: delta_at(source, x), json)
-    return _table(given, "epsilon", "delta", delta, lambda x: epsilon_at(source, x), json)
+    names = ("epsilon", "delta", "alpha")
+    places = {name: words for name, words in zip(names, asked, strict=True) if words is not None}
+    if not places:
+        raise InputError("delta", "missing", "given, or else --epsilon or --alpha")
+    first, *others = places
+    if others:
+        words = ", ".join(places[others[0]])
+        raise InputError(others[0], words, f"left out where --{first} is given")
+    result, find = {
+        "epsilon": ("delta", delta_at),
+        "delta": ("epsilon", epsilon_at),
+        "alpha": ("beta", beta_at),
+    }[first]
+    return _table(given, result, first, places[first], lambda place: find(source, place), json)
 
 
 def _table(
@@ -131,7 +156,7 @@ def _of_zcdp(
     except ValueError:
         raise InputError("rho", rho, "a number > 0 and at most 10000") from None
     if epsilon is not None or delta is not None:
-        return _converted(profile, {"rho": rho}, epsilon, delta, json)
+        return _converted(profile, {"rho": rho}, (epsilon, delta, None), json)
     found = measure(profile, eps_h=eps_h)
     given = {"rho": rho} if eps_h is None else {"rho": rho, "eps_h": eps_h}
     note = f"{found.statement.sentence}; a mechanism known to be Gaussian has μ = √(2ρ)"

@@ -55,7 +55,7 @@ Example: gdpbridge measure laplace --scale 0.5
 With neither --eps-h nor --failure, μ covers every ε where some finite μ does; else all but the
 mass at infinity, as a failure probability; else the head up to ε = 100.
 """
-_CONVERT = "Convert between a μ, a mechanism, and (ε, δ) pairs."
+_CONVERT = "Convert between a μ, a mechanism, (ε, δ) pairs, and an attacker's errors."
 _CONVERT_EPILOG = """\
 Examples:
 
@@ -66,6 +66,7 @@ Examples:
   gdpbridge convert --epsilon 1 --delta 1e-5             the μ of a Gaussian mechanism calibrated so
   gdpbridge convert --rho 0.5                            the μ of every 0.5-zCDP mechanism
   gdpbridge convert laplace --scale 0.5 --epsilon 1      δ of a mechanism
+  gdpbridge convert laplace --scale 0.5 --alpha 0.01     an attacker's least type II error
 """
 _CALIBRATE = "Find the parameter with which a mechanism meets a target μ, from the safe side."
 _COMPARE = "Compare what different theorems say of a composition of ε-DP mechanisms."

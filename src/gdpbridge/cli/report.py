@@ -65,7 +65,7 @@ def report(
         written = None if output is None else made.save(output)
     if json:
         return Output(made.to_json(ascii_only=not is_unicode(sys.stdout)))
-    return Output(f"{written}: {made.title}\n")
+    return Output(f"{written}: {made.title}: μ in {found.mu}; {made.covers}\n")
 
 
 def _stated(release: object) -> Release | None:

@@ -58,7 +58,7 @@ def tradeoff(
     if mus:
         start = mus[-1]
         stop = max(_SLIDER_STOP, float(np.ceil(start)))
-        slider = Slider("mu", start, stop, _FORMULA, f"G_μ, {curve_name(start)}", alpha)
+        slider = Slider("mu", start, stop, _FORMULA, "G_μ, μ = ", "μ", alpha)
     return lines(
         series,
         title=title or "Trade-off functions",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike
 from gdpbridge.errors import InputError
 from gdpbridge.plot.picture import Picture, charts
 from gdpbridge.plot.style import COLOURS, CONFIG, NEUTRAL, Style, dash_of
+from gdpbridge.profiles.title import number_text
 
 __all__ = ["Point", "Rule", "Series", "Slider", "lines"]
 
@@ -97,7 +99,8 @@ class Slider:
         start: its value at first.
         stop: its largest value.
         formula: y in terms of ``datum.x`` and the parameter, in Vega's language.
-        label: what the legend calls the curve.
+        prefix: what the legend calls the curve, before the parameter's value.
+        symbol: the parameter's symbol, beside the slider.
         x: where it is drawn.
     """
 
@@ -105,8 +108,14 @@ class Slider:
     start: float
     stop: float
     formula: str
-    label: str
+    prefix: str
+    symbol: str
     x: ArrayLike
+
+    @property
+    def label(self) -> str:
+        """What the legend calls the curve at first."""
+        return f"{self.prefix}{number_text(self.start)}"
 
 
 def lines(
@@ -175,7 +184,7 @@ def lines(
         )
         .configure(**CONFIG)
     )
-    return Picture(chart, alt_text, tuple(row for data in rows for row in data))
+    return Picture(chart, title, alt_text, tuple(row for data in rows for row in data))
 
 
 def _rows(series: Series, *, log_x: bool, log_y: bool) -> list[dict[str, Any]]:
@@ -195,7 +204,12 @@ class _Look:
         self.names = [one.name for one in own]
         self.colours = [COLOURS[groups.index(one.group or one.name) % 7] for one in own]
         self.dashes = [dash_of(one.style, number) for number, one in enumerate(own)]
+        self.label: str | None = None
         if slider is not None:
+            name = json.dumps(slider.label)
+            # the legend follows the slider
+            moving = f"{json.dumps(slider.prefix)} + {slider.name}"
+            self.label = f"datum.label == {name} ? {moving} : datum.label"
             self._add(slider.label, COLOURS[len(groups) % 7], dash_of(None, len(own)))
         for one in series:
             if one.neutral:
@@ -207,12 +221,13 @@ class _Look:
         self.dashes.append(dashes)
 
     def encoding(self, alt: Any) -> dict[str, Any]:
-        # the two legends merge into one, as they are of the same field
+        # the two legends merge into one, as they are of the same field and alike
+        legend = alt.Legend() if self.label is None else alt.Legend(labelExpr=self.label)
+        colours = alt.Scale(domain=self.names, range=self.colours)
+        dashes = alt.Scale(domain=self.names, range=self.dashes)
         return {
-            "color": alt.Color("name:N", scale=alt.Scale(domain=self.names, range=self.colours)),
-            "strokeDash": alt.StrokeDash(
-                "name:N", scale=alt.Scale(domain=self.names, range=self.dashes)
-            ),
+            "color": alt.Color("name:N", scale=colours, legend=legend),
+            "strokeDash": alt.StrokeDash("name:N", scale=dashes, legend=legend),
         }
 
 
@@ -234,7 +249,7 @@ def _layers(
 
 
 def _moving(alt: Any, slider: Slider, axes: dict[str, Any], look: _Look) -> Any:
-    bind = alt.binding_range(min=0.01, max=slider.stop, step=0.01, name=f"{slider.label}: ")
+    bind = alt.binding_range(min=0.01, max=slider.stop, step=0.01, name=f"{slider.symbol} ")
     parameter = alt.param(name=slider.name, value=slider.start, bind=bind)
     rows = [{"x": float(x), "name": slider.label} for x in np.asarray(slider.x)]
     return (

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape, quoteattr
 
 from gdpbridge.errors import InputError, MissingExtraError
 
@@ -55,11 +56,13 @@ class Picture:
 
     Attributes:
         chart: the Altair chart.
+        title: its title.
         alt_text: what the picture shows, in words, for those who do not see it.
         data: the points of its lines: ``name`` of the line, ``x`` and ``y``.
     """
 
     chart: altair.TopLevelMixin = field(repr=False)
+    title: str
     alt_text: str
     data: tuple[dict[str, Any], ...] = field(repr=False)
 
@@ -105,8 +108,6 @@ class Picture:
         Args:
             prefix: put before the names inside, which must differ between pictures on one page.
         """
-        from xml.sax.saxutils import escape, quoteattr
-
         import vl_convert
 
         svg: str = vl_convert.vegalite_to_svg(self._spec())
@@ -121,7 +122,8 @@ class Picture:
         A trade-off picture has a slider for μ there.
         """
         page: str = self.chart.to_html(inline=True, embed_options={"actions": False})
-        return page.replace("<html>", '<html lang="en">', 1)
+        named = f"<head>\n  <title>{escape(self.title)}</title>"
+        return page.replace("<html>", '<html lang="en">', 1).replace("<head>", named, 1)
 
     def _spec(self) -> dict[str, Any]:
         # what this package draws is valid, and to check it takes longer than to draw it

@@ -120,7 +120,8 @@ def gdpt(
     eps = grid(profiles, end)
     series = [Series(name, eps, one.gdpt(eps)) for one, name in zip(profiles, labels, strict=True)]
     points = [mark for one in found for mark in _supremum(one, end)]
-    rules = [mark for one in found for mark in _head_and_tail(one, end)]
+    # heads may end at the same ε
+    rules = list(dict.fromkeys(mark for one in found for mark in _head_and_tail(one, end)))
     heights = np.concatenate([np.asarray(one.y) for one in series])
     heights = heights[np.isfinite(heights)]
     if not heights.size:

@@ -95,7 +95,7 @@ class ConversionRecord:
     Attributes:
         schema: what the document is.
         given: what was converted.
-        result: the name of what was found: epsilon, delta or mu.
+        result: the name of what was found: epsilon, delta, beta or mu.
         table: a row for each value asked at.
         notes: what a careful reader should know.
     """
@@ -232,7 +232,7 @@ def _compared(record: ComparisonRecord) -> Iterator[Row]:
 
 
 def _converted(record: ConversionRecord) -> Iterator[Row]:
-    symbol = {"epsilon": "ε", "delta": "δ", "mu": "μ"}[record.result]
+    symbol = {"epsilon": "ε", "delta": "δ", "mu": "μ", "beta": "f(α)"}[record.result]
     for row in record.table:
         at = ", ".join(
             f"{name} {_shown(value)}" for name, value in row.items() if name != record.result
