@@ -77,8 +77,13 @@ def add_plot_commands(app: typer.Typer) -> None:
     for name, action, summary, more in (
         ("profile", profile, "Draw δ(ε) beside Gaussian curves δ_μ(ε).", "--mu 1 --mu 2 "),
         ("gdpt", gdpt, "Draw G(ε) = μ(ε, δ(ε)), with the least μ, head and tail.", ""),
-        ("tradeoff", tradeoff, "Draw f(α), an attacker's least type II error.", "--mu 1.8 "),
-        ("attack", attack, "Draw the true-positive rate that an attacker can reach.", "--mu 1.8 "),
+        (
+            "tradeoff",
+            _of_attackers("tradeoff"),
+            "Draw f(α), an attacker's least type II error.",
+            "--mu 1.8 ",
+        ),
+        ("attack", _of_attackers("attack"), "Draw an attacker's true-positive rate.", "--mu 1.8 "),
         ("staircase", staircase, "Draw G between the staircases of the paper's methods.", ""),
     ):
         add_mechanism_command(
@@ -154,42 +159,30 @@ def gdpt(
     return _drawn(draw, profile, others, output, json)
 
 
-def tradeoff(
-    profile: Profile,
-    *,
-    output: OutputFile,
-    others: Others = None,
-    label: Names = None,
-    mu: Mus = None,
-    title: Title = None,
-    json: AsJson = False,
-) -> Output:
-    """Write a picture of trade-off functions."""
-    from gdpbridge import plot
+def _of_attackers(picture: str) -> Callable[..., Output]:
+    """Return the action that writes a picture of an attacker's errors, by its name."""
 
-    def draw(profiles: Sequence[Profile]) -> Picture:
-        return plot.tradeoff(*profiles, mu=mu or (), names=label, title=title)
+    def action(
+        profile: Profile,
+        *,
+        output: OutputFile,
+        others: Others = None,
+        label: Names = None,
+        mu: Mus = None,
+        title: Title = None,
+        json: AsJson = False,
+    ) -> Output:
+        from gdpbridge import plot
 
-    return _drawn(draw, profile, others, output, json)
+        def draw(profiles: Sequence[Profile]) -> Picture:
+            drawn: Picture = getattr(plot, picture)(
+                *profiles, mu=mu or (), names=label, title=title
+            )
+            return drawn
 
+        return _drawn(draw, profile, others, output, json)
 
-def attack(
-    profile: Profile,
-    *,
-    output: OutputFile,
-    others: Others = None,
-    label: Names = None,
-    mu: Mus = None,
-    title: Title = None,
-    json: AsJson = False,
-) -> Output:
-    """Write a picture of what an attacker can reach at low false-positive rates."""
-    from gdpbridge import plot
-
-    def draw(profiles: Sequence[Profile]) -> Picture:
-        return plot.attack(*profiles, mu=mu or (), names=label, title=title)
-
-    return _drawn(draw, profile, others, output, json)
+    return action
 
 
 def staircase(

@@ -49,13 +49,14 @@ def report(
 ) -> Output:
     """Write a report on a mechanism."""
     from gdpbridge.measure import measure
-    from gdpbridge.report.privacy import checked_path, privacy_report
+    from gdpbridge.plot import checked_path
+    from gdpbridge.report.privacy import FORMATS, privacy_report
 
     if output is None and not json:
         raise InputError("output", "missing", "given: a file that ends in .html, .md or .json")
     if output is not None:
         # a name that cannot be is told before the work
-        checked_path(output)
+        checked_path(output, FORMATS)
     if eps_h is not None and failure is not None:
         raise InputError("failure", failure, "left out where --eps-h is given")
     said = _stated(release)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,16 +35,22 @@ def charts() -> Any:
     return altair
 
 
-def checked_path(path: str | os.PathLike[str]) -> tuple[Path, str]:
-    """Return a picture's file, and the format that its ending names.
+def checked_path(
+    path: str | os.PathLike[str], formats: Sequence[str] = FORMATS
+) -> tuple[Path, str]:
+    """Return a file to write, and the format that its ending names.
+
+    Args:
+        path: the file.
+        formats: the formats that there are.
 
     Raises:
         InputError: for another ending, or a folder that does not exist.
     """
     target = Path(path)
     kind = target.suffix.lower().removeprefix(".")
-    if kind not in FORMATS:
-        endings = ", ".join(f".{one}" for one in FORMATS)
+    if kind not in formats:
+        endings = ", ".join(f".{one}" for one in formats)
         raise InputError("output", str(path), f"a file that ends in one of {endings}")
     if not target.parent.is_dir():
         raise InputError("output", str(path), "a file in a folder that exists")

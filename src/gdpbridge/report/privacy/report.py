@@ -16,6 +16,7 @@ from gdpbridge.errors import InputError
 from gdpbridge.fit import GOOD_FIT, regret
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement, measure
+from gdpbridge.plot.picture import checked_path
 from gdpbridge.profiles.base import Profile
 from gdpbridge.profiles.release import Release
 from gdpbridge.profiles.title import mechanism_title
@@ -36,7 +37,7 @@ from gdpbridge.risk import Risk, risk
 if TYPE_CHECKING:
     from gdpbridge.plot import Picture
 
-__all__ = ["FORMATS", "PrivacyReport", "Proof", "checked_path", "privacy_report"]
+__all__ = ["FORMATS", "PrivacyReport", "Proof", "privacy_report"]
 
 FORMATS = ("html", "md", "json")
 RATES = (1e-1, 1e-2, 1e-3, 1e-4)
@@ -166,7 +167,7 @@ class PrivacyReport:
             InputError: for another ending, or a file that cannot be written.
             MissingExtraError: without the extra ``charts``, but for JSON.
         """
-        target, kind = checked_path(path)
+        target, kind = checked_path(path, FORMATS)
         pictures: dict[str, Picture] = {}
         folder = target.with_name(f"{target.stem}_pictures")
         match kind:
@@ -186,22 +187,6 @@ class PrivacyReport:
         for name, picture in pictures.items():
             picture.save(folder / f"{name}.svg")
         return target
-
-
-def checked_path(path: str | os.PathLike[str]) -> tuple[Path, str]:
-    """Return a report's file, and the format that its ending names.
-
-    Raises:
-        InputError: for another ending, or a folder that does not exist.
-    """
-    target = Path(path)
-    kind = target.suffix.lower().removeprefix(".")
-    if kind not in FORMATS:
-        endings = ", ".join(f".{one}" for one in FORMATS)
-        raise InputError("output", str(path), f"a file that ends in one of {endings}")
-    if not target.parent.is_dir():
-        raise InputError("output", str(path), "a file in a folder that exists")
-    return target, kind
 
 
 def privacy_report(
