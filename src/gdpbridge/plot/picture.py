@@ -19,6 +19,8 @@ __all__ = ["FORMATS", "Picture", "charts", "checked_path"]
 
 FORMATS = ("png", "svg", "pdf", "html")
 _SCALE = 2.0
+# no menu that leads to the network, and lines that stay sharp
+_EMBEDDED = {"actions": False, "renderer": "svg"}
 
 
 def charts() -> Any:
@@ -128,7 +130,7 @@ class Picture:
 
         A trade-off picture has a slider for μ there.
         """
-        page: str = self.chart.to_html(inline=True, embed_options={"actions": False})
+        page: str = self.chart.to_html(inline=True, embed_options=_EMBEDDED)
         named = f"<head>\n  <title>{escape(self.title)}</title>"
         return page.replace("<html>", '<html lang="en">', 1).replace("<head>", named, 1)
 
