@@ -118,8 +118,8 @@ def beta_at(source: Source, alpha: Real) -> Interval:
     Raises:
         InputError: for an argument outside its range.
 
-    Source: Dong, Roth and Su (2022), section 2 and proposition 2.12; a pair (μ, p) leaves at least
-    (1 - p)·f_μ(α), as an outright failure gives everything away.
+    Source: Dong, Roth and Su (2022), section 2 and proposition 2.12; for (μ, p), which gives
+    everything away with probability p, f(α) = (1 - p)·f_μ(α/(1 - p)).
     """
     at = exact_between("alpha", alpha, 0, Fraction(1), _ALPHA)
     if isinstance(source, Profile):
@@ -132,10 +132,15 @@ def beta_at(source: Source, alpha: Real) -> Interval:
     failure = exact_between("failure", p, 0, Fraction(1), "a number in [0, 1)")
     if failure == 1:
         raise InputError("failure", p, "a number in [0, 1)")
-    if at in (0, 1) or width == 0:
-        value = (1 - failure) * (1 - at)
+    # a failure raises no false alarms: all of α is left for the other cases
+    level = at / (1 - failure)
+    if level in (0, 1) or level > 1 or width == 0:
+        value = max((1 - failure) * (1 - level), Fraction(0))
         return Interval(decimal_floor(value, _DIGITS), decimal_ceiling(value, _DIGITS))
-    ends = gaussian.beta_lower(alpha, mu), gaussian.beta_upper(alpha, mu)
+    ends = (
+        gaussian.beta_lower(decimal_ceiling(level, 2 * _DIGITS), mu),
+        gaussian.beta_upper(decimal_floor(level, 2 * _DIGITS), mu),
+    )
     low, high = ((1 - failure) * Fraction(end) for end in ends)
     return Interval(decimal_floor(low, _DIGITS), decimal_ceiling(high, _DIGITS))
 

@@ -14,9 +14,12 @@ from fractions import Fraction
 from gdpbridge.errors import InputError
 from gdpbridge.gaussian import ball
 from gdpbridge.numeric.checked import Real, exact_between
-from gdpbridge.numeric.exact import ceiling_to_places, float_ceiling
+from gdpbridge.numeric.exact import ceiling_to_places, decimal_ceiling, float_ceiling
 
 __all__ = ["FALSE_POSITIVE_RATES", "OperatingPoint", "Risk", "risk"]
+
+# of a rate that is rounded up
+_DIGITS = 40
 
 FALSE_POSITIVE_RATES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
 
@@ -76,8 +79,9 @@ def risk(
     Raises:
         InputError: for an argument outside its range.
 
-    Source: Dong, Roth and Su (2022), section 2; (μ, p) is the mixture of math of the approximate
-    statement, whose power is at most p + (1 - p)(1 - f_μ(α)).
+    Source: Dong, Roth and Su (2022), section 2. (μ, p) gives everything away with probability p,
+    and without a false alarm, so that all of α is left for the other cases: the power is at most
+    p + (1 - p)·(1 - f_μ(α/(1 - p))).
     """
     width = _checked("mu", mu, "a finite number ≥ 0")
     p = _checked("failure", failure, "a number in [0, 1)", below=Fraction(1))
@@ -99,7 +103,10 @@ def risk(
 
 def _point(rate: Real, mu: Real, p: Fraction, prior: Fraction) -> OperatingPoint:
     alpha = _checked("false_positive_rates", rate, "numbers in [0, 1]", below=None, most=1)
-    power = min(_mixed(ball.beta_complement_upper(rate, mu), p), Fraction(1))
+    level = decimal_ceiling(alpha / (1 - p), _DIGITS)
+    power = Fraction(1)
+    if level < 1:
+        power = min(_mixed(ball.beta_complement_upper(level, mu), p), Fraction(1))
     hits, alarms = prior * power, (1 - prior) * alpha
     posterior = hits / (hits + alarms) if hits + alarms else prior
     return OperatingPoint(float(rate), float_ceiling(power), float_ceiling(posterior))

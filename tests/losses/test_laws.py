@@ -11,7 +11,7 @@ from flint import arb
 
 from gdpbridge.losses.atoms import Atoms, two_losses
 from gdpbridge.losses.laplace import LaplaceLoss
-from gdpbridge.losses.laws import Kept, Law, dominated_law, dominating_law
+from gdpbridge.losses.laws import Kept, Law, TooCoarseError, dominated_law, dominating_law
 from gdpbridge.losses.placing import upper_lattice
 from gdpbridge.losses.step import Step
 from gdpbridge.losses.subsampled_gaussian import SubsampledGaussian
@@ -103,3 +103,19 @@ def test_a_lattice_is_kept() -> None:
     assert law.index.tolist() == [-2, 2]
     assert np.exp(law.log_mass + law.index * 0.1).sum() == pytest.approx(1, rel=1e-14)
     assert step.exact_law(Fraction(3, 10)) is None
+
+
+@pytest.mark.parametrize("kept", [Kept.BOTH, Kept.CALLS, Kept.PUTS])
+def test_a_single_knot_beside_the_mean(kept: Kept) -> None:
+    """Losses that fall on one knot have no law there, unless it errs on the side asked for."""
+    step = two_losses(Fraction(1, 100))
+    below = step.lower_lattice(Fraction(1, 15))
+    knots, touching = step.lower_knots(below, 1.0, -45.0)
+    assert knots.size == 1
+    if kept is Kept.CALLS:
+        # all of the loss at the knot, which is below the mean
+        law = dominated_law(step, below, knots, touching, kept)
+        assert float(law.lattice.losses(law.index)[0]) < 0
+    else:
+        with pytest.raises(TooCoarseError):
+            dominated_law(step, below, knots, touching, kept)

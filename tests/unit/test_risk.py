@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import mpmath
+import numpy as np
 import pytest
 
+import gdpbridge as gdp
 from gdpbridge.errors import InputError
 from gdpbridge.risk import risk
 
@@ -71,3 +75,20 @@ def test_bad_input(arguments: dict[str, object], field: str) -> None:
     with pytest.raises(InputError) as caught:
         risk(**arguments)  # type: ignore[arg-type]
     assert caught.value.field == field
+
+
+@pytest.mark.parametrize("p", [1e-6, 0.1, 0.5])
+def test_failure_leaves_all_of_the_level(p: float) -> None:
+    """A mechanism that satisfies (μ, p) reaches no more than what is said of (μ, p)."""
+    profile = gdp.profiles.ApproxDP(epsilon=1, delta=p)
+    found = gdp.measure(profile)
+    assert found.failure_probability == pytest.approx(p)
+    rates = [1e-3, 0.01, 0.1, 0.25, 0.4, 0.6, 0.9]
+    said = gdp.risk(found.mu.high, found.failure_probability, false_positive_rates=rates)
+    reached = 1 - np.asarray(profile.tradeoff_bounds(rates)[1])
+    stated = np.array([point.true_positive_rate for point in said.points])
+    assert (stated >= reached - 1e-15).all()
+    # the corner of the mechanism's trade-off function lies on the Gaussian one's
+    corner = (1 - p) / (1 + math.e)
+    at = gdp.risk(found.mu.high, found.failure_probability, false_positive_rates=[corner])
+    assert at.points[0].true_positive_rate == pytest.approx(1 - corner, abs=1e-8)

@@ -61,6 +61,15 @@ Mus = Annotated[
         help="also draw the Gaussian curve of this μ: a number > 0; may be repeated",
     ),
 ]
+CurveFailure = Annotated[
+    str,
+    typer.Option(
+        "--failure",
+        metavar="p",
+        help="of the Gaussian curves: a failure probability, a number in [0, 1)",
+        show_default=False,
+    ),
+]
 Widths = Annotated[
     list[str] | None,
     typer.Option(
@@ -113,6 +122,7 @@ def profile(
     others: Others = None,
     label: Names = None,
     mu: Mus = None,
+    failure: CurveFailure = "0",
     eps_max: EpsMax = None,
     log: Annotated[bool, typer.Option("--log", help="show δ on a logarithmic scale")] = False,
     title: Title = None,
@@ -123,7 +133,13 @@ def profile(
 
     def draw(profiles: Sequence[Profile]) -> Picture:
         return plot.profile(
-            *profiles, mu=mu or (), eps_max=eps_max, log=log, names=label, title=title
+            *profiles,
+            mu=mu or (),
+            failure=failure,
+            eps_max=eps_max,
+            log=log,
+            names=label,
+            title=title,
         )
 
     return _drawn(draw, profile, others, output, json)
@@ -169,6 +185,7 @@ def _of_attackers(picture: str) -> Callable[..., Output]:
         others: Others = None,
         label: Names = None,
         mu: Mus = None,
+        failure: CurveFailure = "0",
         title: Title = None,
         json: AsJson = False,
     ) -> Output:
@@ -176,7 +193,7 @@ def _of_attackers(picture: str) -> Callable[..., Output]:
 
         def draw(profiles: Sequence[Profile]) -> Picture:
             drawn: Picture = getattr(plot, picture)(
-                *profiles, mu=mu or (), names=label, title=title
+                *profiles, mu=mu or (), failure=failure, names=label, title=title
             )
             return drawn
 

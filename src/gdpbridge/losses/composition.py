@@ -64,6 +64,8 @@ _REFINEMENTS = 5
 _COARSEST = 20
 # so many evaluations of a step for one tilt are worth avoiding
 _COSTLY = 20_000
+# bounds that far the wrong way round are no matter of rounding
+_CONTRADICTION = 1e-9
 # how much worse than good a point between two good ones may be
 _DIP = 100.0
 # where the interval for μ is looked at
@@ -384,6 +386,8 @@ class Resolution:
             if still.any():
                 result = result.narrowed(still, self.rough_bounds(eps[still]))
                 result = result.narrowed(still, self._not_above_before(eps[still]))
+        if (result.log_low > result.log_high + _CONTRADICTION).any():
+            raise ArithmeticError("the lower bound of a composed loss is above the upper one")
         return result
 
     def rough_bounds(self, eps: Floats) -> Bounds:

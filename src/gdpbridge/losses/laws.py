@@ -233,9 +233,10 @@ class _Tangents:
         # beyond the knots the last tangents go on, where losses may be left out
         from_bottom = self.knots[0] == 0 and np.isfinite(self.step.bottom)
         opened = self.kept is Kept.CALLS and not from_bottom
-        first = inner[0] if opened else self.no_loss_below
-        last = inner[-1] if self.kept is Kept.PUTS else self.no_loss_above
+        first = inner[0] if opened and inner else self.no_loss_below
+        last = inner[-1] if self.kept is Kept.PUTS and inner else self.no_loss_above
         lines = [first, *inner, last]
+        self._check_ends(lines)
         bends, puts, calls = [], [], []
         for t, before, after in zip(self.t, lines[:-1], lines[1:], strict=True):
             # one line on both sides of a knot makes no knot
@@ -254,6 +255,20 @@ class _Tangents:
             if bent.all():
                 return _law(self.lattice, index, masses)
             index, chain = index[bent], chain.only(bent)
+
+    def _check_ends(self, lines: Sequence[_Line]) -> None:
+        """Refuse a curve that does not meet the lines of no loss at its ends.
+
+        Its law would have another mean, or larger calls. A single knot meets both only where all of
+        the loss is.
+        """
+        for kept_otherwise, line, beside, t, side in (
+            (Kept.CALLS, self.no_loss_below, lines[:2], self.t[0], 0),
+            (Kept.PUTS, self.no_loss_above, lines[:-3:-1], self.t[-1], 1),
+        ):
+            end, neighbour = beside
+            if self.kept is not kept_otherwise and end is line and not neighbour.at(t)[side] >= 0:
+                raise TooCoarseError
 
     def _line(self, number: int, middle: Fraction) -> _Line:
         """Return a tangent about a place between two knots, or a line of no loss."""

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gdpbridge.errors import InputError
-from gdpbridge.gaussian.curve import beta
 from gdpbridge.numeric.checked import Real
 from gdpbridge.plot.lines import Series, Slider, lines
-from gdpbridge.plot.mechanisms import checked_mus, curve_name, names_of
+from gdpbridge.plot.mechanisms import Stated, names_of
 from gdpbridge.plot.picture import Picture
 from gdpbridge.profiles.base import Profile
 
@@ -22,14 +21,18 @@ Floats = NDArray[np.float64]
 _POINTS = 201
 _LOWEST = 1e-6
 _CHANCE = "chance alone"
-# Φ(Φ⁻¹(1 - x) - μ), in Vega's words
-_FORMULA = "datum.x <= 0 ? 1 : datum.x >= 1 ? 0 : cumulativeNormal(-quantileNormal(datum.x) - mu)"
+# KEPT·Φ(Φ⁻¹(1 - x/KEPT) - μ) in Vega's words, KEPT being 1 - p
+_FORMULA = (
+    "datum.x <= 0 ? KEPT : datum.x >= KEPT ? 0 : "
+    "KEPT * cumulativeNormal(-quantileNormal(datum.x / KEPT) - mu)"
+)
 _SLIDER_STOP = 6.0
 
 
 def tradeoff(
     *profiles: Profile,
     mu: Sequence[Real] | Real = (),
+    failure: Real = 0.0,
     names: Sequence[str] | None = None,
     title: str | None = None,
 ) -> Picture:
@@ -41,6 +44,7 @@ def tradeoff(
         *profiles: the mechanisms; where δ is only known between bounds, both are drawn.
         mu: values of μ in (0, 1000] whose Gaussian curves are drawn too; the last one moves with
             the slider.
+        failure: a failure probability p in [0, 1) of those curves.
         names: what the legend calls the mechanisms; their kinds and parameters if None.
         title: the title, if another one is wanted.
 
@@ -48,17 +52,21 @@ def tradeoff(
         InputError: for an argument outside its range, or nothing to draw.
         MissingExtraError: without the extra ``charts``.
     """
-    mus, labels = _checked(profiles, mu, names)
+    stated, labels = _checked(profiles, mu, failure, names)
     # closely at the ends, where curves are steep
     alpha = np.sin(np.linspace(0, np.pi / 2, _POINTS)) ** 2
     series = [_function(one, name, alpha) for one, name in zip(profiles, labels, strict=True)]
-    series += [Series(f"G_μ, {curve_name(one)}", alpha, beta(alpha, one)) for one in mus[:-1]]
+    series += [
+        Series(f"G_μ, {stated.name(one)}", alpha, stated.beta(alpha, one))
+        for one in stated.mus[:-1]
+    ]
     series.append(Series(_CHANCE, alpha, 1 - alpha, neutral=True))
     slider = None
-    if mus:
-        start = mus[-1]
+    if stated.mus:
+        start = stated.mus[-1]
         stop = max(_SLIDER_STOP, float(np.ceil(start)))
-        slider = Slider("mu", start, stop, _FORMULA, "G_μ, μ = ", "μ", alpha)
+        formula = _FORMULA.replace("KEPT", repr(1 - stated.failure))
+        slider = Slider("mu", start, stop, formula, "G_μ, μ = ", stated.with_failure, "μ", alpha)
     return lines(
         series,
         title=title or "Trade-off functions",
@@ -68,14 +76,15 @@ def tradeoff(
         y_domain=(0.0, 1.0),
         slider=slider,
         alt_text="The attacker's least type II error at each type I error: "
-        f"{', '.join([*labels, *map(curve_name, mus)])}. The higher the line, the better the "
-        f"protection; the diagonal is chance. {_crossings(series)}",
+        f"{', '.join([*labels, *map(stated.name, stated.mus)])}. The higher the line, the better "
+        f"the protection; the diagonal is chance. {_crossings(series)}",
     )
 
 
 def attack(
     *profiles: Profile,
     mu: Sequence[Real] | Real = (),
+    failure: Real = 0.0,
     names: Sequence[str] | None = None,
     title: str | None = None,
 ) -> Picture:
@@ -86,6 +95,7 @@ def attack(
     Args:
         *profiles: the mechanisms.
         mu: values of μ in (0, 1000] whose Gaussian curves are drawn too.
+        failure: a failure probability p in [0, 1) of those curves.
         names: what the legend calls the mechanisms; their kinds and parameters if None.
         title: the title, if another one is wanted.
 
@@ -93,15 +103,15 @@ def attack(
         InputError: for an argument outside its range, or nothing to draw.
         MissingExtraError: without the extra ``charts``.
     """
-    from scipy.special import ndtr, ndtri
-
-    mus, labels = _checked(profiles, mu, names)
+    stated, labels = _checked(profiles, mu, failure, names)
     alpha = np.geomspace(_LOWEST, 1.0, _POINTS)
     series = [
         Series(name, alpha, 1 - np.asarray(one.tradeoff(alpha)))
         for one, name in zip(profiles, labels, strict=True)
     ]
-    series += [Series(f"G_μ, {curve_name(one)}", alpha, ndtr(ndtri(alpha) + one)) for one in mus]
+    series += [
+        Series(f"G_μ, {stated.name(one)}", alpha, stated.power(alpha, one)) for one in stated.mus
+    ]
     series.append(Series(_CHANCE, alpha, alpha, neutral=True))
     at = int(np.argmin(np.abs(alpha - 1e-3)))
     rates = "; ".join(f"{one.name} {np.asarray(one.y)[at]:.3g}" for one in series)
@@ -120,12 +130,15 @@ def attack(
 
 
 def _checked(
-    profiles: Sequence[Profile], mu: Sequence[Real] | Real, names: Sequence[str] | None
-) -> tuple[list[float], list[str]]:
-    mus = checked_mus(mu)
-    if not profiles and not mus:
+    profiles: Sequence[Profile],
+    mu: Sequence[Real] | Real,
+    failure: Real,
+    names: Sequence[str] | None,
+) -> tuple[Stated, list[str]]:
+    stated = Stated.checked(mu, failure)
+    if not profiles and not stated.mus:
         raise InputError("profiles", "none", "at least one mechanism or one μ")
-    return mus, names_of(profiles, names)
+    return stated, names_of(profiles, names)
 
 
 def _function(one: Profile, name: str, alpha: Floats) -> Series:

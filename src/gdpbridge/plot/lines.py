@@ -100,6 +100,7 @@ class Slider:
         stop: its largest value.
         formula: y in terms of ``datum.x`` and the parameter, in Vega's language.
         prefix: what the legend calls the curve, before the parameter's value.
+        suffix: what follows the value there.
         symbol: the parameter's symbol, beside the slider.
         x: where it is drawn.
     """
@@ -109,13 +110,14 @@ class Slider:
     stop: float
     formula: str
     prefix: str
+    suffix: str
     symbol: str
     x: ArrayLike
 
     @property
     def label(self) -> str:
         """What the legend calls the curve at first."""
-        return f"{self.prefix}{number_text(self.start)}"
+        return f"{self.prefix}{number_text(self.start)}{self.suffix}"
 
 
 def lines(
@@ -208,7 +210,7 @@ class _Look:
         if slider is not None:
             name = json.dumps(slider.label)
             # the legend follows the slider
-            moving = f"{json.dumps(slider.prefix)} + {slider.name}"
+            moving = f"{json.dumps(slider.prefix)} + {slider.name} + {json.dumps(slider.suffix)}"
             self.label = f"datum.label == {name} ? {moving} : datum.label"
             self._add(slider.label, COLOURS[len(groups) % 7], dash_of(None, len(own)))
         for one in series:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gdpbridge.errors import InputError
-from gdpbridge.gaussian.curve import epsilon
+from gdpbridge.gaussian.curve import beta, delta, epsilon
 from gdpbridge.numeric.checked import Real, exact_between
 from gdpbridge.profiles.base import MAX_EPS, Profile
 from gdpbridge.profiles.title import mechanism_title, number_text
 
-__all__ = ["checked_mus", "curve_name", "grid", "names_of", "range_end"]
+__all__ = ["Stated", "grid", "names_of", "range_end"]
 
 Floats = NDArray[np.float64]
 
 _POINTS = 401
 _LONGEST_NAME = 72
+# few fonts have subscripts, and a line of text is drawn in one font
+_PLAIN = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 
 
 def names_of(profiles: Sequence[Profile], names: Sequence[str] | None) -> list[str]:
@@ -31,6 +34,7 @@ def names_of(profiles: Sequence[Profile], names: Sequence[str] | None) -> list[s
         names = []
         for profile in profiles:
             title = mechanism_title({**profile.model_dump(), "neighbours": None})
+            title = title.translate(_PLAIN)
             short = title if len(title) <= _LONGEST_NAME else f"{title[: _LONGEST_NAME - 1]}…"
             names.append(short if short not in names else f"{short} ({len(names) + 1})")
     if len(names) != len(profiles) or len(set(names)) < len(names):
@@ -39,36 +43,75 @@ def names_of(profiles: Sequence[Profile], names: Sequence[str] | None) -> list[s
     return list(names)
 
 
-def checked_mus(mu: Sequence[Real] | Real) -> list[float]:
-    """Return values of μ as floats, each once.
+@dataclass(frozen=True)
+class Stated:
+    """Gaussian curves that stand beside mechanisms: some μ, each failing with probability p.
 
-    Raises:
-        InputError: for one outside (0, 1000].
+    Attributes:
+        mus: values of μ.
+        failure: p.
     """
-    values = mu if isinstance(mu, Sequence) and not isinstance(mu, str) else [mu]
-    allowed = "numbers > 0 and at most 1000"
-    checked = [float(exact_between("mu", one, 0, 1000, allowed)) for one in values]
-    for one in checked:
-        if one == 0:
-            raise InputError("mu", one, allowed)
-    return list(dict.fromkeys(checked))
 
+    mus: tuple[float, ...]
+    failure: float
 
-def curve_name(mu: float) -> str:
-    """Return how the legend calls the Gaussian curve of a μ."""
-    return f"μ = {number_text(mu)}"
+    @classmethod
+    def checked(cls, mu: Sequence[Real] | Real, failure: Real) -> Stated:
+        """Return them, each μ once.
+
+        Raises:
+            InputError: for a μ outside (0, 1000], or p outside [0, 1).
+        """
+        values = mu if isinstance(mu, Sequence) and not isinstance(mu, str) else [mu]
+        allowed = "numbers > 0 and at most 1000"
+        checked = [float(exact_between("mu", one, 0, 1000, allowed)) for one in values]
+        for one in checked:
+            if one == 0:
+                raise InputError("mu", one, allowed)
+        p = float(exact_between("failure", failure, 0, 1, "a number in [0, 1)"))
+        if p == 1:
+            raise InputError("failure", failure, "a number in [0, 1)")
+        return cls(tuple(dict.fromkeys(checked)), p)
+
+    def name(self, mu: float) -> str:
+        """Return how a curve is called."""
+        return f"μ = {number_text(mu)}{self.with_failure}"
+
+    @property
+    def with_failure(self) -> str:
+        """The words for p that follow a μ; none where it is 0."""
+        return f", p = {self.failure:g}" if self.failure else ""
+
+    def delta(self, eps: Floats, mu: float) -> Floats:
+        """Return p + (1 - p)·δ_μ(ε)."""
+        return self.failure + (1 - self.failure) * np.asarray(delta(eps, mu))
+
+    def beta(self, alpha: Floats, mu: float) -> Floats:
+        """Return the least type II error, (1 - p)·f_μ(α/(1 - p))."""
+        return (1 - self.failure) * np.asarray(beta(self._level(alpha), mu))
+
+    def power(self, alpha: Floats, mu: float) -> Floats:
+        """Return the best true-positive rate, without cancellation where it is small."""
+        from scipy.special import ndtr, ndtri
+
+        power = self.failure + (1 - self.failure) * ndtr(ndtri(self._level(alpha)) + mu)
+        return np.asarray(power, dtype=np.float64)
+
+    def _level(self, alpha: Floats) -> Floats:
+        # a failure raises no false alarms: all of α is left for the other cases
+        return np.minimum(alpha / (1 - self.failure), 1.0)
 
 
 def range_end(
-    profiles: Sequence[Profile], mus: Sequence[float], given: Real | None, delta: float, most: float
+    profiles: Sequence[Profile], mus: Sequence[float], given: Real | None, least: float, most: float
 ) -> float:
     """Return the end of the range of ε to show.
 
     Args:
         profiles: the mechanisms.
         mus: Gaussian curves beside them.
-        given: what is asked for; else where all have fallen to ``delta``.
-        delta: see ``given``.
+        given: what is asked for; else where all have fallen to ``least``.
+        least: a δ, see ``given``.
         most: the largest range chosen unasked.
 
     Raises:
@@ -80,8 +123,8 @@ def range_end(
         if end == 0:
             raise InputError("eps_max", given, allowed)
         return end
-    ends = [float(profile.least_epsilon(delta)) for profile in profiles]
-    ends += [float(epsilon(mu, delta)) for mu in mus]
+    ends = [float(profile.least_epsilon(least)) for profile in profiles]
+    ends += [float(epsilon(mu, least)) for mu in mus]
     reached = [end for end in ends if np.isfinite(end)]
     longest = most if len(reached) < len(ends) else max(reached, default=0.0)
     # a round number, and not an empty picture where δ is small from the start

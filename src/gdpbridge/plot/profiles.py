@@ -9,12 +9,11 @@ from fractions import Fraction
 import numpy as np
 
 from gdpbridge.errors import InputError
-from gdpbridge.gaussian.curve import delta as gaussian_delta
 from gdpbridge.measure import Measurement, Statement
 from gdpbridge.numeric.checked import Real
 from gdpbridge.numeric.exact import decimal_ceiling
 from gdpbridge.plot.lines import Point, Rule, Series, lines
-from gdpbridge.plot.mechanisms import checked_mus, curve_name, grid, names_of, range_end
+from gdpbridge.plot.mechanisms import Stated, grid, names_of, range_end
 from gdpbridge.plot.picture import Picture
 from gdpbridge.profiles.base import Profile
 
@@ -30,6 +29,7 @@ _LEAST = 1e-300
 def profile(
     *profiles: Profile,
     mu: Sequence[Real] | Real = (),
+    failure: Real = 0.0,
     eps_max: Real | None = None,
     log: bool = False,
     names: Sequence[str] | None = None,
@@ -40,6 +40,7 @@ def profile(
     Args:
         *profiles: the mechanisms; where δ is only known between bounds, both are drawn.
         mu: values of μ in (0, 1000] whose curves are drawn too.
+        failure: a failure probability p in [0, 1) of those curves.
         eps_max: the largest ε shown, in (0, 1e5]; where δ has almost vanished if None.
         log: whether δ is shown on a logarithmic scale.
         names: what the legend calls the mechanisms; their kinds and parameters if None.
@@ -49,13 +50,15 @@ def profile(
         InputError: for an argument outside its range, or nothing to draw.
         MissingExtraError: without the extra ``charts``.
     """
-    mus, labels = checked_mus(mu), names_of(profiles, names)
-    if not profiles and not mus:
+    stated, labels = Stated.checked(mu, failure), names_of(profiles, names)
+    if not profiles and not stated.mus:
         raise InputError("profiles", "none", "at least one mechanism or one μ")
-    end = range_end(profiles, mus, eps_max, _SEEN_LOG if log else _SEEN, _MOST)
+    end = range_end(profiles, stated.mus, eps_max, _SEEN_LOG if log else _SEEN, _MOST)
     eps = grid(profiles, end)
     series = [_profile(one, name, eps) for one, name in zip(profiles, labels, strict=True)]
-    series += [Series(f"δ_μ, {curve_name(one)}", eps, gaussian_delta(eps, one)) for one in mus]
+    series += [
+        Series(f"δ_μ, {stated.name(one)}", eps, stated.delta(eps, one)) for one in stated.mus
+    ]
     if log:
         series = [_positive(one) for one in series]
     shown = ", ".join(one.name for one in series)

@@ -64,7 +64,17 @@ def _best(curve: Curve, alpha: Floats, least_epsilon: LeastEpsilon) -> Floats:
         reach = np.minimum(-np.log(alpha), np.log1p(np.exp(_capped(least_epsilon(alpha)))))
     # beyond it e^-ε is too small for what half of 1 - α leaves
     back = _capped(least_epsilon((1 - alpha) / 2)) + np.log(2.0)
-    first, last = -np.minimum(back, _FARTHEST), np.minimum(reach, _FARTHEST)
+    # either side on its own: a mere upper bound of a profile may have a dent where they meet
+    sides = [
+        _largest(curve, first, last, alpha)
+        for first, last in ((-_capped(back), np.zeros(alpha.shape)), (0 * back, _capped(reach)))
+    ]
+    better = _values(curve, sides[1], alpha) > _values(curve, sides[0], alpha)
+    return np.where(better, sides[1], sides[0])
+
+
+def _largest(curve: Curve, first: Floats, last: Floats, alpha: Floats) -> Floats:
+    """Return the signed ε in a range at which g is largest, if it rises and then falls there."""
     shares = np.linspace(0.0, 1.0, _SECTIONS)
     rows = np.arange(alpha.size)
     for _ in range(_NARROWINGS):

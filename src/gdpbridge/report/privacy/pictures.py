@@ -24,13 +24,14 @@ def pictures_of(found: Measurement) -> dict[str, Picture]:
     from gdpbridge import plot
 
     profile, names = found.profile, [_LABEL]
-    high = found.mu.upper
+    high, p = found.mu.upper, found.failure_probability
     # a round number in the legend, on the safe side
-    mu = [float(decimal_ceiling(Fraction(high), 6))] if 0 < high <= _LARGEST else []
+    mu = [float(decimal_ceiling(Fraction(high), 6))] if 0 < high <= _LARGEST and p < 1 else []
+    p = p if mu else 0.0
     pictures = {
-        "tradeoff": plot.tradeoff(profile, mu=mu, names=names),
-        "attack": plot.attack(profile, mu=mu, names=names),
-        "profile": plot.profile(profile, mu=mu, names=names),
+        "tradeoff": plot.tradeoff(profile, mu=mu, failure=p, names=names),
+        "attack": plot.attack(profile, mu=mu, failure=p, names=names),
+        "profile": plot.profile(profile, mu=mu, failure=p, names=names),
     }
     if math.isfinite(high):
         pictures["gdpt"] = plot.gdpt(profile, measured=found, names=names, title="GDP transform")

@@ -8,9 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from gdpbridge.convert import delta_at, epsilon_at
+from gdpbridge.convert import beta_at, delta_at, epsilon_at
 from gdpbridge.errors import UndecidedError
-from gdpbridge.gaussian import ball
 from gdpbridge.numeric.exact import float_ceiling
 from gdpbridge.profiles.base import MAX_EPS, Profile
 
@@ -174,8 +173,9 @@ def _complement(beta: float) -> float:
 
 
 def _stated_beta(alpha: float, stated: Stated) -> float | None:
-    """Return (1 - p)·f_μ(α), a lower bound of the type II error under (μ, p)."""
+    """Return a lower bound of the type II error under (μ, p)."""
     if not stated.binds:
         return None
-    low = ball.beta_lower(alpha, stated.mu) if stated.mu else 1 - alpha
-    return max(float(np.nextafter(low * (1 - stated.failure), -np.inf)), 0.0)
+    if stated.mu > _CONVERTED:
+        return 0.0
+    return beta_at((stated.mu, stated.failure), alpha).lower
