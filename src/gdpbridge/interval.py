@@ -17,7 +17,7 @@ _TINY = -30
 
 @dataclass(frozen=True, init=False)
 class Interval:
-    """A closed interval [low, high] of non-negative numbers.
+    """A closed interval [low, high] of numbers; those of μ, δ, ε and errors are never negative.
 
     The ends are kept as exact decimals, so that an interval narrower than a float's
     spacing keeps its width; :attr:`lower` and :attr:`upper` are floats rounded outward.
