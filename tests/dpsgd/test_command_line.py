@@ -127,3 +127,13 @@ def test_bad_opacus_file(
     assert status == 2
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_ordinary_run_has_a_default_answer() -> None:
+    """Sixty epochs in batches of 256: the table of μ by p comes with the answer, row by row."""
+    run = gdp.profiles.DPSGD(noise_multiplier=1.1, sample_rate=0.0042667, steps=14062)
+    found = gdp.measure(run)
+    assert [p for p, _ in found.by_failure] == [1e-5, 1e-8, 1e-10, 1e-15, 1e-20]
+    uppers = [mu.upper for _, mu in found.by_failure]
+    assert uppers == sorted(uppers)
+    assert found.mu.width <= 1e-4

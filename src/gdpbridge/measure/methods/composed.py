@@ -22,8 +22,9 @@ from gdpbridge.losses.composition import Bounds, ComposedLoss
 from gdpbridge.measure.floats import Array
 from gdpbridge.measure.methods import breakpoints
 from gdpbridge.measure.problem import Answer, Problem
+from gdpbridge.numeric.exact import float_ceiling
 from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import Probability, ball, to_fraction
+from gdpbridge.numeric.kinds import Probability, ball, float_below, to_fraction
 from gdpbridge.profiles.bounded import CurveBounds
 from gdpbridge.profiles.failure import past_failure
 from gdpbridge.profiles.table import Table
@@ -192,9 +193,14 @@ class _Search:
 
     def _upper_end(self, eps: Array, found: Bounds, tol: Fraction) -> tuple[Fraction, int]:
         """Return the largest μ of the table that the upper bounds make."""
-        pairs = list(zip(eps.tolist(), found.log_high.tolist(), strict=True))
-        curve = Table(pairs=pairs, log=True).curve
-        end = self.problem.end
+        pairs, end = dict(zip(eps.tolist(), found.log_high.tolist(), strict=True)), self.problem.end
+        if self.problem.failure:
+            # at the end δ was proved to be at most p, which bounds of another width need not show
+            last = float_ceiling(end)
+            with precision(_BITS):
+                log_failure = float_below(ball(self.problem.failure).log())
+            pairs[last] = min(pairs.get(last, 0.0), log_failure)
+        curve = Table(pairs=list(pairs.items()), log=True).curve
         if self.problem.failure:
             curve = past_failure(curve, self.problem.failure)
         problem = replace(self.problem, curve=curve, end=end, tol=tol)
