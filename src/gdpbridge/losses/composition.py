@@ -468,6 +468,7 @@ class Resolution:
         """Return stretches that go on from ε = ``covered``, None if none is found."""
         # a mean nearer by makes a narrower window; a coarser lattice is the last resort
         too_wide: list[float] = []
+        loose: list[_Covered] = []
         tried: set[float] = set()
         for aim in _AIMS:
             theta = self._aim(covered, aim)
@@ -475,24 +476,32 @@ class Resolution:
                 continue
             tried.add(theta)
             try:
-                found = self._refined(theta, covered)
+                found = self._refined(theta, covered, loose)
             except WindowError:
                 too_wide.append(theta)
                 continue
             if found is not None:
                 return found
-        if self.loss.capped(_CAPS[0]) is not None:
+        if self._may_cut_off:
             return None
         for theta in too_wide:
-            found = self._refined(theta, covered, coarser=True)
+            found = self._refined(theta, covered, loose, coarser=True)
             if found is not None:
                 return found
-        return None
+        # less close than asked, as the steps cannot be looked at more finely
+        return loose[0] if loose else None
 
-    def _refined(self, theta: float, covered: float, *, coarser: bool = False) -> _Covered | None:
+    @property
+    def _may_cut_off(self) -> bool:
+        """Whether the loss without its largest values may do better."""
+        return self.loss.capped(_CAPS[0]) is not None
+
+    def _refined(
+        self, theta: float, covered: float, loose: list[_Covered], *, coarser: bool = False
+    ) -> _Covered | None:
         """Return stretches of one tilt, on a lattice fine enough for the width aimed at.
 
-        None if they do not reach.
+        None if they do not reach, or cannot be that fine; the latter are added to ``loose``.
 
         Raises:
             WindowError: if the lattice would be too long, unless it may be coarser.
@@ -515,7 +524,9 @@ class Resolution:
                 if not coarser:
                     raise
                 if common is not None:
-                    return None
+                    # the lattice of all losses is too fine for what they sum to
+                    common = None
+                    continue
                 if found is not None or spacing > deviation / 2:
                     break
                 spacing *= 2
@@ -523,7 +534,11 @@ class Resolution:
             except TooCoarseError:
                 spacing /= 4
                 continue
-            except (ArithmeticError, LostDigitsError, TooManyKnotsError):
+            except TooManyKnotsError:
+                if found is not None:
+                    loose.append(found)
+                return None
+            except (ArithmeticError, LostDigitsError):
                 return None
             if not found.start <= covered < found.stop:
                 return None
