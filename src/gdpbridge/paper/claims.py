@@ -195,7 +195,7 @@ def _rises_in_epsilon() -> Found:
     facts = (
         Fact("pairs (ε, δ)", len(steps)),
         Fact("pairs at which μ(ε + 0.01, δ) is proved to be above μ(ε, δ)", sum(steps)),
-        Fact("least ∂μ/∂ε = R(ε/μ + μ/2) at them", least),
+        Fact("least ∂μ/∂ε = R(ε/μ + μ/2) at them; R = Φ(-z)/φ(z) is positive", least),
     )
     return Found(all(steps) and least.low > 0, facts)
 
