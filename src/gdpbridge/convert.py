@@ -27,7 +27,7 @@ from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, Probability, ball, to_fraction
 from gdpbridge.profiles.base import MAX_EPS, Profile
 from gdpbridge.profiles.points import proved_deltas
-from gdpbridge.profiles.tail import ConstantTail
+from gdpbridge.profiles.tail import ConstantTail, PlateauTail
 
 __all__ = ["Source", "beta_at", "delta_at", "epsilon_at", "mu_of_pair"]
 
@@ -200,7 +200,7 @@ def _curve(mu: Real) -> LogDelta:
 
 def _constant_from(source: Source, target: Fraction) -> Callable[[], arb] | None:
     """Return the ε from which δ is constant and at most the target, if it is above it before."""
-    if not isinstance(source, Profile) or not isinstance(source.tail, ConstantTail):
+    if not isinstance(source, Profile) or not isinstance(source.tail, ConstantTail | PlateauTail):
         return None
     start, value = source.tail.start, source.tail.value
     if value != target:
@@ -209,15 +209,15 @@ def _constant_from(source: Source, target: Fraction) -> Callable[[], arb] | None
 
 
 def _least_epsilon(log_delta: LogDelta, target: Fraction) -> Interval:
-    """Bisect down to two neighbouring floats, δ proved above the target at one, not at the other.
+    """Bisect down to floats at one of which δ is proved above the target, at the other not above.
 
-    Raises:
-        UndecidedError: at the precision cap.
+    They are neighbours, but for a float between them where δ is the target itself.
     """
     if target == 0:
         return _INFINITE
 
-    def is_above(eps: float) -> bool:
+    def is_above(eps: float) -> bool | None:
+        """Tell whether δ(ε) is above the target; None where no precision tells them apart."""
         bits = _BITS
         while bits <= _MAX_BITS:
             with precision(bits):
@@ -227,18 +227,26 @@ def _least_epsilon(log_delta: LogDelta, target: Fraction) -> Interval:
                 if log <= bound:
                     return False
             bits *= 2
-        raise UndecidedError(f"whether δ({eps:g}) is above {float(target):g} was not decided")
+        return None
 
     low, high = 0.0, 1.0
-    if not is_above(low):
+    if is_above(low) is False:
         return _ZERO
-    while is_above(high):
-        low, high = high, 2 * high
+    while (above := is_above(high)) is not False:
+        low, high = (high if above else low), 2 * high
         if high > _FARTHEST:
-            return _INFINITE
+            return _INFINITE if above else Interval(Decimal(low), "Infinity")
+    # δ may be the target itself on the way, as at a row of a table
+    first, _ = _halved(lambda eps: is_above(eps) is True, low, high)
+    _, last = _halved(lambda eps: is_above(eps) is not False, first, high)
+    return Interval(Decimal(first), Decimal(last))
+
+
+def _halved(holds: Callable[[float], bool], low: float, high: float) -> tuple[float, float]:
+    """Return the neighbouring floats between which a condition ends."""
     while low < (middle := (low + high) / 2) < high:
-        low, high = (middle, high) if is_above(middle) else (low, middle)
-    return Interval(Decimal(low), Decimal(high))
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low, high
 
 
 def _enclosed(value: Callable[[], arb]) -> Interval:

@@ -14,8 +14,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from gdpbridge.errors import InputError
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.interval import Interval
+from gdpbridge.measure import Measurement
 from gdpbridge.numeric.checked import Real, exact_between
 from gdpbridge.numeric.exact import float_ceiling, float_floor
 from gdpbridge.numeric.flint_context import precision
@@ -36,15 +38,19 @@ _END = 40.0
 _FIRST_POINTS = 401
 _MOST_POINTS = 6000
 _ROUNDING = 1e-15
+# an excess that is no matter of rounding
+_COVER = 1e-12
+# what differences of numbers up to 1 may be off
+_LEAST = 2.0**-52
 _BITS = 128
 
 
-def regret(profile: Profile, mu: Real, failure: Real = 0.0) -> Interval:
+def regret(profile: Profile, mu: Real | Measurement, failure: Real = 0.0) -> Interval:
     """Return an interval for the worst-case regret Δ of stating μ, or (μ, p), for a mechanism.
 
     Args:
         profile: the mechanism.
-        mu: the stated μ ≥ 0.
+        mu: the stated μ ≥ 0; or a measurement, whose upper end and p are what is stated.
         failure: the stated failure probability p, in [0, 1).
 
     Returns:
@@ -53,18 +59,24 @@ def regret(profile: Profile, mu: Real, failure: Real = 0.0) -> Interval:
         mechanism is.
 
     Raises:
-        InputError: for an argument outside its range.
+        InputError: for an argument outside its range, or a statement that does not cover the
+            mechanism.
 
     Sources: Kaissis, Kolek, Balle, Hayes and Rueckert (2024), definition of the Δ-divergence; Gomez
     et al. (arXiv 2503.10945), who report it as the regret of a μ.
     """
+    if not isinstance(profile, Profile):
+        raise InputError("profile", type(profile).__name__, "a privacy profile")
+    if isinstance(mu, Measurement):
+        return regret(profile, mu.mu.high, mu.failure_probability)
     width = exact_between("mu", mu, 0, None, "a finite number ≥ 0")
     p = exact_between("failure", failure, 0, Fraction(1), "a number in [0, 1)")
     search = _Search(profile, width, p)
     while search.split():
         pass
+    search.check_cover()
     low = search.low if search.low > 0 else 0.0
-    return Interval(low, max(search.high, low))
+    return Interval(low, max(search.high, low) + _LEAST)
 
 
 class _Search:
@@ -92,6 +104,19 @@ class _Search:
         self._cells = _cells(t, true_low, true_high, stated_high) * (1 + _ROUNDING)
         beyond = float(stated_high[-1]) / (1 + math.exp(_END))
         self.high = max(float(self._cells.max()), beyond)
+
+    def check_cover(self) -> None:
+        """Refuse a statement that is below the mechanism somewhere.
+
+        Raises:
+            InputError: with an ε where it is.
+        """
+        true_low, _, _, stated_high = self._sides
+        below = true_low > stated_high * (1 + _COVER) + _COVER
+        if below.any():
+            at = float(self._eps[int(np.argmax(below))])
+            allowed = f"one that covers the mechanism, whose δ({at:.4g}) is above that of μ"
+            raise InputError("mu", float(self._mu), allowed)
 
     def _stated(self, eps: Floats) -> tuple[Floats, Floats]:
         """Bound p + (1 - p)·δ_μ(ε)."""

@@ -20,6 +20,8 @@ __all__ = ["FALSE_POSITIVE_RATES", "OperatingPoint", "Risk", "risk"]
 
 # of a rate that is rounded up
 _DIGITS = 40
+# of a number in words
+_SHOWN = 6
 
 FALSE_POSITIVE_RATES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
 
@@ -97,7 +99,7 @@ def risk(
         advantage=float_ceiling(advantage),
         accuracy=float_ceiling((1 + advantage) / 2),
         points=points,
-        sentence=_sentence(float(mu), float(failure), (1 + advantage) / 2),
+        sentence=_sentence(width, p, (1 + advantage) / 2),
     )
 
 
@@ -127,14 +129,19 @@ def _checked(
     return number
 
 
-def _sentence(mu: float, failure: float, accuracy: Fraction) -> str:
+def _sentence(mu: Fraction, failure: Fraction, accuracy: Fraction) -> str:
     text = (
         f"Finding out whether one record was used is at least as hard as telling a draw of N(0,1) "
-        f"from a draw of N({mu:.6g},1): the best guess is right at most "
+        f"from a draw of N({_up(mu)},1): the best guess is right at most "
         f"{ceiling_to_places(100 * accuracy, 2)} times in a hundred on a fair coin"
     )
     return (
-        f"{text}, an outright failure of probability {failure:g} included."
+        f"{text}, an outright failure of probability {_up(failure)} included."
         if failure
         else text + "."
     )
+
+
+def _up(value: Fraction) -> str:
+    """A number in a few digits, rounded up, as what is said of it is an upper bound."""
+    return f"{float(decimal_ceiling(value, _SHOWN)):g}" if value else "0"

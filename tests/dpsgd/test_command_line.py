@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import gdpbridge as gdp
 from gdpbridge.cli import main
 
 SETTING = "--noise-multiplier 1 --sample-rate 0.01 --steps 10000"

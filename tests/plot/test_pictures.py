@@ -92,6 +92,36 @@ def test_tradeoff_lines(tradeoff: plot.Picture) -> None:
     assert "low" in plot.tradeoff(RUN).data[0]
 
 
+def test_corners_are_not_cut_off() -> None:
+    """Between drawn points no chord is far above the trade-off function."""
+    for profile in (gdp.profiles.ApproxDP(epsilon=1, delta=1e-6), LAPLACE):
+        alpha, beta = line_of(plot.tradeoff(profile, names=["p"]), "p")
+        between = np.linspace(0, 1, 5001)
+        chord = np.interp(between, alpha, beta)
+        assert (chord - np.asarray(profile.tradeoff(between)) < 5e-4).all()
+
+
+def test_descriptions_are_on_the_safe_side() -> None:
+    """Errors in words are rounded down, rates and δ up."""
+    run = gdp.profiles.DPSGD(noise_multiplier=1.0, sample_rate=0.01, steps=10_000)
+    low, high = run.tradeoff_bounds(0.1)
+    said = re.search(r"run: (0\.\d+)", plot.tradeoff(run, names=["run"]).alt_text)
+    assert said is not None
+    assert float(said[1]) <= low < high < float(said[1]) + 1e-3
+    rate = re.search(r"run (0\.\d+)", plot.attack(run, names=["run"]).alt_text)
+    assert rate is not None
+    assert float(rate[1]) >= 1 - float(run.tradeoff_bounds(0.001)[0])
+
+
+def test_marks_are_named_where_there_are_several() -> None:
+    """Each mark says whose it is; a mechanism that is not GDP is said to be none."""
+    both = [gdp.measure(LAPLACE), gdp.measure(ICEA)]
+    picture = plot.gdpt(LAPLACE, ICEA, measured=both, names=["one", "two"])
+    assert "one: sup G ≤ 1.80091" in picture.alt_text
+    assert "two: ε_h = 100, the end of the head" in picture.alt_text
+    assert "two: no finite μ covers every ε" in picture.alt_text
+
+
 def test_attack_is_the_complement() -> None:
     """True-positive rates are 1 - f(α), and those of a Gaussian are known."""
     picture = plot.attack(LAPLACE, mu=1, names=["l"])
@@ -128,15 +158,28 @@ def test_page_needs_no_network(tradeoff: plot.Picture, tmp_path: Path) -> None:
     assert '"value": 1.8' in page
 
 
-@pytest.mark.parametrize("count", [2, 7])
+def test_names_cannot_leave_their_script() -> None:
+    """A name with tags in it is text, in the page's script and in the SVG."""
+    evil = "const spec = </script><script>alert(1)</script>const embedOpt"
+    picture = plot.tradeoff(LAPLACE, names=[evil], title=evil)
+    page = picture.to_html()
+    assert "<script>alert(1)" not in page
+    assert page.count("</script>") == plot.tradeoff(LAPLACE, names=["a"]).to_html().count(
+        "</script>"
+    )
+    ElementTree.fromstring(picture.to_svg())
+
+
+@pytest.mark.parametrize("count", [2, 7, 20])
 def test_lines_differ_without_colour(count: int) -> None:
-    """Up to seven lines have different dashes as well as different colours."""
+    """Up to seven lines have different dashes and colours, and no two of more have both."""
     some = [Series(f"line {number}", [0, 1], [0, number]) for number in range(count)]
     chart: Any = lines(some, title="t", x_title="x", y_title="y", alt_text="a").chart
     encoding = chart.to_dict()["layer"][0]["encoding"]
-    for channel in ("color", "strokeDash"):
-        looks = encoding[channel]["scale"]["range"]
-        assert len({str(look) for look in looks}) == count
+    looks = [encoding[channel]["scale"]["range"] for channel in ("color", "strokeDash")]
+    assert len({str(look) for look in zip(*looks, strict=True)}) == count
+    if count <= 7:
+        assert [len({str(one) for one in channel}) for channel in looks] == [count, count]
 
 
 def test_marks_and_infinite_points() -> None:
@@ -168,6 +211,8 @@ def test_marks_and_infinite_points() -> None:
             ),
             "with δ(ε) < 1 for some ε shown",
         ),
+        (lambda: plot.gdpt(LAPLACE, measured=gdp.measure(ICEA, eps_h=1)), "measured is 'icea'"),
+        (lambda: plot.tradeoff("laplace"), "profiles is 'str'"),
         (plot.profile, "profiles is 'none'"),
         (plot.gdpt, "profiles is 'none'"),
         (plot.tradeoff, "profiles is 'none'"),
@@ -190,7 +235,7 @@ def test_marks_and_infinite_points() -> None:
         ),
         (lambda: Series("a", [0, 1], [0]).rows(), "y is"),
     ],
-    ids=range(13),
+    ids=range(15),
 )
 def test_refusals(draw: Callable[[], object], message: str) -> None:
     """What cannot be drawn is refused by name."""

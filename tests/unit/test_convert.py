@@ -131,3 +131,13 @@ def test_least_type_ii_error() -> None:
     for source, alpha in ((1, 1.5), (-1, 0.5), ((1, 1), 0.5)):
         with pytest.raises(InputError):
             beta_at(source, alpha)
+
+
+def test_rows_of_a_table_are_answered() -> None:
+    """At a δ that a row states, the ε of the row is in a narrow interval."""
+    table = profiles.Table(pairs=[(0.5, 1e-3), (1, 1e-5), (4, 1e-9)])
+    for eps, delta in (("0.5", "1e-3"), ("1", "1e-5"), ("4", "1e-9")):
+        found = epsilon_at(table, delta)
+        assert Decimal(eps) in found
+        assert found.width < 1e-14
+    assert epsilon_at(table, "1e-10").low.is_infinite()

@@ -77,4 +77,16 @@ def test_refusals() -> None:
     with pytest.raises(InputError, match="mu is"):
         gdp.regret(profile, -1)
     with pytest.raises(InputError, match="failure is"):
-        gdp.regret(profile, 1, 1.5)
+        gdp.regret(profile, 2, 1.5)
+    with pytest.raises(InputError, match="one that covers the mechanism"):
+        gdp.regret(profile, 1)
+    with pytest.raises(InputError, match="profile is 'str'"):
+        gdp.regret("laplace", 2)  # type: ignore[arg-type]
+
+
+def test_of_a_measurement() -> None:
+    """A measurement stands for its upper end and its failure probability."""
+    profile = gdp.profiles.ApproxDP(epsilon=1, delta=1e-6)
+    found = gdp.measure(profile)
+    said = gdp.regret(profile, found.mu.high, found.failure_probability)
+    assert gdp.regret(profile, found) == said

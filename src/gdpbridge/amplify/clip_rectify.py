@@ -25,7 +25,14 @@ from gdpbridge.profiles.clip_rectify import ClipRectify
 if TYPE_CHECKING:
     from gdpbridge.amplify.mechanism import RectifiedMechanism
 
-__all__ = ["ClipRectifyPlan", "clip_and_rectify"]
+__all__ = ["RECTIFYING", "ClipRectifyPlan", "clip_and_rectify"]
+
+# what clipping and noise rest on
+RECTIFYING = (
+    "the bounds must be chosen without a look at the private data",
+    "the noise must come from a sampler that is safe against floating-point attacks, such as that "
+    "of mechanism()",
+)
 
 Bound = float | Sequence[float]
 
@@ -158,11 +165,7 @@ def clip_and_rectify(
 
 
 def _notes(joint: ClipRectify, is_vector: bool) -> tuple[str, ...]:
-    notes = [
-        "the bounds must be chosen without a look at the private data",
-        "the noise must come from a sampler that is safe against floating-point attacks, "
-        "such as that of mechanism()",
-    ]
+    notes = [*RECTIFYING]
     if is_vector:
         notes.append("the sensitivity is the L1 diameter of the box: the sum of its widths")
     kinds = {run.bound for run in joint.runs}

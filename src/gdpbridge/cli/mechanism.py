@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any, cast, get_args
 
 import typer
@@ -32,6 +33,7 @@ from gdpbridge.cli.parameters import (
 )
 from gdpbridge.cli.specification import FROM_FILE, declared_file, names_file, read_file
 from gdpbridge.cli.transformations import declared_transformations, transformed
+from gdpbridge.errors import InputError
 from gdpbridge.profiles import kinds
 from gdpbridge.profiles.base import Profile
 
@@ -219,7 +221,11 @@ class _Mechanisms(Group):
         action = self.action
 
         def run(**given: Any) -> Output:
-            profile, release = read_file(given.pop("spec"))
+            path = given.pop("spec")
+            profile, release = read_file(path)
+            written = given.get("output")
+            if written is not None and Path(written).resolve() == Path(path).resolve():
+                raise InputError("output", written, "another file than that of --spec")
             # a file of its own says more of the release than the mechanism's file does
             if "release" in given and given["release"] is None:
                 given["release"] = release

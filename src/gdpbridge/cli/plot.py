@@ -167,8 +167,7 @@ def gdpt(
     def draw(profiles: Sequence[Profile]) -> Picture:
         with Progress(silent=json) as progress:
             found = [
-                measure(one, tol="1e-5", eps_h=eps_h, failure=failure, progress=progress)
-                for one in profiles
+                measure(one, eps_h=eps_h, failure=failure, progress=progress) for one in profiles
             ]
         return plot.gdpt(*profiles, measured=found, eps_max=eps_max, names=label, title=title)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -51,6 +53,7 @@ def report(
     from gdpbridge.measure import measure
     from gdpbridge.plot import checked_path
     from gdpbridge.report.privacy import FORMATS, privacy_report
+    from gdpbridge.report.privacy.composition import input_paths
 
     if output is None and not json:
         raise InputError("output", "missing", "given: a file that ends in .html, .md or .json")
@@ -60,6 +63,8 @@ def report(
     if eps_h is not None and failure is not None:
         raise InputError("failure", failure, "left out where --eps-h is given")
     said = _stated(release)
+    if output is not None:
+        _refuse_inputs(output, [release, *input_paths(profile)])
     with Progress(silent=json) as progress:
         found = measure(profile, tol=tol, eps_h=eps_h, failure=failure, progress=progress)
         made = privacy_report(profile, found, release=said, progress=progress)
@@ -67,6 +72,17 @@ def report(
     if json:
         return Output(made.to_json(ascii_only=not is_unicode(sys.stdout)))
     return Output(f"{written}: {made.title}: μ in {found.mu}; {made.covers}\n")
+
+
+def _refuse_inputs(output: str, inputs: Iterable[object]) -> None:
+    """Refuse to write over a file that is read.
+
+    Raises:
+        InputError: if the output is one of them.
+    """
+    for one in inputs:
+        if isinstance(one, str) and Path(one).resolve() == Path(output).resolve():
+            raise InputError("output", output, "another file than those that are read")
 
 
 def _stated(release: object) -> Release | None:

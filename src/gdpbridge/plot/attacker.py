@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from gdpbridge.errors import InputError
 from gdpbridge.numeric.checked import Real
 from gdpbridge.plot.lines import Series, Slider, lines
-from gdpbridge.plot.mechanisms import Stated, names_of
+from gdpbridge.plot.mechanisms import Stated, names_of, rounded_down, rounded_up
 from gdpbridge.plot.picture import Picture
 from gdpbridge.profiles.base import Profile
 
@@ -20,6 +20,9 @@ Floats = NDArray[np.float64]
 
 _POINTS = 201
 _LOWEST = 1e-6
+# a chord may lie so far above a function in a picture; cells are halved so often for it
+_CHORD = 2e-4
+_CLOSER = 8
 _CHANCE = "chance alone"
 # KEPT·Φ(Φ⁻¹(1 - x/KEPT) - μ) in Vega's words, KEPT being 1 - p
 _FORMULA = (
@@ -53,8 +56,7 @@ def tradeoff(
         MissingExtraError: without the extra ``charts``.
     """
     stated, labels = _checked(profiles, mu, failure, names)
-    # closely at the ends, where curves are steep
-    alpha = np.sin(np.linspace(0, np.pi / 2, _POINTS)) ** 2
+    alpha = _close(profiles)
     series = [_function(one, name, alpha) for one, name in zip(profiles, labels, strict=True)]
     series += [
         Series(f"G_μ, {stated.name(one)}", alpha, stated.beta(alpha, one))
@@ -79,6 +81,23 @@ def tradeoff(
         f"{', '.join([*labels, *map(stated.name, stated.mus)])}. The higher the line, the better "
         f"the protection; the diagonal is chance. {_crossings(series)}",
     )
+
+
+def _close(profiles: Sequence[Profile]) -> Floats:
+    """Return the α to draw at: closely at the ends, and where a function has a corner."""
+    alpha = np.append(np.sin(np.linspace(0, np.pi / 2, _POINTS)) ** 2, 0.1)
+    alpha = np.unique(alpha)
+    for one in profiles:
+        for _ in range(_CLOSER):
+            f = np.asarray(one.tradeoff(alpha))
+            slope = np.diff(f) / np.diff(alpha)
+            # a convex function lies above the lines through the cells beside
+            bend = np.minimum(slope[1:-1] - slope[:-2], slope[2:] - slope[1:-1])
+            wide = np.flatnonzero(bend * np.diff(alpha)[1:-1] / 2 > _CHORD) + 1
+            if not wide.size:
+                break
+            alpha = np.unique(np.append(alpha, (alpha[wide] + alpha[wide + 1]) / 2))
+    return alpha
 
 
 def attack(
@@ -114,7 +133,7 @@ def attack(
     ]
     series.append(Series(_CHANCE, alpha, alpha, neutral=True))
     at = int(np.argmin(np.abs(alpha - 1e-3)))
-    rates = "; ".join(f"{one.name} {np.asarray(one.y)[at]:.3g}" for one in series)
+    rates = "; ".join(f"{one.name} {rounded_up(float(np.asarray(one.y)[at]))}" for one in series)
     return lines(
         series,
         title=title or "What an attacker can reach",
@@ -125,7 +144,7 @@ def attack(
         x_domain=(_LOWEST, 1.0),
         y_domain=(_LOWEST, 1.0),
         alt_text="The attacker's best true-positive rate at each false-positive rate. At a "
-        f"false-positive rate of 0.001: {rates}.",
+        f"false-positive rate of 0.001 it is at most: {rates}.",
     )
 
 
@@ -150,7 +169,10 @@ def _function(one: Profile, name: str, alpha: Floats) -> Series:
 
 def _crossings(series: Sequence[Series]) -> str:
     """Say for each line the β at α = 0.1."""
-    parts = [
-        f"{one.name}: {np.interp(0.1, np.asarray(one.x), np.asarray(one.y)):.3g}" for one in series
-    ]
+    # 0.1 is among the points
+    parts = [f"{one.name}: {rounded_down(_at(one, 0.1))}" for one in series]
     return f"At α = 0.1, β is at least: {'; '.join(parts)}."
+
+
+def _at(series: Series, x: float) -> float:
+    return float(np.interp(x, np.asarray(series.x), np.asarray(series.y)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +12,18 @@ from numpy.typing import NDArray
 from gdpbridge.errors import InputError
 from gdpbridge.gaussian.curve import beta, delta, epsilon
 from gdpbridge.numeric.checked import Real, exact_between
+from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor
 from gdpbridge.profiles.base import MAX_EPS, Profile
 from gdpbridge.profiles.title import mechanism_title, number_text
 
-__all__ = ["Stated", "grid", "names_of", "range_end"]
+__all__ = [
+    "Stated",
+    "grid",
+    "names_of",
+    "range_end",
+    "rounded_down",
+    "rounded_up",
+]
 
 Floats = NDArray[np.float64]
 
@@ -30,6 +39,7 @@ def names_of(profiles: Sequence[Profile], names: Sequence[str] | None) -> list[s
     Raises:
         InputError: if there is not one name for each, or two are the same.
     """
+    checked_profiles(profiles)
     if names is None:
         names = []
         for profile in profiles:
@@ -41,6 +51,27 @@ def names_of(profiles: Sequence[Profile], names: Sequence[str] | None) -> list[s
         allowed = f"a different name for each of the {len(profiles)} mechanisms"
         raise InputError("names", ", ".join(names), allowed)
     return list(names)
+
+
+def rounded_up(value: float, digits: int = 4) -> str:
+    """Return an upper bound in words, rounded up."""
+    return f"{float(decimal_ceiling(Fraction(value), digits)):g}" if value else "0"
+
+
+def rounded_down(value: float, digits: int = 4) -> str:
+    """Return a lower bound in words, rounded down."""
+    return f"{float(decimal_floor(Fraction(value), digits)):g}" if value else "0"
+
+
+def checked_profiles(profiles: Sequence[object]) -> None:
+    """Refuse what is not a profile.
+
+    Raises:
+        InputError: for the first that is none.
+    """
+    for one in profiles:
+        if not isinstance(one, Profile):
+            raise InputError("profiles", type(one).__name__, "privacy profiles, one by one")
 
 
 @dataclass(frozen=True)
@@ -124,6 +155,8 @@ def range_end(
             raise InputError("eps_max", given, allowed)
         return end
     ends = [float(profile.least_epsilon(least)) for profile in profiles]
+    # the corners of tables and the like are of interest, down to the last
+    ends += [corner for one in profiles for corner in _corners(one) if corner <= most]
     ends += [float(epsilon(mu, least)) for mu in mus]
     reached = [end for end in ends if np.isfinite(end)]
     longest = most if len(reached) < len(ends) else max(reached, default=0.0)
@@ -141,16 +174,19 @@ def _rounded(value: float) -> float:
 def grid(profiles: Sequence[Profile], end: float) -> Floats:
     """Return the ε to draw at: evenly, and where a curve has a corner or ends."""
     points = np.linspace(0.0, end, _POINTS)
-    corners = []
-    for profile in profiles:
-        for start in [piece.start for piece in profile.curve.pieces] + [profile.curve.end]:
-            place = _corner(start)
-            if place is not None and 0 < place < end:
-                corners += [place, float(np.nextafter(place, np.inf))]
-    if len(corners) > 2 * _POINTS:
+    corners = [corner for one in profiles for corner in _corners(one) if 0 < corner < end]
+    if len(corners) > _POINTS:
         # a curve of many lines looks smooth
         return points
-    return np.unique(np.concatenate([points, np.array(corners)]))
+    after = np.nextafter(np.array(corners), np.inf)
+    return np.unique(np.concatenate([points, np.array(corners), after]))
+
+
+def _corners(profile: Profile) -> list[float]:
+    """Where the pieces of a curve meet, and where it ends."""
+    curve = profile.curve
+    starts = [piece.start for piece in curve.pieces] + [curve.end]
+    return [place for start in starts if (place := _corner(start)) is not None]
 
 
 def _corner(start: object) -> float | None:

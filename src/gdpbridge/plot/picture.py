@@ -19,6 +19,17 @@ __all__ = ["FORMATS", "Picture", "charts", "checked_path"]
 
 FORMATS = ("png", "svg", "pdf", "html")
 _SCALE = 2.0
+_HEAD = """
+  <meta name="viewport" content="width=device-width, initial-scale=1">
+  <style>
+    body { margin: 1rem; font: 15px/1.45 Helvetica, Arial, sans-serif; max-width: 40rem; }
+    #vis.vega-embed { display: block; }
+    #vis svg.marks { max-width: 100%; height: auto; }
+    #vis form.vega-bindings { margin: .5rem 0; font-size: 1rem; }
+    #vis input[type=range] { width: 14rem; vertical-align: middle; }
+  </style>"""
+# what the page's script has around the chart
+_SPECIFICATION, _SPECIFICATION_END = "const spec = ", "const embedOpt"
 # no menu that leads to the network, and lines that stay sharp
 _EMBEDDED = {"actions": False, "renderer": "svg"}
 
@@ -131,8 +142,15 @@ class Picture:
         A trade-off picture has a slider for μ there.
         """
         page: str = self.chart.to_html(inline=True, embed_options=_EMBEDDED)
-        named = f"<head>\n  <title>{escape(self.title)}</title>"
-        return page.replace("<html>", '<html lang="en">', 1).replace("<head>", named, 1)
+        # a name must not end the script that it stands in
+        before, start, rest = page.partition(_SPECIFICATION)
+        inside, end, after = rest.rpartition(_SPECIFICATION_END)
+        page = before + start + inside.replace("<", "\\u003c") + end + after
+        named = f"<head>\n  <title>{escape(self.title)}</title>{_HEAD}"
+        page = page.replace("<html>", '<html lang="en">', 1).replace("<head>", named, 1)
+        # the library inside the page has that tag in a text, too
+        before, _, after = page.rpartition("</body>")
+        return f"{before}<p>{escape(self.alt_text)}</p>\n</body>{after}"
 
     def _spec(self) -> dict[str, Any]:
         # what this package draws is valid, and to check it takes longer than to draw it

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 
 from gdpbridge.errors import InputError
+from gdpbridge.identify import Verdict
 from gdpbridge.measure import Measurement, Statement
 from gdpbridge.numeric.checked import Real
-from gdpbridge.numeric.exact import decimal_ceiling
 from gdpbridge.plot.lines import Point, Rule, Series, lines
-from gdpbridge.plot.mechanisms import Stated, grid, names_of, range_end
+from gdpbridge.plot.mechanisms import Stated, grid, names_of, range_end, rounded_up
 from gdpbridge.plot.picture import Picture
 from gdpbridge.profiles.base import Profile
 
@@ -22,6 +21,7 @@ __all__ = ["gdpt", "profile"]
 # δ at which a picture ends where no range is asked for
 _SEEN, _SEEN_LOG = 5e-3, 1e-12
 _MOST = 20.0
+_FAR = 100.0
 # log plots end there
 _LEAST = 1e-300
 
@@ -70,8 +70,12 @@ def profile(
         y_title="δ(ε)" if not log else "δ(ε), logarithmic",
         log_y=log,
         x_domain=(0.0, end),
+        y_domain=(_SEEN_LOG, 1.0) if log else None,
         alt_text=f"Privacy profiles δ(ε) for ε from 0 to {end:g}, δ on a {scale} scale: {shown}. "
-        + " ".join(f"{one.name} starts at δ(0) = {np.asarray(one.y)[0]:.4g}." for one in series),
+        + " ".join(
+            f"{one.name} starts at δ(0) ≤ {rounded_up(float(np.asarray(one.y)[0]))}."
+            for one in series
+        ),
     )
 
 
@@ -116,15 +120,34 @@ def gdpt(
         raise InputError("profiles", "none", "at least one mechanism")
     labels = names_of(profiles, names)
     found = [measured] if isinstance(measured, Measurement) else list(measured)
+    for one in found:
+        if one.profile not in profiles:
+            raise InputError("measured", one.profile.kind, "measurements of the mechanisms drawn")
     end = range_end(profiles, (), eps_max, 1e-6, _MOST)
     if eps_max is None:
-        heads = [one.eps_h for one in found if one.eps_h is not None and one.eps_h <= _MOST]
-        end = max([end, *(1.1 * head for head in heads)])
+        heads = [1.1 * one.eps_h for one in found if one.eps_h is not None and one.eps_h <= _FAR]
+        end = max([end, *heads])
     eps = grid(profiles, end)
     series = [Series(name, eps, one.gdpt(eps)) for one, name in zip(profiles, labels, strict=True)]
-    points = [mark for one in found for mark in _supremum(one, end)]
-    # heads may end at the same ε
-    rules = list(dict.fromkeys(mark for one in found for mark in _head_and_tail(one, end)))
+    # whose a mark is, where there are several
+    whose = [
+        f"{labels[profiles.index(one.profile)]}: " if len(profiles) > 1 else "" for one in found
+    ]
+    points = [
+        replace(mark, label=name + mark.label)
+        for one, name in zip(found, whose, strict=True)
+        for mark in _supremum(one, end)
+    ]
+    rules = [
+        replace(mark, label=name + mark.label)
+        for one, name in zip(found, whose, strict=True)
+        for mark in _head_and_tail(one, end)
+    ]
+    endless = [
+        f" {name}no finite μ covers every ε."
+        for one, name in zip(found, whose, strict=True)
+        if one.verdict is Verdict.NOT_GDP
+    ]
     heights = np.concatenate([np.asarray(one.y) for one in series])
     heights = heights[np.isfinite(heights)]
     if not heights.size:
@@ -143,7 +166,8 @@ def gdpt(
         points=points,
         rules=rules,
         alt_text=f"GDP transforms G(ε) for ε from 0 to {end:g}: "
-        f"{', '.join(labels)}. The least μ is the supremum of the line.{said}",
+        f"{', '.join(labels)}. The least μ is the supremum of the line over all ε ≥ 0, if that is "
+        f"finite.{''.join(endless)}{said}",
     )
 
 
@@ -153,17 +177,13 @@ def _supremum(found: Measurement, end: float) -> list[Point]:
     high = found.mu.upper
     if not np.isfinite(high):
         return []
-    return [Point(found.attained_at, high, f"sup G ≤ {_rounded_up(high)}")]
-
-
-def _rounded_up(value: float) -> str:
-    return f"{decimal_ceiling(Fraction(value), 6):g}"
+    return [Point(found.attained_at, high, f"sup G ≤ {rounded_up(high, 6)}")]
 
 
 def _head_and_tail(found: Measurement, end: float) -> list[Rule]:
     rules = []
     if found.statement is Statement.APPROXIMATE:
-        label = f"μ ≤ {_rounded_up(found.mu.upper)} with p = {found.failure_probability:.4g}"
+        label = f"μ ≤ {rounded_up(found.mu.upper, 6)} with p = {found.failure_probability:.4g}"
         rules.append(Rule(label, y=found.mu.upper))
     if found.eps_h is not None and found.eps_h <= end:
         rules.append(Rule(f"ε_h = {found.eps_h:g}, the end of the head", x=found.eps_h))

@@ -54,4 +54,7 @@ CONFIG: dict[str, Any] = {
 
 def dash_of(style: Style | None, number: int) -> list[int]:
     """Return the dashes of a line of a style, or of the line so numbered."""
-    return list(_STYLES[style] if style is not None else DASHES[number % len(DASHES)])
+    if style is not None:
+        return list(_STYLES[style])
+    # after seven lines the colours come again, with other dashes
+    return list(DASHES[(number + number // len(COLOURS)) % len(DASHES)])

@@ -28,8 +28,11 @@ def proved_deltas(curve: Curve, eps: Floats) -> tuple[Floats, Floats]:
     """Return bounds of δ at one-dimensional ε ≥ 0."""
     if curve.bounds is not None:
         found = curve.bounds.at(eps)
-        low = np.maximum(np.nextafter(np.exp(found.log_low), -1.0), 0.0)
-        high = np.minimum(np.nextafter(np.exp(found.log_high), 2.0), 1.0)
+        # the logarithm is off by its last digit, and so is what it is of by as much
+        low = np.exp(found.log_low) * (1 - _off(found.log_low))
+        high = np.minimum(np.exp(found.log_high) * (1 + _off(found.log_high)), 1.0)
+        low = np.maximum(np.nextafter(low, -1.0), 0.0)
+        high = np.minimum(np.nextafter(high, 2.0), 1.0)
         # rounding has nothing to do with what is exactly 0
         return (
             np.where(found.log_low == -np.inf, 0.0, low),
@@ -38,6 +41,11 @@ def proved_deltas(curve: Curve, eps: Floats) -> tuple[Floats, Floats]:
     pairs = [_delta(curve, float(one)) for one in eps]
     low, high = np.reshape(pairs, (eps.size, 2)).T
     return low, high
+
+
+def _off(log: Floats) -> Floats:
+    """How much a number read from its logarithm may be off, relative to it."""
+    return 2.0**-51 * (2 + np.where(np.isfinite(log), np.abs(log), 0.0))
 
 
 def _delta(curve: Curve, eps: float) -> tuple[float, float]:

@@ -7,6 +7,7 @@ and says which are not stated.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -18,18 +19,25 @@ from gdpbridge.errors import InputError
 __all__ = ["Release"]
 
 _LONGEST = 5000
+# they turn the direction of the text after them
+_TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 def _text(value: object) -> str:
-    if isinstance(value, bool) or (
-        not hasattr(value, "isoformat") and not isinstance(value, str | int | float)
-    ):
+    # a date or a finite number, as TOML reads them, stands as it is written
+    plain = isinstance(value, str | int | float) or hasattr(value, "isoformat")
+    if isinstance(value, bool) or not plain or value != value:  # noqa: PLR0124
         raise ValueError("not a text")
-    # a date or a number, as TOML reads them, stands as it is written
-    text = value.strip() if isinstance(value, str) else str(value)
-    if not text or len(text) > _LONGEST or not text.replace("\n", " ").isprintable():
+    text = "\n".join(str(value).split("\r\n")).strip().replace("\t", " ")
+    if not text or len(text) > _LONGEST or any(map(_is_hidden, text)):
         raise ValueError("not a text")
     return text
+
+
+def _is_hidden(character: str) -> bool:
+    """Whether a character may make a page show another text than is written."""
+    control = unicodedata.category(character) in ("Cc", "Cs", "Cn")
+    return (control and character != "\n") or character in _TURNING
 
 
 Text = Annotated[str | None, BeforeValidator(_text)]
@@ -119,8 +127,9 @@ class Release(BaseModel):
             name = str(first["loc"][0])
             if first["type"] == "extra_forbidden":
                 known = ", ".join(type(self).model_fields)
-                raise InputError(f"release.{name}", "not a field", f"one of {known}") from None
-            allowed = f"a text of at most {_LONGEST} characters"
+                allowed = f"left out, as it is not a field of a release: those are {known}"
+                raise InputError(f"release.{name}", first["input"], allowed) from None
+            allowed = f"a text of 1 to {_LONGEST} characters, none of them a control character"
             raise InputError(f"release.{name}", first["input"], allowed) from None
 
     @classmethod

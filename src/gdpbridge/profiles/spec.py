@@ -59,13 +59,14 @@ def parse_release(content: bytes, *, whole: bool = False) -> Release | None:
 
     Args:
         content: TOML or JSON.
-        whole: whether the file describes the release alone, not a mechanism with it.
+        whole: whether the file describes the release alone, not a mechanism with it; its fields
+            may also stand in a table ``release`` there.
 
     Raises:
         InputError: for a field that is not known or not a text.
     """
     data = _parsed(content)
-    if whole:
+    if whole and not (isinstance(data, Mapping) and isinstance(data.get(_RELEASE), Mapping)):
         return Release.from_data(data)
     if isinstance(data, Mapping) and _RELEASE in data:
         return Release.from_data(data[_RELEASE])

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
+from gdpbridge.amplify.clip_rectify import RECTIFYING
 from gdpbridge.identify import TailStatus, Verdict
 from gdpbridge.measure import Measurement, Statement
-from gdpbridge.numeric.exact import decimal_ceiling
+from gdpbridge.profiles.base import Neighbours, Profile
 from gdpbridge.profiles.release import Release
-from gdpbridge.profiles.title import number_text
+from gdpbridge.report.privacy.numbers import plain, rounded_up
 
-__all__ = ["NOT_STATED", "assumed", "coverage", "obtained", "proved", "rounded_up"]
+__all__ = [
+    "NOT_STATED",
+    "assumed",
+    "coverage",
+    "headline",
+    "noted",
+    "obtained",
+    "proved",
+    "sentence_case",
+    "standing",
+    "verdict",
+]
 
 NOT_STATED = "not stated"
 
@@ -21,14 +32,39 @@ _RELATIONS = {
 }
 
 
-def rounded_up(value: float, digits: int = 4) -> str:
-    """Return a number to some digits, rounded up, as an upper bound is read."""
-    if math.isinf(value):
-        return "∞"
-    if (short := number_text(value)) == f"{value:.{digits}g}":
-        # a number as somebody wrote it, such as a p of 1e-10
-        return short
-    return f"{decimal_ceiling(Fraction(value), digits):g}"
+def sentence_case(text: str) -> str:
+    """Return a text with a capital to begin with."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def headline(found: Measurement) -> str:
+    """Return the statement in one line, μ rounded up: it is what will be quoted."""
+    mu = f"μ ≤ {rounded_up(found.mu, 6)}"
+    if found.statement is Statement.APPROXIMATE:
+        return f"{mu}, but for a failure of probability {_probability(found)}"
+    if found.statement is Statement.HEAD:
+        return f"{mu} up to ε = {plain(found.eps_h or 0.0)}"
+    return f"{mu} for every ε"
+
+
+def verdict(found: Measurement) -> str:
+    """Return the verdict on the whole range, with the μ that it takes where another is stated."""
+    text = sentence_case(found.verdict.sentence)
+    whole = found.whole_range_mu
+    if found.statement is Statement.WHOLE or whole is None or whole.high.is_infinite():
+        return f"{text}."
+    return f"{text}. For every ε, without a failure, that μ is {rounded_up(whole, 6)}."
+
+
+def standing(found: Measurement) -> str:
+    """Say whether the interval for μ is proved."""
+    least = "is exactly" if found.mu.low == found.mu.high else "is in"
+    what = f"The least such μ {least} {found.mu}"
+    if found.certified:
+        return f"{what}: both ends are proved."
+    if found.method == "composed":
+        return f"{what}: both ends are bounds with every rounding included, but not certified."
+    return f"{what}: computed in floating point, not proved."
 
 
 def coverage(found: Measurement) -> str:
@@ -36,9 +72,8 @@ def coverage(found: Measurement) -> str:
     if found.statement is Statement.WHOLE:
         return found.statement.sentence
     if found.statement is Statement.APPROXIMATE:
-        p = rounded_up(found.failure_probability)
-        return f"{found.statement.sentence}, p = {p}"
-    end = number_text(found.eps_h or 0.0)
+        return f"{found.statement.sentence} = {_probability(found)}"
+    end = plain(found.eps_h or 0.0)
     head = f"δ(ε) ≤ δ_μ(ε) for every ε in [0, {end}]; nothing is said beyond ε_h = {end}"
     if found.log_failure_probability == -math.inf:
         return f"{head}, where δ(ε) is 0"
@@ -68,6 +103,8 @@ def obtained(found: Measurement) -> str:
         "shuffled": "the source paper's optimised listing, in floating point",
         "staircase": "the source paper's naive listing, in floating point",
     }
+    if not found.evaluations:
+        return "From the form of its privacy profile, in ball arithmetic: no search was needed."
     return (
         f"By {how[found.method]} (method {found.method}; {found.cells:,} cells, "
         f"{found.evaluations:,} evaluations)."
@@ -90,11 +127,13 @@ def proved(found: Measurement) -> list[str]:
         )
     if found.mu_tail is not None and found.tail_status is TailStatus.PROVED:
         tail = "∞" if found.mu_tail.low.is_infinite() else str(found.mu_tail)
-        sentences.append(f"The tail parameter μ_t is {tail}; no smaller μ covers every ε.")
+        smaller = "; no smaller μ covers every ε" if found.mu_tail.high > 0 else ""
+        sentences.append(f"The tail parameter μ_t is {tail}{smaller}.")
     whole = found.whole_range_mu
     if found.statement is not Statement.WHOLE and whole is not None and whole.high.is_finite():
         sentences.append(
-            f"The least μ that covers every ε without a failure probability is in {whole}."
+            "The least μ that covers every ε without a failure probability "
+            f"{'is' if whole.low == whole.high else 'is in'} {whole}."
         )
     return sentences
 
@@ -102,7 +141,7 @@ def proved(found: Measurement) -> list[str]:
 def assumed(found: Measurement, release: Release) -> list[str]:
     """Return what is assumed."""
     unit = release.unit_of_privacy or f"the unit of privacy is {NOT_STATED}"
-    relation = found.profile.neighbours
+    relation = _relation(found.profile)
     neighbours = (
         f"which relation neighbouring data sets have is {NOT_STATED}"
         if relation is None
@@ -127,7 +166,24 @@ def assumed(found: Measurement, release: Release) -> list[str]:
         sentences.append(f"The tail parameter μ_t is an estimate, {found.mu_tail}, not proved.")
     if not found.certified and found.method != "composed":
         sentences.append("The interval for μ was computed in floating point and is not proved.")
-    sentences += [f"{text[0].upper()}{text[1:]}." for text in found.profile.assumptions]
-    known = {*found.profile.assumptions}
-    sentences += [f"{note[0].upper()}{note[1:]}." for note in found.notes if note not in known]
+    sentences += [f"{sentence_case(text)}." for text in found.profile.assumptions]
+    if "clip-rectify" in _kinds(found.profile):
+        sentences += [f"{sentence_case(text)}." for text in RECTIFYING]
     return sentences
+
+
+def noted(found: Measurement) -> list[str]:
+    """Return what else a careful reader should know."""
+    known = {*found.profile.assumptions}
+    return [f"{sentence_case(note)}." for note in found.notes if note not in known]
+
+
+def _relation(profile: Profile) -> Neighbours | None:
+    """The relation that a mechanism names, or else those that it is made of."""
+    if profile.neighbours is not None:
+        return profile.neighbours
+    return next((found for one in profile.inner if (found := _relation(one))), None)
+
+
+def _kinds(profile: Profile) -> set[str]:
+    return {profile.kind}.union(*map(_kinds, profile.inner))

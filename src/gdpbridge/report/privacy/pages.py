@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from gdpbridge.errors import MissingExtraError
 from gdpbridge.identify import Verdict
 from gdpbridge.interval import Interval
-from gdpbridge.numeric.exact import decimal_floor
 from gdpbridge.profiles.release import Release
-from gdpbridge.profiles.title import number_text
-from gdpbridge.report.privacy.basis import NOT_STATED, rounded_up
-from gdpbridge.report.text import certain_and_ends
+from gdpbridge.report.privacy.basis import NOT_STATED, sentence_case
+from gdpbridge.report.privacy.numbers import plain, rounded_down, rounded_up
 
 if TYPE_CHECKING:
     from gdpbridge.report.privacy.report import PrivacyReport
 
 __all__ = ["html", "markdown"]
 
-_MOST_DIGITS = 15
-# below it a number is written with its power of ten
-_SMALL = 1e-4
 _TONES = {Verdict.GDP: "yes", Verdict.NOT_GDP: "no", Verdict.UNKNOWN: "open"}
 
 
@@ -66,16 +59,15 @@ def _rendered(template: str, report: PrivacyReport, **more: Any) -> str:
     )
     environment.filters |= {
         "up": _up,
-        "down": _down,
-        "number": number_text,
+        "down": rounded_down,
+        "number": plain,
+        "sentence": sentence_case,
         "cell": _cell,
         "prose": _prose,
     }
     return environment.get_template(template).render(
         report=report,
         found=report.measurement,
-        # no wider than the interval, so that it stands below its certain digits
-        mu=certain_and_ends(report.measurement.mu, len(f"in {report.measurement.mu}")),
         tone=_TONES[report.measurement.verdict],
         groups=_groups(report.release),
         not_stated=NOT_STATED,
@@ -100,31 +92,19 @@ def _extra(one: Any) -> Any:
 
 def _up(value: float | Interval | None) -> str:
     """A number as an upper bound."""
-    if value is None:
-        return "undecided"
-    if isinstance(value, Interval):
-        value = value.upper
-    return rounded_up(value)
-
-
-def _down(value: float) -> str:
-    """A number as a lower bound; one so near to 1 that four digits hide it with all its nines."""
-    if not value or math.isinf(value):
-        return number_text(value)
-    exact, digits = Fraction(value), 4
-    while digits < _MOST_DIGITS and decimal_floor(exact, digits) < 1 - 2 * (1 - exact):
-        digits += 1
-    shown = decimal_floor(exact, digits)
-    return f"{shown:f}" if value > _SMALL else f"{shown:g}"
+    return "undecided" if value is None else rounded_up(value)
 
 
 # what Markdown would read as its own marks, HTML included
+# what begins a list, or a line across
+_FIRST = re.compile(r"^(\d*)([-=.)])")
 _MARKS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$])")
 
 
 def _prose(text: str) -> str:
     """A user's text inside Markdown, on one line."""
-    return _MARKS.sub(r"\\\1", " ".join(text.split()))
+    marked = _MARKS.sub(r"\\\1", " ".join(text.split()))
+    return _FIRST.sub(r"\1\\\2", marked)
 
 
 def _cell(text: object) -> str:

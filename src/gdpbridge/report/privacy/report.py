@@ -7,26 +7,48 @@ import importlib.metadata
 import os
 import platform
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from gdpbridge.errors import InputError
 from gdpbridge.fit import GOOD_FIT, regret
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement, measure
+from gdpbridge.numeric.exact import ceiling_to_places
 from gdpbridge.plot.picture import checked_path
 from gdpbridge.profiles.base import Profile
 from gdpbridge.profiles.release import Release
-from gdpbridge.profiles.title import mechanism_title
-from gdpbridge.report.privacy.basis import assumed, coverage, obtained, proved
-from gdpbridge.report.privacy.composition import Component, components
+from gdpbridge.report.privacy.basis import (
+    assumed,
+    coverage,
+    headline,
+    noted,
+    obtained,
+    proved,
+    standing,
+    verdict,
+)
+from gdpbridge.report.privacy.composition import (
+    Component,
+    InputFile,
+    components,
+    input_files,
+    published,
+    title_of,
+)
 from gdpbridge.report.privacy.tables import (
+    RATES,
+    AttackRow,
     DeltaRow,
     EpsilonRow,
     Stated,
     TradeoffRow,
+    attack_rows,
     delta_rows,
     epsilon_rows,
     tradeoff_rows,
@@ -40,7 +62,6 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "PrivacyReport", "Proof", "privacy_report"]
 
 FORMATS = ("html", "md", "json")
-RATES = (1e-1, 1e-2, 1e-3, 1e-4)
 _PACKAGES = ("gdpbridge", "numpy", "scipy", "python-flint", "gmpy2", "pydantic")
 
 
@@ -70,10 +91,18 @@ class PrivacyReport:
         release: what is said of the release, by field; None where nothing is.
         mechanism: the mechanism in one line.
         measurement: the statement and the interval for μ.
+        headline: the statement in one line.
+        verdict: whether some finite μ covers every ε, in words.
+        standing: the interval for μ, and whether it is proved.
         covers: what μ covers.
         obtained: how the interval was obtained.
         proved: what is proved, a sentence each.
         assumed: what is assumed, a sentence each.
+        notes: what else a careful reader should know, a sentence each.
+        advantage: the most by which an attacker's true-positive rate exceeds the false-positive
+            rate, of the mechanism itself; rounded up.
+        guess: what that means for a guess, in words.
+        attacks: the best true-positive rates at low false-positive rates.
         risk: what the upper end of μ, with its p, allows an attacker; None where μ is
             infinite or p is 1.
         regret: the worst-case regret of the statement; None likewise.
@@ -82,6 +111,7 @@ class PrivacyReport:
         epsilons: the least ε at some δ.
         tradeoff: the trade-off function at some α.
         components: the mechanism, and those that it is made of.
+        inputs: the files that it was read from.
         certificate: the certificate, with its hash.
         versions: of this program and what it computes with.
     """
@@ -92,10 +122,17 @@ class PrivacyReport:
     release: dict[str, str | None]
     mechanism: str
     measurement: MeasurementRecord
+    headline: str
+    verdict: str
+    standing: str
     covers: str
     obtained: str
     proved: tuple[str, ...]
     assumed: tuple[str, ...]
+    notes: tuple[str, ...]
+    advantage: float
+    guess: str
+    attacks: tuple[AttackRow, ...]
     risk: Risk | None
     regret: Interval | None
     fit: str
@@ -103,6 +140,7 @@ class PrivacyReport:
     epsilons: tuple[EpsilonRow, ...]
     tradeoff: tuple[TradeoffRow, ...]
     components: tuple[Component, ...]
+    inputs: tuple[InputFile, ...]
     certificate: Proof
     versions: dict[str, str]
     # what pictures are drawn of
@@ -223,47 +261,66 @@ def privacy_report(
     tradeoff = tradeoff_rows(profile, stated)
     report("comparing the statement with the profile", 0.7)
     gap = regret(profile, stated.mu, stated.failure) if stated.binds else None
-    mechanism = mechanism_title(profile.model_dump())
+    at_risk = None
+    if stated.binds:
+        at_risk = risk(found.mu.high, stated.failure, false_positive_rates=RATES)
+    advantage = float(np.asarray(profile.delta_bounds(0.0)[1]))
+    record, mechanism = measurement_record(found), title_of(profile)
     return PrivacyReport(
         schema=Schema("gdpbridge.report", 1),
         title=said.title or mechanism,
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         release=said.model_dump(),
         mechanism=mechanism,
-        measurement=measurement_record(found),
+        measurement=replace(record, mechanism=published(record.mechanism)),
+        headline=headline(found),
+        verdict=verdict(found),
+        standing=standing(found),
         covers=coverage(found),
         obtained=obtained(found),
         proved=tuple(proved(found)),
         assumed=tuple(assumed(found, said)),
-        risk=(
-            risk(found.mu.high, stated.failure, false_positive_rates=RATES)
-            if stated.binds
-            else None
-        ),
+        notes=tuple(noted(found)),
+        advantage=advantage,
+        guess=_guess(advantage),
+        attacks=tuple(attack_rows(profile, at_risk)),
+        risk=at_risk,
         regret=gap,
         fit=_fit(gap),
         deltas=tuple(deltas),
         epsilons=tuple(epsilons),
         tradeoff=tuple(tradeoff),
         components=tuple(components(profile)),
+        inputs=tuple(input_files(profile)),
         certificate=_proof(found),
         versions=_versions(),
         found=found,
     )
 
 
+def _guess(advantage: float) -> str:
+    share = ceiling_to_places(100 * (1 + Fraction(advantage)) / 2, 2)
+    return (
+        "An attacker who guesses whether one record was used, at even odds beforehand, is right "
+        f"at most {share} times in a hundred."
+    )
+
+
 def _fit(gap: Interval | None) -> str:
     if gap is None:
         return "no regret is given, as the statement says nothing: μ is infinite, or p is 1"
-    words = "no attacker's error rates are further from what μ says than this"
+    words = (
+        "raise both error rates that μ leaves an attacker by that much, at once, and they are no "
+        "less than what the mechanism leaves"
+    )
     if gap.upper <= GOOD_FIT:
-        return f"{words}; it is at most {GOOD_FIT}, so that μ describes the mechanism well"
+        return f"{words}; at most {GOOD_FIT} counts as a good fit"
     if gap.lower > GOOD_FIT:
         return (
-            f"{words}; it is more than {GOOD_FIT}: μ is a safe bound, and much too careful in "
-            "places, so look at the profile itself too"
+            f"{words}; it is more than {GOOD_FIT}, beyond which the profile itself should be "
+            "reported too"
         )
-    return f"{words}; whether it is at most {GOOD_FIT} is not decided"
+    return f"{words}; whether it is at most {GOOD_FIT}, a good fit, is not decided"
 
 
 def _proof(found: Measurement) -> Proof:

@@ -10,17 +10,21 @@ import numpy as np
 
 from gdpbridge.convert import beta_at, delta_at, epsilon_at
 from gdpbridge.errors import UndecidedError
-from gdpbridge.numeric.exact import float_ceiling
+from gdpbridge.numeric.exact import decimal_ceiling, float_ceiling
 from gdpbridge.profiles.base import MAX_EPS, Profile
+from gdpbridge.risk import Risk
 
 __all__ = [
     "ALPHA",
     "DELTAS",
     "EPSILONS",
+    "RATES",
+    "AttackRow",
     "DeltaRow",
     "EpsilonRow",
     "Stated",
     "TradeoffRow",
+    "attack_rows",
     "delta_rows",
     "epsilon_rows",
     "tradeoff_rows",
@@ -28,6 +32,8 @@ __all__ = [
 
 EPSILONS = (0.0, 0.1, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 10.0)
 DELTAS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
+# of the first screen
+RATES = (1e-1, 1e-2, 1e-3, 1e-4)
 # those that Gomez et al. (arXiv 2503.10945) ask to be reported, before the one of the advantage
 ALPHA = (1e-10, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1)
 
@@ -79,6 +85,21 @@ class EpsilonRow:
 
 
 @dataclass(frozen=True)
+class AttackRow:
+    """The best true-positive rate at a false-positive rate, rounded up.
+
+    Attributes:
+        false_positive_rate: the rate α.
+        true_positive_rate: of the mechanism itself.
+        stated: what (μ, p) allows; None where μ is infinite or p is 1.
+    """
+
+    false_positive_rate: float
+    true_positive_rate: float
+    stated: float | None
+
+
+@dataclass(frozen=True)
 class TradeoffRow:
     """The attacker's errors at a type I error.
 
@@ -123,12 +144,10 @@ def epsilon_rows(profile: Profile, stated: Stated) -> list[EpsilonRow]:
 
 
 def _least_epsilons(profile: Profile) -> list[float | None]:
-    try:
-        found = np.asarray(profile.epsilon_bounds(np.array(DELTAS))[1]).tolist()
-    except UndecidedError:
-        # one by one, so that those that are decided remain
-        return [_least_epsilon(profile, delta) for delta in DELTAS]
-    return [_within_range(epsilon) for epsilon in found]
+    if profile.curve.bounds is not None:
+        # composed losses share their work
+        return list(np.asarray(profile.epsilon_bounds(np.array(DELTAS))[1]).tolist())
+    return [_least_epsilon(profile, delta) for delta in DELTAS]
 
 
 def _stated_epsilon(delta: float, stated: Stated) -> float | None:
@@ -141,21 +160,30 @@ def _stated_epsilon(delta: float, stated: Stated) -> float | None:
 
 def _least_epsilon(profile: Profile, delta: float) -> float | None:
     try:
-        return _within_range(float(profile.epsilon_bounds(delta)[1]))
+        return epsilon_at(profile, delta).upper
     except UndecidedError:
         return None
 
 
-def _within_range(epsilon: float) -> float:
-    # past the range of ε a profile has nothing to say
-    return epsilon if epsilon <= MAX_EPS else math.inf
+def attack_rows(profile: Profile, risk: Risk | None) -> list[AttackRow]:
+    """Return what the mechanism itself allows at low false-positive rates, and what (μ, p) does."""
+    beta = np.asarray(profile.tradeoff_bounds(np.array(RATES))[0])
+    stated: list[float | None] = [None] * len(RATES)
+    if risk is not None:
+        stated = [one.true_positive_rate for one in risk.points]
+    return [
+        AttackRow(rate, _complement(float(low)), one)
+        for rate, low, one in zip(RATES, beta, stated, strict=True)
+    ]
 
 
 def tradeoff_rows(profile: Profile, stated: Stated) -> list[TradeoffRow]:
     """Return f(α) at the α that ought to be reported."""
     # where the advantage 1 - α - f(α) is largest, were f symmetric about it
     advantage = float(np.asarray(profile.delta_bounds(0.0)[1]))
-    alphas = [*ALPHA, (1 - advantage) / 2]
+    # rounded as it is printed, so that the row holds as it stands there
+    own = float(decimal_ceiling(Fraction(1 - advantage) / 2, 4))
+    alphas = [*ALPHA, own]
     beta = np.asarray(profile.tradeoff_bounds(np.array(alphas))[0])
     rows = [
         TradeoffRow(alpha, float(low), _complement(float(low)), _stated_beta(alpha, stated))
