@@ -9,7 +9,7 @@ from flint import arb
 
 from gdpbridge.interval import Interval
 from gdpbridge.paper.finding import Claim, Fact, Found, Status, agrees, check
-from gdpbridge.paper.record import shown
+from gdpbridge.paper.record import rounded, shown
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,11 @@ from gdpbridge.paper.record import shown
         ("5.28", "5.5640", "5.5641", False),
         ("10", "9.99", "9.9999", True),
         ("-43", "-42.62", "-42.61", True),
+        ("10^-43", "2.43e-43", "2.44e-43", True),
+        ("10^-43", "3.1e-43", "3.2e-43", False),
+        ("10^-43", "0", "1e-43", False),
+        ("10^2", "31.7", "316", True),
+        ("10^2", "31.6", "316", False),
         ("0", "0", "0", True),
         ("0.7", "0.70710678", "0.70710679", True),
         ("∞", "Infinity", "Infinity", True),
@@ -84,7 +89,8 @@ FACT = (Fact("why", 1.0),)
         ("1.90", "", Found(Interval("1.8", "1.81"), (), "wrong"), Status.DISAGREES),
         ("1.90", "", Found(Interval("1.8", "1.81"), FACT), Status.DISAGREES),
         ("yes", True, Found(False), Status.DISAGREES),
-        ("10^-43", "-43", Found(Interval(-43, -43)), Status.AGREES),
+        ("10^-43", "", Found(Interval("2.4e-43", "2.5e-43")), Status.AGREES),
+        ("1/2", "0.5", Found(Interval("0.5", "0.5")), Status.AGREES),
         ("left open", None, Found(True), Status.ANSWERED),
     ],
 )
@@ -117,3 +123,18 @@ def test_status(printed: str, value: str | bool | None, found: Found, status: St
 def test_shown(value: Interval | bool | float | int | str, text: str) -> None:
     """A reader sees certain digits, at most eight places, and powers of ten where they help."""
     assert shown(value) == text
+
+
+@pytest.mark.parametrize(
+    ("printed", "low", "high", "text"),
+    [
+        ("10", "9.998", "9.999", "10"),
+        ("3.1", "3.1049", "3.1049", "3.1"),
+        ("5.80", "5.7983", "5.7984", "5.80"),
+        # the ends are rounded apart
+        ("5.80", "5.7949", "5.7951", "5.79…"),
+    ],
+)
+def test_rounded(printed: str, low: str, high: str, text: str) -> None:
+    """Ours is shown to as many places as are printed, where these are certain."""
+    assert rounded(Interval(low, high), printed) == text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import html
 import json
 import re
 from decimal import Decimal
@@ -16,6 +17,7 @@ import pytest
 from gdpbridge.interval import Interval
 from gdpbridge.paper.figures import FIGURES
 from gdpbridge.paper.finding import Finding, Status, check
+from gdpbridge.paper.record import shown
 from gdpbridge.paper.reproduce import ALL_CLAIMS, Reproduction, reproduce
 from gdpbridge.paper.tables import PRINTED, TABLE, TABLE_CLAIMS
 from gdpbridge.paper.write import prepared_folder, write_folder
@@ -277,3 +279,37 @@ def test_folder(made: tuple[Reproduction, Path]) -> None:
     assert page.labels == [one.picture.alt_text for one in done.figures]
     for one in done.findings:
         assert one.printed in text
+
+
+def test_page_leads_with_what_is_reproduced(made: tuple[Reproduction, Path]) -> None:
+    """Table 1 and the figures come before what is wrong; nothing disagrees in this run."""
+    text = (made[1] / "index.html").read_text(encoding="utf-8")
+    sections = re.findall(r'<section id="([^"]+)"', text)
+    assert sections == ["table1", "figures", "flagged", "numbers", "rule"]
+    assert 'href="#flagged"' in text[: text.index("<main>")]
+
+
+def test_flags_are_marked_as_printed(made: tuple[Reproduction, Path]) -> None:
+    """No heading of a flag reads as ours: it starts with "Printed:", and ours follows at once."""
+    done, folder = made
+    text = (folder / "index.html").read_text(encoding="utf-8")
+    articles = re.findall(r'<article class="flag".*?</article>', text, re.DOTALL)
+    flagged = done.of_status(Status.FLAGGED)
+    assert len(articles) == len(flagged)
+    for article, one in zip(articles, flagged, strict=True):
+        plain = html.unescape(re.sub(r"<[^>]+>", "", article)).strip()
+        assert plain.startswith(f"Printed: {one.what}")
+        said = plain.splitlines()[2]
+        assert said.startswith("Not so." if one.ours is False else f"Ours: {shown(one.ours)}")
+
+
+def test_table_is_rounded_as_printed(made: tuple[Reproduction, Path]) -> None:
+    """Ours in table 1 has the places of the printed number, cut nowhere; the CSV has all digits."""
+    text = (made[1] / "index.html").read_text(encoding="utf-8")
+    table = text[text.index('id="table1"') : text.index('id="figures"')]
+    cells = re.findall(r'<td class="number">([^<]+)<small class="\w+">([^<]+)<', table)
+    assert len(cells) == len(TABLE_CLAIMS)
+    for ours, printed in cells:
+        assert len(ours.partition(".")[2]) == len(printed.partition(".")[2])
+    assert ("5.56", "5.28") in cells
+    assert ("10", "10") in cells

@@ -13,7 +13,7 @@ from flint import arb
 
 from gdpbridge.amplify.clip_rectify import clip_and_rectify
 from gdpbridge.compose import Part, compose
-from gdpbridge.convert import delta_at
+from gdpbridge.convert import delta_at, epsilon_at, mu_of_pair
 from gdpbridge.gaussian.ball import log_delta_of, log_delta_series
 from gdpbridge.identify import Verdict, identify
 from gdpbridge.interval import Interval
@@ -34,6 +34,7 @@ from gdpbridge.paper.examples import (
     sgd,
 )
 from gdpbridge.paper.finding import Claim, Fact, Found
+from gdpbridge.paper.order import implied_is_enough, implied_is_reached, worst_event
 from gdpbridge.paper.sides import sides
 from gdpbridge.paper.tables import comparison
 from gdpbridge.profiles.base import Profile
@@ -138,7 +139,7 @@ def _ratio(eps: int) -> arb:
 
 def _order_of_failure() -> Found:
     power = interval_around(lambda: log_delta_of(arb(100), arb(6)) / arb(10).log())
-    return Found(power, (Fact("δ_6(100)", delta_at(6, 100)),))
+    return Found(delta_at(6, 100), (Fact("log10 of it", power),))
 
 
 # --- amplification ---------------------------------------------------------------------------
@@ -180,6 +181,46 @@ def _pure_mu() -> arb:
     """Return -2Φ⁻¹(1/(1 + e^0.2)), as an error function's inverse."""
     at = 1 / (1 + ball(exact(REPEATED_EPSILON)).exp())
     return 2 * arb(2).sqrt() * (2 * at).erfcinv()
+
+
+def _rises_in_epsilon() -> Found:
+    """Whether μ(ε, δ) rises with ε: proved at neighbouring ε, and by R(y) > 0 there."""
+    steps, slopes = [], []
+    for delta, eps in itertools.product(("1e-9", "0.001", "0.5", "0.9"), ("0", "1", "10")):
+        before = mu_of_pair(eps, delta)
+        after = mu_of_pair(Decimal(eps) + Decimal("0.01"), delta)
+        steps.append(after.low > before.high)
+        slopes += [interval_around(partial(_slope, eps, end)) for end in (before.low, before.high)]
+    least = min(slopes, key=lambda one: one.low)
+    facts = (
+        Fact("pairs (ε, δ)", len(steps)),
+        Fact("pairs at which μ(ε + 0.01, δ) is proved to be above μ(ε, δ)", sum(steps)),
+        Fact("least ∂μ/∂ε = R(ε/μ + μ/2) at them; R = Φ(-z)/φ(z) is positive", least),
+    )
+    return Found(all(steps) and least.low > 0, facts)
+
+
+def _slope(eps: str, mu: Decimal) -> arb:
+    """Return R(ε/μ + μ/2), with R(z) = Φ(-z)/φ(z)."""
+    at = ball(exact(mu))
+    y = ball(exact(eps)) / at + at / 2
+    return (arb.pi() / 2).sqrt() * (y * y / 2).exp() * (y / arb(2).sqrt()).erfc()
+
+
+def _ends_at_epsilon() -> Found:
+    """Whether δ of every ε₀-DP mechanism is 0 from ε₀ on, and not before."""
+    base = Fraction(5, 4)
+    after = [worst_event(base, Fraction(0), base * factor) for factor in (1, 2, 10)]
+    before = worst_event(base, Fraction(0), base - Fraction(1, 1000))
+    facts = (
+        Fact(
+            "largest δ at e^ε = e^ε₀, 2·e^ε₀ and 10·e^ε₀, for e^ε₀ = 5/4",
+            interval_around(max(after)),
+        ),
+        Fact("largest δ at e^ε = e^ε₀ - 0.001", interval_around(before)),
+        Fact("least ε with δ = 0, for ε₀ = 0.2", epsilon_at(repeated(), 0)),
+    )
+    return Found(max(after) == 0 < before, facts)
 
 
 def _linear_bound() -> Found:
@@ -301,6 +342,22 @@ def _plain_noise() -> Found:
 
 CLAIMS = (
     Claim(
+        "partial-order-implies",
+        "theorem 2.1",
+        "(ε₀, δ₀)-DP implies (ε, δ)-DP from δ = δ₀ + (1 - δ₀)(e^ε₀ - e^ε)⁺/(1 + e^ε₀) on",
+        "yes",
+        implied_is_enough,
+        value=True,
+    ),
+    Claim(
+        "partial-order-reached",
+        "theorem 2.1",
+        "and for no smaller δ: some (ε₀, δ₀)-DP mechanism has just that δ",
+        "yes",
+        implied_is_reached,
+        value=True,
+    ),
+    Claim(
         "refinement-matters",
         "section 2 and figure 1",
         "naive and refined profiles differ near ε = 0, where the naive ones never fall below 1",
@@ -410,12 +467,19 @@ CLAIMS = (
         value=True,
     ),
     Claim(
+        "slope-positive",
+        "theorem 4.2",
+        "∂μ(ε, δ)/∂ε is never negative",
+        "yes",
+        _rises_in_epsilon,
+        value=True,
+    ),
+    Claim(
         "failure",
         "section 4.2",
-        "the order of δ_μ(ε_h) at μ = 6 and ε_h = 100, as a power of ten",
+        "the order of δ_μ(ε_h) at μ = 6 and ε_h = 100",
         "10^-43",
         _order_of_failure,
-        value="-43",
     ),
     Claim(
         "clip-and-rectify",
@@ -442,6 +506,14 @@ CLAIMS = (
         "the least μ of every ε-DP mechanism is at most √(π/2)·ε",
         "yes",
         _linear_bound,
+        value=True,
+    ),
+    Claim(
+        "pure-ends",
+        "section 5.1",
+        "the δ of ε₀-DP, and so its GDPT, is 0 from ε₀ on",
+        "yes",
+        _ends_at_epsilon,
         value=True,
     ),
     Claim(

@@ -7,14 +7,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from enum import StrEnum
+from fractions import Fraction
 
 from gdpbridge.interval import Interval
 from gdpbridge.profiles.constants import Constant, interval_around
 
-__all__ = ["Claim", "Fact", "Finding", "Found", "Status", "agrees", "check"]
+__all__ = ["Claim", "Fact", "Finding", "Found", "Status", "agrees", "as_printed", "check"]
 
 _WIDE = Context(prec=400)
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
+_POWER = re.compile(r"10\^(-?\d+)")
 # two enclosures of an expression must agree this closely
 _CLOSE = Decimal("1e-9")
 
@@ -144,11 +146,13 @@ def agrees(printed: str | Constant | bool, ours: Interval | bool) -> bool:
     """Tell whether a printed value and ours are the same, as far as it is printed.
 
     A number agrees if both ends of our interval, rounded to as many places, are within 1 in the
-    last printed digit of it. An expression agrees if its enclosure and ours meet, and are both
+    last printed digit of it. A power of ten agrees if it is the nearest one to both, as powers go.
+    An expression agrees if its enclosure and ours meet, and are both
     narrow. A statement agrees if both say yes or both say no.
 
     Args:
-        printed: a decimal number as text, "∞", an expression as a constant, or a truth value.
+        printed: a decimal number or a power of ten as text, such as "1.80" or "10^-43", "∞", an
+            expression as a constant, or a truth value.
         ours: an interval for a number, a truth value for a statement.
     """
     if isinstance(printed, bool) or isinstance(ours, bool):
@@ -157,18 +161,38 @@ def agrees(printed: str | Constant | bool, ours: Interval | bool) -> bool:
         return _meet(interval_around(printed), ours)
     if printed == "∞":
         return ours.low.is_infinite()
+    if power := _POWER.fullmatch(printed):
+        return _is_nearest_power(int(power[1]), ours)
     if not _NUMBER.fullmatch(printed):
         raise ValueError(f"not a number as printed: {printed!r}")
     if ours.high.is_infinite():
         return False
-    number = Decimal(printed)
-    exponent = number.as_tuple().exponent
-    assert isinstance(exponent, int)
-    unit = Decimal(1).scaleb(exponent)
-    rounded = (
+    number, unit = Decimal(printed), _last_place(printed)
+    return all(abs(end - number) <= unit for end in as_printed(ours, printed))
+
+
+def as_printed(ours: Interval, printed: str) -> tuple[Decimal, Decimal]:
+    """Return the ends of a finite interval, rounded to the places of a printed number."""
+    unit = _last_place(printed)
+    low, high = (
         end.quantize(unit, rounding=ROUND_HALF_EVEN, context=_WIDE) for end in (ours.low, ours.high)
     )
-    return all(abs(end - number) <= unit for end in rounded)
+    return low, high
+
+
+def _last_place(printed: str) -> Decimal:
+    exponent = Decimal(printed).as_tuple().exponent
+    assert isinstance(exponent, int)
+    return Decimal(1).scaleb(exponent)
+
+
+def _is_nearest_power(exponent: int, ours: Interval) -> bool:
+    """Tell whether log10 of both ends is within a half of the exponent."""
+    ten, low, high = Fraction(10), ours.low, ours.high
+    if not 0 < low <= high < Decimal("Infinity"):
+        return False
+    squares = (Fraction(low) ** 2, Fraction(high) ** 2)
+    return ten ** (2 * exponent - 1) <= squares[0] and squares[1] <= ten ** (2 * exponent + 1)
 
 
 def _meet(printed: Interval, ours: Interval) -> bool:

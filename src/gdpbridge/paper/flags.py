@@ -22,11 +22,11 @@ from gdpbridge.measure import measure
 from gdpbridge.paper.examples import EXAMPLES, cloak, laplace, least_mu, sgd
 from gdpbridge.paper.finding import Claim, Fact, Found
 from gdpbridge.paper.listings import Listing, Pairing, naive_listing, optimised_listing, steps
+from gdpbridge.paper.order import four_outcomes, profile_of_pair
 from gdpbridge.paper.sides import sides
 from gdpbridge.profiles.base import Profile
 from gdpbridge.profiles.constants import interval_around
 from gdpbridge.profiles.laplace import Laplace
-from gdpbridge.profiles.spec import load_profile
 
 __all__ = ["FLAGS"]
 
@@ -414,9 +414,7 @@ def _order_of_guarantees() -> Found:
 def _combinations() -> Found:
     """Every event and every data set of the mechanism that shows the partial order exact."""
     eps0, delta0 = 1.0, 0.1
-    share = math.exp(eps0) / (1 + math.exp(eps0))
-    zero = (delta0, 0.0, (1 - delta0) * share, (1 - delta0) * (1 - share))
-    one = (0.0, delta0, (1 - delta0) * (1 - share), (1 - delta0) * share)
+    zero, one = four_outcomes(math.exp(eps0), delta0)
     events = [event for size in range(5) for event in itertools.combinations(range(4), size)]
     facts, furthest = [Fact("events", len(events)), Fact("data sets", 2)], 0.0
     for eps in (0.0, 0.5, 1.0, 2.0):
@@ -425,17 +423,12 @@ def _combinations() -> Found:
             for event in events
             for p, q in ((zero, one), (one, zero))
         )
-        expected = float(_pair(eps0, delta0).delta(eps))
+        expected = float(profile_of_pair(eps0, delta0).delta(eps))
         furthest = max(furthest, abs(worst - expected))
     facts.append(Fact("largest difference to the theorem's δ at ε = 0, 0.5, 1 and 2", furthest))
     count = 2 * len(events)
     wrong = "there are 2⁴ events and two data sets; what they show is right"
     return Found(Interval(count, count), tuple(facts), wrong if furthest < 1e-12 else "")
-
-
-def _pair(epsilon: float, delta: float) -> Profile:
-    """Return what one pair implies for every ε."""
-    return load_profile({"kind": "approx-dp", "epsilon": epsilon, "delta": delta})
 
 
 def _sign_of_refinement() -> Found:
@@ -445,7 +438,7 @@ def _sign_of_refinement() -> Found:
     implied = []
     for factor in ("0.5", "1", "2"):
         eps0 = float(Decimal(factor) * best.low)
-        pair = _pair(eps0, math.exp(-eps0 * eps0))
+        pair = profile_of_pair(eps0, math.exp(-eps0 * eps0))
         implied.append(float(pair.delta(0.0)))
         facts.append(Fact(f"δ at ε = 0 implied by the pair at {factor}·ε^i", implied[-1]))
     opposite = implied[0] > implied[1] < implied[2]

@@ -8,12 +8,12 @@ from decimal import Decimal
 from pathlib import Path
 
 from gdpbridge.interval import Interval
-from gdpbridge.paper.finding import Finding, Status
+from gdpbridge.paper.finding import Finding, Status, as_printed
 from gdpbridge.paper.reproduce import Reproduction
 from gdpbridge.report.record import Schema
 from gdpbridge.report.text import Row, laid_out
 
-__all__ = ["SOURCE", "PaperRecord", "Source", "paper_record", "shown", "to_text"]
+__all__ = ["SOURCE", "PaperRecord", "Source", "paper_record", "rounded", "shown", "to_text"]
 
 _PLACES = 8
 _PLAIN = range(-4, 7)
@@ -142,6 +142,17 @@ def shown(value: Interval | bool | float | int | str, places: int = _PLACES) -> 
         return str(value)
     whole, point, certain = value.certain.rstrip("…").partition(".")
     return f"{whole}{point}{certain[:places]}…" if certain else str(value)
+
+
+def rounded(value: Interval, printed: str) -> str:
+    """Return a value rounded to the places of a printed number, if its ends agree that far.
+
+    Args:
+        value: an interval; where its ends are rounded apart, its certain digits are shown.
+        printed: a decimal number.
+    """
+    low, high = as_printed(value, printed)
+    return str(low) if low == high else shown(value)
 
 
 def _float(value: float) -> str:

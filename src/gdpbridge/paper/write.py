@@ -13,7 +13,7 @@ from gdpbridge.compare import DELTAS
 from gdpbridge.errors import InputError, MissingExtraError
 from gdpbridge.measure.problem import Progress, silent
 from gdpbridge.paper.finding import Finding, Status
-from gdpbridge.paper.record import SOURCE, paper_record, shown
+from gdpbridge.paper.record import SOURCE, paper_record, rounded, shown
 from gdpbridge.paper.reproduce import Drawn, Reproduction
 from gdpbridge.paper.tables import PRINTED, TABLE
 from gdpbridge.plot.picture import charts
@@ -125,7 +125,7 @@ def _templates() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"shown": shown, "sentence": _sentence}
+    environment.filters |= {"shown": shown, "rounded": rounded, "sentence": _sentence}
     return environment
 
 
