@@ -70,8 +70,8 @@ _CONTRADICTION = 1e-9
 _DIP = 100.0
 # where the interval for μ is looked at
 _LOOKS = 17
-# of the ε that no tilt reaches, the quantiles at which Chernoff's bound is made tight
-# apart from its neighbours by so much in its logarithm
+# Chernoff's bound is made tight at some quantiles of the ε asked for, and at shares of the least;
+# those that are nearer to each other than a step in their logarithm count as one
 _TARGET_STEP = 0.02
 _BEFORE = np.array([0.5, 0.8, 0.95])
 _SHARES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
