@@ -20,6 +20,8 @@ __all__ = ["Point", "Rule", "Series", "Slider", "lines"]
 
 _WIDTH, _HEIGHT = 480, 360
 _STROKE = 2.2
+# of the width: where labels go to the left; within how much two labels would overlap
+_RIGHT, _NEAR_X, _NEAR_Y = 0.6, 0.4, 0.06
 
 
 @dataclass(frozen=True)
@@ -170,10 +172,12 @@ def lines(
         for one, data in zip(series, rows, strict=True)
         for layer in _layers(alt, one, data, axes, look)
     ]
-    layers += [_rule(alt, rule, axes) for rule in rules]
+    room = _Room(x_domain, y_domain)
+    layers += [_rule(alt, rule, axes, room) for rule in rules]
     if slider is not None:
         layers.append(_moving(alt, slider, axes, look))
-    layers += [layer for point in points for layer in _marked(alt, point, axes)]
+    for point in sorted(points, key=lambda one: -one.y):
+        layers += _marked(alt, point, axes, room)
     chart = (
         alt.layer(*layers)
         .properties(
@@ -263,10 +267,38 @@ def _moving(alt: Any, slider: Slider, axes: dict[str, Any], look: _Look) -> Any:
     )
 
 
-def _marked(alt: Any, point: Point, axes: dict[str, Any]) -> list[Any]:
+class _Room:
+    """Where labels go: to the left of a mark near the right edge, and not onto each other."""
+
+    def __init__(
+        self, x_domain: tuple[float, float] | None, y_domain: tuple[float, float] | None
+    ) -> None:
+        self._x, self._y = x_domain, y_domain
+        self._taken: list[tuple[float, float]] = []
+
+    def beside(self, x: float, distance: int) -> dict[str, Any]:
+        """Return the alignment of a label beside a mark."""
+        left = self._x is not None and x > self._x[0] + _RIGHT * (self._x[1] - self._x[0])
+        return {"align": "right", "dx": -distance} if left else {"align": "left", "dx": distance}
+
+    def above(self, x: float, y: float) -> int:
+        """Return how far up a label goes: above its mark, and below it where one is already."""
+        beside = [taken for taken in self._taken if self._is_near(taken, (x, y))]
+        self._taken.append((x, y))
+        return (-9, 14, -25, 30)[len(beside) % 4]
+
+    def _is_near(self, one: tuple[float, float], other: tuple[float, float]) -> bool:
+        if self._x is None or self._y is None:
+            return False
+        spans = (self._x[1] - self._x[0], self._y[1] - self._y[0])
+        shares = [abs(a - b) / span for a, b, span in zip(one, other, spans, strict=True)]
+        return shares[0] < _NEAR_X and shares[1] < _NEAR_Y
+
+
+def _marked(alt: Any, point: Point, axes: dict[str, Any], room: _Room) -> list[Any]:
     base = alt.Chart(alt.Data(values=[{"x": point.x, "y": point.y, "label": point.label}]))
     dot = base.mark_point(filled=True, size=70, color="#000000", opacity=1).encode(**axes)
-    place = {"align": "left", "dx": 9, "dy": -9}
+    place = {**room.beside(point.x, 9), "dy": room.above(point.x, point.y)}
     return [dot, *(text.encode(**axes, text="label:N") for text in _readable(base, place))]
 
 
@@ -276,13 +308,12 @@ def _readable(base: Any, place: dict[str, Any]) -> list[Any]:
     return [edge, base.mark_text(fontSize=12, color="#222222", **place)]
 
 
-def _rule(alt: Any, rule: Rule, axes: dict[str, Any]) -> Any:
-    upright = rule.x is not None
-    where = "x" if upright else "y"
+def _rule(alt: Any, rule: Rule, axes: dict[str, Any], room: _Room) -> Any:
+    where = "y" if rule.x is None else "x"
     base = alt.Chart(alt.Data(values=[{where: getattr(rule, where), "label": rule.label}]))
     mark = base.mark_rule(strokeDash=[3, 3], color="#555555", strokeWidth=1.2)
-    if upright:
-        place = {"align": "left", "dx": 4, "y": 8}
+    if rule.x is not None:
+        place = {**room.beside(rule.x, 4), "y": 8}
     else:
         place = {"align": "right", "dy": 10 if rule.below else -8, "x": _WIDTH - 4}
     encoding = {where: axes[where]}

@@ -14,6 +14,7 @@ from gdpbridge.gaussian.curve import beta, delta, epsilon
 from gdpbridge.numeric.checked import Real, exact_between
 from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor
 from gdpbridge.profiles.base import MAX_EPS, Profile
+from gdpbridge.profiles.tail import ConstantTail, PlateauTail
 from gdpbridge.profiles.title import mechanism_title, number_text
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 _POINTS = 401
+_NEAR = np.array([0.0, *(10.0**-power for power in range(2, 13))])
 _LONGEST_NAME = 72
 # few fonts have subscripts, and a line of text is drawn in one font
 _PLAIN = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
@@ -178,14 +180,18 @@ def grid(profiles: Sequence[Profile], end: float) -> Floats:
     if len(corners) > _POINTS:
         # a curve of many lines looks smooth
         return points
-    after = np.nextafter(np.array(corners), np.inf)
-    return np.unique(np.concatenate([points, np.array(corners), after]))
+    at = np.array(corners)[:, None]
+    # closely before a corner, where δ may fall to 0, and just after it
+    near = np.concatenate([at * (1 - _NEAR), np.nextafter(at, np.inf)], axis=1)
+    return np.unique(np.concatenate([points, near.ravel()]))
 
 
 def _corners(profile: Profile) -> list[float]:
     """Where the pieces of a curve meet, and where it ends."""
     curve = profile.curve
     starts = [piece.start for piece in curve.pieces] + [curve.end]
+    if isinstance(curve.tail, ConstantTail | PlateauTail):
+        starts.append(curve.tail.start)
     return [place for start in starts if (place := _corner(start)) is not None]
 
 

@@ -139,12 +139,14 @@ def gdpt(
         for mark in _supremum(one, end)
     ]
     rules = [
-        replace(mark, label=name + mark.label)
+        # heads may end at the same ε
+        replace(mark, label=("" if mark.x is not None else name) + mark.label)
         for one, name in zip(found, whose, strict=True)
         for mark in _head_and_tail(one, end)
     ]
+    rules = list(dict.fromkeys(rules))
     endless = [
-        f" {name}no finite μ covers every ε."
+        f" {name or 'For this mechanism '}no finite μ covers every ε."
         for one, name in zip(found, whose, strict=True)
         if one.verdict is Verdict.NOT_GDP
     ]
