@@ -138,9 +138,10 @@ def gdpt(
         for one, name in zip(found, whose, strict=True)
         for mark in _supremum(one, end)
     ]
+    # an end of several heads is marked once, and is nobody's
+    ends = [one.eps_h for one in found]
     rules = [
-        # heads may end at the same ε
-        replace(mark, label=("" if mark.x is not None else name) + mark.label)
+        replace(mark, label=("" if mark.x and ends.count(one.eps_h) > 1 else name) + mark.label)
         for one, name in zip(found, whose, strict=True)
         for mark in _head_and_tail(one, end)
     ]
