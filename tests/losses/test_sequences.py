@@ -55,7 +55,7 @@ def _delta(parts: list[Atoms], eps: np.ndarray, infinite: float) -> np.ndarray:
     return infinite + (1 - infinite) * (gains * masses).sum(axis=1)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(
     losses=st.lists(LOSSES, min_size=2, max_size=3, unique=True),
     weights=st.lists(SHARES, min_size=3, max_size=3),

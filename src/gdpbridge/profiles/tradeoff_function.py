@@ -45,12 +45,13 @@ def proved_errors(
     best = _best(curve, alpha, least_epsilon)
     low, _ = _bounds(curve, best, alpha)
     most = np.where(alpha == 0, 1.0, np.nextafter(1 - alpha, 1.0))
-    high = np.where(alpha == 1, 0.0, most)
+    most = np.where(alpha == 1, 0.0, most)
+    high = most.copy()
     inside = (alpha > 0) & (alpha < 1)
     for apart in _APART:
         found = _ceilings(curve, best[inside], alpha[inside], apart)
         high[inside] = np.minimum(high[inside], found)
-    low = np.clip(low, 0.0, high)
+    low = np.clip(low, 0.0, most)
     # a mere upper bound of a profile need not be convex, and may then imply more than is seen here
     return low, np.maximum(high, low)
 
