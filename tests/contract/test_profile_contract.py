@@ -265,7 +265,7 @@ class TestData:
     ) -> None:
         """f falls, is at most 1 - α, and no line that a point of δ(ε) implies is above it."""
         profile = kind(**data.draw(parameters(kind)))
-        alpha = np.linspace(0, 1, 21)
+        alpha = np.linspace(0, 1, 9)
         found = np.asarray(profile.tradeoff(alpha))
         low, high = profile.tradeoff_bounds(alpha)
         assert (np.diff(found) <= 1e-12).all()
