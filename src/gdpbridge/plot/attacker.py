@@ -23,6 +23,8 @@ _LOWEST = 1e-6
 # a chord may lie so far above a function in a picture; cells are halved so often for it
 _CHORD = 2e-4
 _CLOSER = 8
+# the false-positive rate that words speak of
+_SPOKEN_OF = 1e-3
 _CHANCE = "chance alone"
 # KEPT·Φ(Φ⁻¹(1 - x/KEPT) - μ) in Vega's words, KEPT being 1 - p
 _FORMULA = (
@@ -123,7 +125,7 @@ def attack(
         MissingExtraError: without the extra ``charts``.
     """
     stated, labels = _checked(profiles, mu, failure, names)
-    alpha = np.geomspace(_LOWEST, 1.0, _POINTS)
+    alpha = np.unique(np.append(np.geomspace(_LOWEST, 1.0, _POINTS), _SPOKEN_OF))
     series = [
         Series(name, alpha, 1 - np.asarray(one.tradeoff(alpha)))
         for one, name in zip(profiles, labels, strict=True)
@@ -132,8 +134,7 @@ def attack(
         Series(f"G_μ, {stated.name(one)}", alpha, stated.power(alpha, one)) for one in stated.mus
     ]
     series.append(Series(_CHANCE, alpha, alpha, neutral=True))
-    at = int(np.argmin(np.abs(alpha - 1e-3)))
-    rates = "; ".join(f"{one.name} {rounded_up(float(np.asarray(one.y)[at]))}" for one in series)
+    rates = "; ".join(f"{one.name} {rounded_up(_at(one, _SPOKEN_OF))}" for one in series)
     return lines(
         series,
         title=title or "What an attacker can reach",

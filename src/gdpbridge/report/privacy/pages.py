@@ -62,7 +62,6 @@ def _rendered(template: str, report: PrivacyReport, **more: Any) -> str:
         "down": rounded_down,
         "number": plain,
         "sentence": sentence_case,
-        "cell": _cell,
         "prose": _prose,
     }
     return environment.get_template(template).render(
@@ -79,8 +78,7 @@ def _groups(release: Mapping[str, str | None]) -> dict[str, list[dict[str, str |
     """The fields of a release under their headings."""
     return {
         heading: [
-            {"label": _extra(one)["label"], "about": one.description, "text": release[name]}
-            for name, one in fields.items()
+            {"label": _extra(one)["label"], "text": release[name]} for name, one in fields.items()
         ]
         for heading, fields in Release.groups().items()
     }
@@ -95,9 +93,9 @@ def _up(value: float | Interval | None) -> str:
     return "undecided" if value is None else rounded_up(value)
 
 
-# what Markdown would read as its own marks, HTML included
-# what begins a list, or a line across
+# what begins a list, or a line across, in Markdown
 _FIRST = re.compile(r"^(\d*)([-=.)])")
+# what it would read as its own marks, HTML included
 _MARKS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$])")
 
 
@@ -105,8 +103,3 @@ def _prose(text: str) -> str:
     """A user's text inside Markdown, on one line."""
     marked = _MARKS.sub(r"\\\1", " ".join(text.split()))
     return _FIRST.sub(r"\1\\\2", marked)
-
-
-def _cell(text: object) -> str:
-    """A text of ours inside a Markdown table."""
-    return str(text).replace("|", "\\|")
