@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from gdpbridge.errors import InputError
 from gdpbridge.gaussian.curve import beta, delta, epsilon
 from gdpbridge.numeric.checked import Real, exact_between
-from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor
+from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor, exact
 from gdpbridge.profiles.base import MAX_EPS, Profile
 from gdpbridge.profiles.tail import ConstantTail, PlateauTail
 from gdpbridge.profiles.title import mechanism_title, number_text
@@ -57,12 +56,12 @@ def names_of(profiles: Sequence[Profile], names: Sequence[str] | None) -> list[s
 
 def rounded_up(value: float, digits: int = 4) -> str:
     """Return an upper bound in words, rounded up."""
-    return f"{float(decimal_ceiling(Fraction(value), digits)):g}" if value else "0"
+    return f"{float(decimal_ceiling(exact(value), digits)):g}" if value else "0"
 
 
 def rounded_down(value: float, digits: int = 4) -> str:
     """Return a lower bound in words, rounded down."""
-    return f"{float(decimal_floor(Fraction(value), digits)):g}" if value else "0"
+    return f"{float(decimal_floor(exact(value), digits)):g}" if value else "0"
 
 
 def checked_profiles(profiles: Sequence[object]) -> None:
