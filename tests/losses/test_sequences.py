@@ -15,7 +15,10 @@ from gdpbridge.profiles.base import Profile
 Atoms = list[tuple[float, float]]
 
 SHARES = st.floats(0.05, 1.0)
-LOSSES = st.one_of(st.floats(-3, 3), st.floats(-0.05, 0.05), st.floats(1, 25))
+LOSSES = st.one_of(st.floats(-3, 3), st.floats(-0.05, 0.05), st.floats(1, 25)).map(
+    # tinier ones are refused as too extreme
+    lambda loss: round(loss, 6)
+)
 
 
 def _pld(losses: list[float], weights: list[float]) -> Atoms | None:

@@ -236,7 +236,7 @@ def _lattice(losses: Floats) -> tuple[Fraction | None, float]:
         decimals = [exact(float(f"{loss:.9g}")) for loss in losses.tolist()]
         candidates.append(functools.reduce(_divisor, decimals))
     for spacing in candidates:
-        if not spacing or np.abs(losses).max() / spacing > _LONGEST:
+        if not spacing or np.abs(losses).max() > _LONGEST * spacing:
             continue
         off = float(np.abs(losses - np.rint(losses / float(spacing)) * float(spacing)).max())
         if off <= _OFF_LATTICE * float(spacing):
