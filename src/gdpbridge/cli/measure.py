@@ -16,7 +16,7 @@ from gdpbridge.measure import COMPOSED_TOL, DEFAULT_TOL, method_names
 from gdpbridge.profiles.base import Profile
 from gdpbridge.report.record import measurement_record
 
-__all__ = ["measure"]
+__all__ = ["check_statement", "measure"]
 
 _METHODS = method_names()
 _MOST_DIGITS = 100
@@ -77,8 +77,7 @@ def measure(
     json: AsJson = False,
 ) -> Output:
     """Answer with the statement and the interval for μ."""
-    if eps_h is not None and failure is not None:
-        raise InputError("failure", failure, "left out where --eps-h is given")
+    check_statement(eps_h, failure)
     places = None if digits is None else _places(digits)
     default = None if places is None else f"1e-{places}"
     with Progress(silent=json) as progress:
@@ -94,6 +93,16 @@ def measure(
         if certificate is not None:
             _save(found, certificate)
     return Output(rendered(measurement_record(found), as_json=json, digits=places))
+
+
+def check_statement(eps_h: str | None, failure: str | None) -> None:
+    """Refuse to be asked for a head and for an approximate statement at once.
+
+    Raises:
+        InputError: if both are given.
+    """
+    if eps_h is not None and failure is not None:
+        raise InputError("failure", failure, "left out where --eps-h is given")
 
 
 def _save(found: gdpbridge.Measurement, path: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gdpbridge.cli.commands import Group
-from gdpbridge.cli.measure import EpsH, Failure
+from gdpbridge.cli.measure import EpsH, Failure, check_statement
 from gdpbridge.cli.mechanism import add_mechanism_command, mechanism_of
 from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output
@@ -161,8 +161,7 @@ def gdpt(
     from gdpbridge import plot
     from gdpbridge.measure import measure
 
-    if eps_h is not None and failure is not None:
-        raise InputError("failure", failure, "left out where --eps-h is given")
+    check_statement(eps_h, failure)
 
     def draw(profiles: Sequence[Profile]) -> Picture:
         with Progress(silent=json) as progress:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from gdpbridge.cli.measure import EpsH, Failure, Tol
+from gdpbridge.cli.measure import EpsH, Failure, Tol, check_statement
 from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output, is_unicode
 from gdpbridge.cli.progress import Progress
@@ -60,8 +60,7 @@ def report(
     if output is not None:
         # a name that cannot be is told before the work
         checked_path(output, FORMATS)
-    if eps_h is not None and failure is not None:
-        raise InputError("failure", failure, "left out where --eps-h is given")
+    check_statement(eps_h, failure)
     said = _stated(release)
     if output is not None:
         _refuse_inputs(output, [release, *input_paths(profile)])

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -158,6 +159,11 @@ class PrivacyReport:
         Raises:
             MissingExtraError: without the extra ``charts``.
         """
+        return dict(self._pictures)
+
+    @cached_property
+    def _pictures(self) -> dict[str, Picture]:
+        # Markdown both names and saves them
         from gdpbridge.report.privacy.pictures import pictures_of
 
         return pictures_of(self.found)
