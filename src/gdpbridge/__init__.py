@@ -18,8 +18,8 @@ from gdpbridge.errors import (
 from gdpbridge.identify import Identification, TailStatus, Verdict, identify
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement, Statement, measure
-from gdpbridge.profiles.spec import load_profile
 from gdpbridge.risk import Risk, risk
+from gdpbridge.specification.load import load_profile
 
 if TYPE_CHECKING:
     from gdpbridge import ledger, plot
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
         log_delta_complement,
         mu,
     )
-    from gdpbridge.profiles.release import Release
     from gdpbridge.report.privacy import PrivacyReport, privacy_report
     from gdpbridge.sources.entry import profile_of
+    from gdpbridge.specification.release import Release
 
 __all__ = [
     "Calibration",
@@ -108,7 +108,7 @@ _LAZY = {
     "ClipRectifyPlan": "gdpbridge.amplify.clip_rectify",
     "ClippingTradeoff": "gdpbridge.amplify.tradeoff",
     "PrivacyReport": "gdpbridge.report.privacy",
-    "Release": "gdpbridge.profiles.release",
+    "Release": "gdpbridge.specification.release",
     "SubsamplePlan": "gdpbridge.amplify.subsample",
     "Verification": "gdpbridge.certificate.checker",
     "clip_and_rectify": "gdpbridge.amplify.clip_rectify",

@@ -10,7 +10,7 @@ from gdpbridge.cli.measure import EpsH, Failure, Tol
 from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output
 from gdpbridge.cli.show import answered
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.report.answers import calibration_record
 
 __all__ = ["calibrate"]

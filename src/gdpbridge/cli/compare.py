@@ -10,8 +10,8 @@ from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output
 from gdpbridge.cli.show import answered
 from gdpbridge.errors import InputError
-from gdpbridge.profiles.base import Profile
-from gdpbridge.profiles.pure_dp import PureDP
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.pure_dp import PureDP
 from gdpbridge.report.answers import comparison_record
 
 __all__ = ["compare"]

@@ -13,7 +13,7 @@ from gdpbridge.cli.output import Output
 from gdpbridge.cli.show import answered
 from gdpbridge.errors import InputError
 from gdpbridge.interval import Interval
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.report.answers import conversion_record
 
 __all__ = ["convert_mechanism", "convert_numbers"]
@@ -149,7 +149,7 @@ def _of_zcdp(
     rho: str, eps_h: str | None, epsilon: list[str] | None, delta: list[str] | None, json: bool
 ) -> Output:
     from gdpbridge.measure import measure
-    from gdpbridge.profiles.zcdp import ZCDP
+    from gdpbridge.mechanisms.zcdp import ZCDP
 
     try:
         profile = ZCDP(rho=float(rho))
@@ -167,7 +167,7 @@ def _of_zcdp(
 def _mu(epsilon: list[str], delta: list[str] | None, json: bool) -> Output:
     from gdpbridge.convert import mu_of_pair
     from gdpbridge.measure import measure
-    from gdpbridge.profiles.pure_dp import PureDP
+    from gdpbridge.mechanisms.pure_dp import PureDP
 
     if len(epsilon) != 1 or (delta is not None and len(delta) != 1):
         raise InputError("epsilon", ", ".join(epsilon), "given once, as is --delta, without --mu")

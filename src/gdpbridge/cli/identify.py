@@ -7,7 +7,7 @@ from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output, Status
 from gdpbridge.cli.show import rendered
 from gdpbridge.identify import Verdict
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.report.record import identification_record
 
 __all__ = ["identify"]

@@ -13,7 +13,7 @@ from gdpbridge.cli.progress import Progress
 from gdpbridge.cli.show import rendered
 from gdpbridge.errors import InputError
 from gdpbridge.measure import COMPOSED_TOL, DEFAULT_TOL, method_names
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.report.record import measurement_record
 
 __all__ = ["check_statement", "measure"]

@@ -34,8 +34,8 @@ from gdpbridge.cli.parameters import (
 from gdpbridge.cli.specification import FROM_FILE, declared_file, names_file, read_file
 from gdpbridge.cli.transformations import declared_transformations, transformed
 from gdpbridge.errors import InputError
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.profiles import kinds
-from gdpbridge.profiles.base import Profile
 
 __all__ = ["add_mechanism_command", "example", "mechanism_of"]
 

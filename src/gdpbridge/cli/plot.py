@@ -15,7 +15,7 @@ from gdpbridge.cli.output import Output
 from gdpbridge.cli.progress import Progress
 from gdpbridge.cli.show import as_json_text
 from gdpbridge.errors import InputError
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 
 if TYPE_CHECKING:
     from gdpbridge.plot import Picture

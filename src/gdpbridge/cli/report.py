@@ -14,8 +14,8 @@ from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output, is_unicode
 from gdpbridge.cli.progress import Progress
 from gdpbridge.errors import InputError
-from gdpbridge.profiles.base import Profile
-from gdpbridge.profiles.release import Release
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.specification.release import Release
 
 __all__ = ["report"]
 
@@ -86,7 +86,7 @@ def _refuse_inputs(output: str, inputs: Iterable[object]) -> None:
 
 def _stated(release: object) -> Release | None:
     """Return what is said of the release; the file of a mechanism is read already."""
-    from gdpbridge.profiles.spec import parse_release, read_specification
+    from gdpbridge.specification.load import parse_release, read_specification
 
     if not isinstance(release, str):
         return release if isinstance(release, Release) else None

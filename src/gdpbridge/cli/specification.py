@@ -12,15 +12,15 @@ import typer
 
 from gdpbridge.cli.commands import Command, Group
 from gdpbridge.cli.output import Output
-from gdpbridge.profiles.base import Profile
-from gdpbridge.profiles.release import Release
-from gdpbridge.profiles.schema import DIALECT, mechanism_schema
-from gdpbridge.profiles.spec import (
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.specification.load import (
     MAX_BYTES,
     parse_release,
     parse_specification,
     read_specification,
 )
+from gdpbridge.specification.release import Release
+from gdpbridge.specification.schema import DIALECT, mechanism_schema
 
 __all__ = ["FROM_FILE", "add_schema_command", "declared_file", "names_file", "read_file"]
 

@@ -1,0 +1,1 @@
+"""What sets of (ε, δ) statements imply: refinement, envelopes, implicit profiles, decay."""
