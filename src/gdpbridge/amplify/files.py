@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gdpbridge.amplify.randomness import Bernoulli, Chooser, FixedSize
-from gdpbridge.errors import InputError, MissingExtraError
+from gdpbridge.errors import Advice, InputError, MissingExtraError, Words
 from gdpbridge.measure.problem import Progress, silent
 from gdpbridge.numeric.exact import exact
 
@@ -79,7 +79,9 @@ def sample_file(
     kind = source.suffix.lower()
     if kind not in (".csv", ".parquet") or target.suffix.lower() != kind:
         raise InputError(
-            "source and target", f"{source.name}, {target.name}", "both .csv or both .parquet"
+            "source and target",
+            f"{source.name}, {target.name}",
+            Advice("name two .csv files or two .parquet files"),
         )
     table = _Csv(source, header) if kind == ".csv" else _Parquet(source)
     try:
@@ -103,10 +105,12 @@ def sampling_rate(rate: float | None, size: int | None, scheme: str) -> Fraction
         raise InputError("scheme", scheme, f"one of {', '.join(SAMPLE_SCHEMES)}")
     if (rate is None) == (size is None):
         given = "neither" if rate is None else "both"
-        raise InputError("rate and size", given, "given one and not the other")
+        raise InputError("rate and size", Words(given), Advice("give one of them"))
     if size is not None:
         if scheme == "poisson":
-            raise InputError("size", size, "left out: a Poisson sample has a rate, no size")
+            raise InputError(
+                "size", size, Advice("leave it out: a Poisson sample has a rate, no size")
+            )
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise InputError("size", size, "a whole number ≥ 1")
         return None
@@ -171,7 +175,9 @@ class _Csv:
     def _first(self, file: IO[bytes]) -> bytes:
         """Return the header, or nothing."""
         if file.peek(2)[:2] in _UTF16:  # type: ignore[attr-defined]
-            raise InputError("source", "UTF-16", "in an encoding that extends ASCII, such as UTF-8")
+            raise InputError(
+                "source", Words("in UTF-16"), "in an encoding that extends ASCII, such as UTF-8"
+            )
         record = b""
         while self._header:
             line = file.readline(_MAX_RECORD)
@@ -234,8 +240,8 @@ def _check_length(length: int) -> None:
     if length >= _MAX_RECORD:
         raise InputError(
             "source",
-            "a record with an open quote or no end",
-            f"made of records of at most {_MAX_RECORD >> 20} MiB",
+            Words("a record with an open quote or no end"),
+            Advice(f"a record is longer than {_MAX_RECORD >> 20} MiB: a quote may be open"),
         )
 
 
