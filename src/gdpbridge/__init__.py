@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gdpbridge import profiles
 from gdpbridge.calibrate import Calibration, calibrate
 from gdpbridge.compose import Composition, Part, compose
+from gdpbridge.curves.nature import Nature
 from gdpbridge.errors import (
     GdpBridgeError,
     InputError,
@@ -17,7 +18,7 @@ from gdpbridge.errors import (
 )
 from gdpbridge.identify import Identification, TailStatus, Verdict, identify
 from gdpbridge.interval import Interval
-from gdpbridge.measure import Measurement, Statement, measure
+from gdpbridge.measure import Measurement, Standing, Statement, measure
 from gdpbridge.risk import Risk, risk
 from gdpbridge.specification.load import load_profile
 
@@ -57,10 +58,12 @@ __all__ = [
     "Interval",
     "Measurement",
     "MissingExtraError",
+    "Nature",
     "Part",
     "PrivacyReport",
     "Release",
     "Risk",
+    "Standing",
     "Statement",
     "SubsamplePlan",
     "TailStatus",
