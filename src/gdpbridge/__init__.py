@@ -5,6 +5,11 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from gdpbridge.starting import guard_start
+
+# the imports below take a good part of a second, and run what they find
+guard_start()
+
 from gdpbridge import profiles
 from gdpbridge.calibrate import Calibration, calibrate
 from gdpbridge.compose import Composition, Part, compose
