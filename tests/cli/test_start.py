@@ -57,7 +57,7 @@ def test_an_interrupted_start(stage: str) -> None:
 
 def test_a_program_that_imports_the_package_is_left_alone() -> None:
     """Imported from Python, an interruption is a KeyboardInterrupt and nothing else."""
-    done = _interrupted_at("pydantic", "/usr/bin/myprogram")
+    done = _interrupted_at("gdpbridge.errors", "/usr/bin/myprogram")
     assert done.returncode == -signal.SIGINT
     assert done.stderr.rstrip().endswith("KeyboardInterrupt")
     code = "import signal, gdpbridge; print(signal.getsignal(signal.SIGINT).__name__)"
