@@ -14,7 +14,9 @@ from gdpbridge.mechanisms.formula import Formula
 
 # of natural logarithms: from 10 digits to 100,000
 _EXPONENTS = st.integers(23, 230_000)
-_DIGITS_THAT_CANCEL = 2400
+# some of those, up to what 8192 bits hold, and beyond
+_SOME = [23, 81, 350, 700, 5000, 23_000, 230_000]
+_DECIDED = 700
 
 
 def _one(exponent: int) -> str:
@@ -71,12 +73,8 @@ def test_the_order_of_two_thresholds(exponent: int) -> None:
     """Two bounds that differ in their last digit alone are in their order."""
     later = f"1 + exp(-{exponent})"
     text = f"delta = piecewise(0.5, eps < {later}, piecewise(0.75, eps < log(exp(1)), 0.25))"
-    try:
-        ranges = Formula(text).equations()
-    except UndecidedError:
-        # log e is 1, which no precision tells from 1 itself, but from 1 + e^-exponent
-        pytest.fail("the bounds differ")
-    assert len(ranges) == 3
+    # log e is 1, which no precision tells from 1 itself, but from 1 + e^-exponent
+    assert len(Formula(text).equations()) == 3
 
 
 @settings(max_examples=25)
@@ -91,8 +89,7 @@ def test_factors_that_cancel(exponent: int) -> None:
     assert known.low <= found.high
 
 
-@settings(max_examples=15)
-@given(exponent=_EXPONENTS)
+@pytest.mark.parametrize("exponent", _SOME)
 def test_a_curve_that_cancels(exponent: int) -> None:
     """Where ε itself is in what cancels, the answer is right, or there is none."""
     text = f"delta = ((1 + exp(-eps - {exponent})) - 1)*exp({exponent})*0.5"
@@ -100,21 +97,19 @@ def test_a_curve_that_cancels(exponent: int) -> None:
     try:
         found = gdp.measure(Formula(text), eps_h=3, tol=1e-6).mu
     except UndecidedError:
-        # a few hundred digits are no matter
-        assert exponent > _DIGITS_THAT_CANCEL * 2.3 / 8
+        assert exponent > _DECIDED
     else:
         assert found.low <= known.high
         assert known.low <= found.high
 
 
-@settings(max_examples=15)
-@given(exponent=_EXPONENTS)
+@pytest.mark.parametrize("exponent", _SOME)
 def test_a_value_that_is_not_certainly_below_one(exponent: int) -> None:
     """δ(0) = 1 - e^-exponent is not 1: nothing says that no μ will do."""
     profile = Formula(text=f"delta = (1 - exp(-{exponent}))*exp(-eps**2)", naive=True)
     try:
         found = gdp.measure(profile, eps_h=1, tol=1e-3)
     except UndecidedError:
-        assert exponent > _DIGITS_THAT_CANCEL * 2.3 / 8
+        assert exponent > _DECIDED
     else:
         assert found.mu.high.is_finite()

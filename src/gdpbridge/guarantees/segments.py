@@ -23,7 +23,13 @@ from gdpbridge.expressions.domain import is_undefined
 from gdpbridge.expressions.shape import shape_of
 from gdpbridge.expressions.tree import Node
 from gdpbridge.guarantees.falling import Passage
-from gdpbridge.numeric.decide import MorePrecisionError, certainly, is_below, with_enough_precision
+from gdpbridge.numeric.decide import (
+    MAX_PRECISION,
+    MorePrecisionError,
+    certainly,
+    is_below,
+    with_enough_precision,
+)
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import (
     BALLS,
@@ -47,6 +53,8 @@ EDGE = Fraction(1, 2**120)
 _ORDERS = 6
 _LEAST = Fraction(1, 2**200)
 _SMALLEST_REACH = Fraction(1, 16)
+# where a head ends by default, and a little more: before it precision is raised
+_WANTED_REACH = Fraction(128)
 
 Value = Callable[[Any, Operations], Any]
 
@@ -212,6 +220,8 @@ class Guarantees:
         """Stop where numbers of any size give out, as a tower of exponentials makes them do."""
         reach = self.reach
         while not _is_within_reach(self.segment_at(ball(reach)), ball(reach)):
+            if reach <= _WANTED_REACH and working_precision() < MAX_PRECISION:
+                raise MorePrecisionError
             reach /= 2
             if reach < _SMALLEST_REACH:
                 at = ball(reach)

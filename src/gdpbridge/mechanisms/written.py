@@ -36,7 +36,7 @@ from gdpbridge.guarantees.estimate import estimated_tail
 from gdpbridge.guarantees.segments import BITS, TOP, Guarantees, Segment
 from gdpbridge.guarantees.starts import start_of
 from gdpbridge.mechanisms.base import Profile, Real
-from gdpbridge.numeric.decide import is_below, with_enough_precision
+from gdpbridge.numeric.decide import MorePrecisionError, is_below, with_enough_precision
 from gdpbridge.numeric.exact import decimal_ceiling, exact
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, Operations, Probability, ball, to_fraction
@@ -186,12 +186,21 @@ class Written(Profile):
             return last.log(ball(reach), BALLS)
 
         def rest(eps: Any, ops: Operations) -> Probability:
-            return Probability.from_log(ops, ops.constant(log_rest) + 0 * eps)
+            log = ops.constant(log_rest) + 0 * eps
+            if ops is not BALLS:
+                return Probability.from_log(ops, log)
+            # anything from 0 on
+            return Probability(arb.nan, lambda: ops.log1mexp(log).union(arb(0)))
 
-        with precision(BITS):
+        def last_value() -> Fraction:
+            top = log_rest().exp()
+            if not top.is_finite():
+                raise MorePrecisionError
             # below that, the fraction itself would be out of reach
-            top = log_rest().exp().upper().max(arb(10) ** _LEAST_VALUE)
-            value = Fraction(decimal_ceiling(to_fraction(top.upper()), 20))
+            top = top.upper().max(arb(10) ** _LEAST_VALUE)
+            return Fraction(decimal_ceiling(to_fraction(top.upper()), 20))
+
+        value = with_enough_precision(BITS, last_value)
         at = f"{float(reach):.6g}"
         remark = f"that the formula does not rise is proved up to ε = {at}: it is not used beyond"
         declared = assumed_tail(self.tail_declared)

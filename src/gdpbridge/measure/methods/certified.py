@@ -112,8 +112,10 @@ class _Proof:
             raise MorePrecisionError from None
         low = Fraction(floor_to_places(to_fraction(mu.lower()), self.places))
         if low > self.low:
+            if to_fraction(mu.upper()) > low + self.problem.tol / 2:
+                raise MorePrecisionError
             self.witness, self.low = eps, low
-            self._raise_candidate(max(low + self.problem.tol / 2, to_fraction(mu.upper())))
+            self._raise_candidate(low + self.problem.tol / 2)
 
     def _raise_candidate(self, high: Fraction) -> None:
         if self._is_near_ceiling():
