@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from flint import arb, arb_poly
@@ -33,6 +33,7 @@ from pydantic import Field, PlainSerializer, PrivateAttr
 
 from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.curves.linear import ArrayLines, Line, Segments
+from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import ZERO, Curve, Piece, constant_piece
 from gdpbridge.curves.tail import ConstantTail, PlateauTail
 from gdpbridge.errors import InputError, UndecidedError
@@ -273,6 +274,7 @@ _PAIRS: dict[str, Any] = {"untyped": True, "allowed": "pairs of a loss and its p
 class PLD(Profile):
     """A privacy loss distribution, from a file or as numbers."""
 
+    nature: ClassVar[Nature] = Nature.OWN
     kind: Literal["pld"] = "pld"
     file: str | None = Field(
         default=None,

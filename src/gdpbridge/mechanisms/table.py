@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from flint import arb
@@ -16,6 +16,7 @@ from pydantic import Field, PlainSerializer, PrivateAttr
 
 from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.linear import ArrayLines, Line, Segments
+from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import ZERO, Curve, Piece, constant_piece
 from gdpbridge.curves.tail import ConstantTail, PlateauTail
 from gdpbridge.errors import InputError
@@ -50,6 +51,7 @@ def _number(text: str) -> float | str:
 class Table(Profile):
     """A table of (ε, δ) guarantees."""
 
+    nature: ClassVar[Nature] = Nature.CLASS
     kind: Literal["table"] = "table"
     file: str | None = Field(
         default=None,

@@ -141,6 +141,11 @@ class Written(Profile):
         """Check the formula, refine it unless asked not to, and look at its tail."""
         return self._checked.curve
 
+    def above_what_it_implies(self) -> float | None:
+        """Return an ε at which δ is proved to be smaller than the formula, None if none is seen."""
+        checked = self._checked
+        return None if checked.whole is None else _first_above(checked.whole, checked.curve.pieces)
+
     @property
     def remarks(self) -> tuple[str, ...]:
         """How far the formula was followed."""
@@ -174,7 +179,7 @@ class Written(Profile):
         tail = self._tail(whole, end)
         if self.tail_declared is not None and not isinstance(tail, AssumedTail):
             remarks += ("the declared tail is not used: what the formula's tail is, is proved",)
-        return _Checked(Curve(pieces, tail, end), remarks)
+        return _Checked(Curve(pieces, tail, end), remarks, whole)
 
     def _cut(
         self, whole: Guarantees, pieces: tuple[Piece, ...], remarks: tuple[str, ...]
@@ -206,7 +211,7 @@ class Written(Profile):
         declared = assumed_tail(self.tail_declared)
         tail = declared if declared and declared.start <= reach else PlateauTail(reach, value)
         curve = Curve((*pieces, Piece(reach, rest)), tail)
-        return _Checked(curve, (*remarks, remark))
+        return _Checked(curve, (*remarks, remark), whole)
 
     def _tail(self, whole: Guarantees, end: Constant | None) -> Tail:
         if end is not None:
@@ -227,6 +232,24 @@ class _Checked:
 
     curve: Curve
     remarks: tuple[str, ...] = ()
+    whole: Guarantees | None = None
+
+
+def _first_above(whole: Guarantees, pieces: tuple[Piece, ...]) -> float | None:
+    """Return an ε at which the formula is proved to be above the pieces, in the middle of one."""
+    own = {segment.formula for segment in whole.segments}
+    with precision(BITS):
+        starts = [BALLS.constant(piece.start) for piece in pieces]
+        for piece, low, high in zip(pieces, starts, starts[1:], strict=False):
+            middle = ((low + high) / 2).mid()
+            if piece.formula in own or not middle <= ball(whole.reach):
+                continue
+            segment = whole.segment_at(middle)
+            if segment.point(middle) >= segment.cap:
+                return float(middle)
+            if segment.log(middle, BALLS) > piece.formula(middle, BALLS).log():
+                return float(middle)
+    return None
 
 
 def _is_negative_at_zero(whole: Guarantees) -> bool:

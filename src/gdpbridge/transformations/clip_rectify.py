@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from flint import arb, arb_series
@@ -28,6 +28,7 @@ from pydantic import Field, model_validator
 
 from gdpbridge.curves.constants import MAX_EPS, Constant
 from gdpbridge.curves.linear import Lines
+from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import Curve, Formula, Piece
 from gdpbridge.curves.tail import ConstantTail
 from gdpbridge.errors import InputError, UndecidedError
@@ -86,6 +87,7 @@ class Run:
 class ClipRectify(Profile):
     """A mechanism whose output is clipped to bounds and then given Laplace noise."""
 
+    nature: ClassVar[Nature] = Nature.BOUND
     kind: Literal["clip-rectify"] = "clip-rectify"
     base: Base = Field(
         description="the mechanism whose output is clipped",
