@@ -36,6 +36,7 @@ from gdpbridge.guarantees.estimate import estimated_tail
 from gdpbridge.guarantees.segments import BITS, TOP, Guarantees, Segment
 from gdpbridge.guarantees.starts import start_of
 from gdpbridge.mechanisms.base import Profile, Real
+from gdpbridge.numeric.decide import MorePrecisionError, is_below, with_enough_precision
 from gdpbridge.numeric.exact import decimal_ceiling, exact
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, Operations, Probability, ball, to_fraction
@@ -155,7 +156,6 @@ class Written(Profile):
         whole = Guarantees(tuple(self.segments()), "text", self.text).checked()
         with precision(BITS):
             start, end = whole.start(), whole.end()
-            starts_at_one = start is None or callable(start) or not _is_below_one(whole)
         if start is None and not self.naive:
             allowed = f"a formula for delta that falls below 1 for some eps up to {whole.reach}"
             raise InputError("text", self.text, allowed)
@@ -163,7 +163,7 @@ class Written(Profile):
             raise InputError(
                 "text", self.text, "a formula for delta that is not negative at eps = 0"
             )
-        if start is None or (self.naive and starts_at_one and end != 0):
+        if start is None or (self.naive and end != 0 and _starts_at_one(whole, start)):
             return _Checked(Curve(_plain(whole, end), CertainFailureTail(), end))
         remarks: tuple[str, ...] = ()
         pieces = _plain(whole, end)
@@ -171,7 +171,7 @@ class Written(Profile):
             try:
                 pieces = implied_pieces(whole, start, end)
             except UndecidedError as error:
-                if starts_at_one:
+                if _starts_at_one(whole, start):
                     raise
                 remarks = (f"measured as it stands, not refined: {error}",)
         if end is None and whole.reach < TOP:
@@ -191,12 +191,21 @@ class Written(Profile):
             return last.log(ball(reach), BALLS)
 
         def rest(eps: Any, ops: Operations) -> Probability:
-            return Probability.from_log(ops, ops.constant(log_rest) + 0 * eps)
+            log = ops.constant(log_rest) + 0 * eps
+            if ops is not BALLS:
+                return Probability.from_log(ops, log)
+            # anything from 0 on
+            return Probability(arb.nan, lambda: ops.log1mexp(log).union(arb(0)))
 
-        with precision(BITS):
+        def last_value() -> Fraction:
+            top = log_rest().exp()
+            if not top.is_finite():
+                raise MorePrecisionError
             # below that, the fraction itself would be out of reach
-            top = log_rest().exp().upper().max(arb(10) ** _LEAST_VALUE)
-            value = Fraction(decimal_ceiling(to_fraction(top.upper()), 20))
+            top = top.upper().max(arb(10) ** _LEAST_VALUE)
+            return Fraction(decimal_ceiling(to_fraction(top.upper()), 20))
+
+        value = with_enough_precision(BITS, last_value)
         at = f"{float(reach):.6g}"
         remark = f"that the formula does not rise is proved up to ε = {at}: it is not used beyond"
         declared = assumed_tail(self.tail_declared)
@@ -248,7 +257,17 @@ def _is_negative_at_zero(whole: Guarantees) -> bool:
     first = whole.segments[0]
     if first.tree is None or first.is_log:
         return False
-    return bool(Evaluation(BALLS, {"eps": ball(Fraction(0))}).value(first.tree) < 0)
+    tree = first.tree
+
+    def at_zero() -> arb:
+        return Evaluation(BALLS, {"eps": arb(0)}).value(tree)
+
+    with precision(BITS):
+        if at_zero().is_nan():
+            return False  # it is undefined at that one point
+    return with_enough_precision(
+        BITS, lambda: is_below(at_zero()), "whether delta is negative at eps = 0 is undecided"
+    )
 
 
 def _plain(whole: Guarantees, end: Constant | None) -> tuple[Piece, ...]:
@@ -257,8 +276,12 @@ def _plain(whole: Guarantees, end: Constant | None) -> tuple[Piece, ...]:
     return tuple(Piece(segment.start, segment.formula) for segment in kept or whole.segments[:1])
 
 
-def _is_below_one(whole: Guarantees) -> bool:
-    return bool(whole.above_one(arb(0)) < 0)
+def _starts_at_one(whole: Guarantees, start: Constant) -> bool:
+    """Whether δ̂(0) is 1 or more."""
+    if callable(start):
+        return True
+    undecided = "whether delta is below 1 at eps = 0 is undecided"
+    return with_enough_precision(BITS, lambda: not is_below(whole.above_one(arb(0))), undecided)
 
 
 def segment_of(start: Node, node: Node, is_log: bool) -> Segment:
