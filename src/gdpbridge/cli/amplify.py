@@ -68,6 +68,11 @@ OutputFile = Annotated[
     str | None, typer.Option("--output", metavar="FILE", help="the file to write the sample to")
 ]
 
+NoHeader = Annotated[
+    bool,
+    typer.Option("--no-header", help="the first line of a .csv file is a record like the others"),
+]
+
 
 def add_to(app: typer.Typer, name: str, summary: str) -> None:
     """Add the commands of this group."""
@@ -128,6 +133,7 @@ def subsample(
     tol: Tol = None,
     source: Input = None,
     target: OutputFile = None,
+    no_header: NoHeader = False,
     json: AsJson = False,
 ) -> Output:
     """Answer with the rate as a bracket; draw a sample if asked to."""
@@ -151,13 +157,15 @@ def subsample(
         raise error.renamed(field) from None
     if source is not None and target is not None:
         with Progress(silent=json) as progress:
-            _draw(plan, source, target, progress)
+            _draw(plan, source, target, progress, header=not no_header)
     return _shown(subsample_record(plan), as_json=json)
 
 
-def _draw(plan: SubsamplePlan, source: str, target: str, progress: Progress) -> None:
+def _draw(
+    plan: SubsamplePlan, source: str, target: str, progress: Progress, *, header: bool
+) -> None:
     try:
-        plan.sample_file(source, target, progress=progress)
+        plan.sample_file(source, target, header=header, progress=progress)
     except InputError as error:
         field = error.field.replace("source", "input").replace("target", "output")
         raise error.renamed(field) from None

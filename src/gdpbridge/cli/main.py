@@ -13,6 +13,7 @@ import typer
 
 from gdpbridge.cli.commands import Group
 from gdpbridge.cli.errors import CommandLineError
+from gdpbridge.cli.interruption import watched
 from gdpbridge.cli.output import Output, Status, is_unicode, write
 from gdpbridge.errors import GdpBridgeError, MissingExtraError, RefusedError, UnavailableError
 
@@ -61,20 +62,32 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit status.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    try:
-        output = _run(words or ["--help"])
-        write(sys.stdout, output.text)
-    except (CommandLineError, GdpBridgeError) as error:
-        return _complain(words, error, _status_of(error))
-    except (KeyboardInterrupt, typer.Abort):
-        return _complain(words, "interrupted", Status.INTERRUPTED)
-    except OSError as error:
-        return _complain(words, f"failed: {error}", Status.FAULT)
-    except Exception as error:
-        if os.environ.get("GDPBRIDGE_DEBUG"):
-            traceback.print_exc()
-        return _complain(words, _fault(error), Status.FAULT)
-    return output.status
+    with watched() as interruption:
+        try:
+            output = _run(words or ["--help"])
+            write(sys.stdout, output.text)
+        except Exception as error:
+            if interruption.came:
+                # what was interrupted may tell it as an error of its own
+                return _complain(words, "interrupted", Status.INTERRUPTED)
+            return _told(words, error)
+        except KeyboardInterrupt:
+            interruption.enough()
+            return _complain(words, "interrupted", Status.INTERRUPTED)
+        return output.status
+
+
+def _told(words: list[str], error: Exception) -> int:
+    match error:
+        case CommandLineError() | GdpBridgeError():
+            return _complain(words, error, _status_of(error))
+        case typer.Abort():
+            return _complain(words, "interrupted", Status.INTERRUPTED)
+        case OSError():
+            return _complain(words, f"failed: {error}", Status.FAULT)
+    if os.environ.get("GDPBRIDGE_DEBUG"):
+        traceback.print_exception(error)
+    return _complain(words, _fault(error), Status.FAULT)
 
 
 class _Program(Group):
