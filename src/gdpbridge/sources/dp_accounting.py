@@ -23,6 +23,7 @@ from gdpbridge.mechanisms.pld import PLD
 from gdpbridge.mechanisms.pure_dp import PureDP
 from gdpbridge.mechanisms.randomized_response import RandomizedResponse
 from gdpbridge.mechanisms.zcdp import ZCDP
+from gdpbridge.numeric.exact import exact
 from gdpbridge.transformations.sequence import Sequence
 
 __all__ = ["profile_of_event", "profile_of_pld"]
@@ -155,7 +156,9 @@ def _values(source: Any, interval: float, failure: float) -> tuple[Floats, Float
     """Return δ at multiples of the interval up to where it is δ_∞."""
     count = 1024
     while True:
-        eps = np.asarray(np.arange(count + 1) * interval, dtype=np.float64)
+        # the floats nearest to multiples of the interval as it is written
+        step = exact(interval)
+        eps = np.array([float(k * step) for k in range(count + 1)])
         delta = np.asarray(source.get_delta_for_epsilon(eps), dtype=np.float64)
         done = np.flatnonzero(delta <= failure * (1 + 1e-12))
         if done.size:
