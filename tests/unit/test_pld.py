@@ -177,13 +177,13 @@ def test_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "file is 'empty'"),
+        ("", "file is empty"),
         ("a,b\n1,2\n", "the first row is 'a, b'"),
-        ("loss,probability\n1\n", "row 2 is '1 cells'"),
+        ("loss,probability\n1\n", "row 2 is of 1 cells"),
         ("loss,probability\n1,x\n", "row 2 is 'x'"),
         ("direction,loss,probability\nup,1,1\n", "row 2 is 'up'"),
-        ("direction,loss,probability\nadd,1,1\n", "file is 'add alone'"),
-        ("[1]", "file is 'JSON of another shape'"),
+        ("direction,loss,probability\nadd,1,1\n", "file: give losses for removal"),
+        ("[1]", "file is JSON of another shape"),
         ("[", "JSON that breaks off"),
     ],
 )

@@ -38,7 +38,7 @@ from gdpbridge.curves.linear import ArrayLines, Line, Segments
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import ZERO, Curve, Piece, constant_piece
 from gdpbridge.curves.tail import ConstantTail, PlateauTail
-from gdpbridge.errors import InputError, UndecidedError
+from gdpbridge.errors import Advice, InputError, UndecidedError, Words
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.decide import is_above, with_enough_precision
@@ -162,7 +162,11 @@ def direction(losses: Any, masses: Any, name: str) -> Direction:
     at = _numbers(losses, f"{name}.losses", "numbers, or inf")
     mass = _numbers(masses, f"{name}.probabilities", "numbers in [0, 1]")
     if at.size != mass.size or not at.size:
-        raise InputError(name, f"{at.size} losses and {mass.size} probabilities", "as many of each")
+        raise InputError(
+            name,
+            Words(f"{at.size} losses and {mass.size} probabilities"),
+            Advice(f"give as many losses as probabilities, not {at.size} and {mass.size}"),
+        )
     for bad, field, values, allowed in (
         (
             np.isnan(at) | (at == -np.inf) | ((at > MAX_EPS) & (at < np.inf)),
@@ -199,7 +203,11 @@ def direction(losses: Any, masses: Any, name: str) -> Direction:
         mass = np.add.reduceat(mass, first)
     missing = 1.0 - math.fsum([*mass, infinite])
     if missing < -_TINY_MASS:
-        raise InputError(name, f"probabilities that add up to {1 - missing:.12g}", "at most 1")
+        raise InputError(
+            name,
+            Words(f"probabilities that add up to {1 - missing:.12g}"),
+            Advice(f"its probabilities add up to {1 - missing:.12g}, more than 1"),
+        )
     if missing > _ROUNDING or (missing > 0 and (infinite or not at.size)):
         if missing > _ROUNDING:
             remarks.append(f"{name}: the {missing:.3g} missing from 1 count as an infinite loss")
@@ -219,7 +227,7 @@ def _numbers(values: Any, field: str, allowed: str) -> Floats:
     except (TypeError, ValueError):
         raise InputError(field, values, allowed) from None
     if found.ndim != 1:
-        raise InputError(field, f"an array of {found.ndim} dimensions", "a list of numbers")
+        raise InputError(field, Words(f"an array of {found.ndim} dimensions"), "a list of numbers")
     return found
 
 
@@ -306,7 +314,7 @@ class PLD(Profile):
         """Read the distributions, so that errors in them come at once."""
         if (self.file is None) == (self.remove is None):
             given = "neither" if self.file is None else "both"
-            raise InputError("file and remove", given, "given one and not the other")
+            raise InputError("file and remove", Words(given), Advice("give one of them"))
         if self.file is not None:
             columns = losses_of_file(self.file)
         else:
@@ -366,7 +374,9 @@ class PLD(Profile):
                 allowed = f"at most {MAX_LOOSE:,} to be composed, unless they are on a lattice"
                 raise InputError("losses", one.losses.size, allowed)
             if not one.losses.size:
-                raise InputError("pld", "without finite losses", "some finite loss")
+                raise InputError(
+                    "pld", Words("without finite losses"), Advice("give at least one finite loss")
+                )
             masses = [Fraction(mass) for mass in one.masses.tolist()]
             steps.append(
                 Atoms(
@@ -399,7 +409,9 @@ def _curve(directions: Sequence[Direction]) -> Curve:
         if not failure:
             return Curve((Piece(end, lambda *_: ZERO),), tail, end=end)
         if failure >= 1:
-            raise InputError("pld", "without finite losses", "some finite loss")
+            raise InputError(
+                "pld", Words("without finite losses"), Advice("give at least one finite loss")
+            )
         return Curve((constant_piece(end, failure),), tail)
     lines = found[0] if len(found) == 1 else _Larger(found[0], found[1], failure)
     stop = end if not failure else None
