@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gdpbridge.amplify.frames import sample
     from gdpbridge.amplify.subsample import SubsamplePlan, subsampling_plan
     from gdpbridge.amplify.tradeoff import ClippingTradeoff, clipping_tradeoff
+    from gdpbridge.auditing import Audit, audit, audit_counts, audit_guesses, audit_mechanism
     from gdpbridge.certificate.checker import Verification, verify
     from gdpbridge.certificate.model import Certificate
     from gdpbridge.fit import regret
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from gdpbridge.specification.release import Release
 
 __all__ = [
+    "Audit",
     "Calibration",
     "Certificate",
     "ClipRectifyPlan",
@@ -68,6 +70,10 @@ __all__ = [
     "Verdict",
     "Verification",
     "WorkLimitError",
+    "audit",
+    "audit_counts",
+    "audit_guesses",
+    "audit_mechanism",
     "ball",
     "beta",
     "calibrate",
@@ -104,6 +110,9 @@ _MODULES = {
 }
 # names whose modules are slow to import, for SciPy or for pydantic's models
 _LAZY = {
+    **dict.fromkeys(
+        ("Audit", "audit", "audit_counts", "audit_guesses", "audit_mechanism"), "gdpbridge.auditing"
+    ),
     "Certificate": "gdpbridge.certificate.model",
     "ClipRectifyPlan": "gdpbridge.amplify.clip_rectify",
     "ClippingTradeoff": "gdpbridge.amplify.tradeoff",

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from gdpbridge.cli.amplify import add_amplify_commands
+from gdpbridge.cli.audit import audit_alone, audit_mechanism
 from gdpbridge.cli.calibrate import calibrate
 from gdpbridge.cli.commands import Group, add_command
 from gdpbridge.cli.compare import compare
@@ -70,6 +71,20 @@ Examples:
 """
 _CALIBRATE = "Find the parameter with which a mechanism meets a target μ, from the safe side."
 _COMPARE = "Compare what different theorems say of a composition of ε-DP mechanisms."
+_AUDIT = "Bound μ and ε from below by what an attacker achieved, and test a claim."
+_AUDIT_EPILOG = """\
+Examples:
+
+\b
+  gdpbridge audit scores.csv                                    lower bounds of μ and ε
+  gdpbridge audit scores.csv --mu-claimed 1                     exit status 3 if they contradict it
+  gdpbridge audit scores.csv --against --spec run.toml          test a mechanism's own f(α)
+  gdpbridge audit runs.csv --method simultaneous                scores of independent runs
+  gdpbridge audit counts.csv --positives 500 --negatives 500    true and false positives
+
+Options beside a mechanism's own: --mu-claimed, --confidence, --method, --delta, --inclusion,
+--seed, --held-out, --positives, --negatives, -o FILE for a picture, --json.
+"""
 _RISK = "Say what a μ means for an attacker."
 _VERIFY = "Re-prove a certificate with arithmetic of its own; exit status 3 if a line fails."
 _PAPER = "Reproduce the source paper: each figure, table and number, beside what is printed."
@@ -144,6 +159,14 @@ def _app() -> typer.Typer:
         summary=_COMPARE,
         epilog="Example: gdpbridge compare --compose 50 pure-dp --epsilon 0.2",
         required="--compose 50",
+    )
+    add_mechanism_command(
+        app,
+        "audit",
+        audit_mechanism,
+        summary=_AUDIT,
+        epilog=_AUDIT_EPILOG,
+        alone=audit_alone,
     )
     add_amplify_commands(app)
     add_command(app, "risk", risk, summary=_RISK, example="risk --mu 1")
