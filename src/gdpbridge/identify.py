@@ -7,12 +7,13 @@ then a lower bound of the least μ, not its value).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from typing import assert_never
 
 from gdpbridge.curves.constants import constant_text, interval_around
+from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.tail import (
     AssumedTail,
     CertainFailureTail,
@@ -47,14 +48,23 @@ class Verdict(StrEnum):
     NOT_GDP = "not-gdp"
     UNKNOWN = "unknown"
 
-    @property
-    def sentence(self) -> str:
-        """What the verdict says, for a reader."""
-        return {
-            Verdict.GDP: "Gaussian differentially private (GDP) for a finite μ: proved",
-            Verdict.NOT_GDP: "not Gaussian differentially private for any finite μ: proved",
-            Verdict.UNKNOWN: "unknown: the tail of the privacy profile is not known",
-        }[self]
+    def sentence(self, profile_is: Nature, status: TailStatus) -> str:
+        """Return what the verdict says, for a reader.
+
+        Args:
+            profile_is: what the δ(ε) is that it is about.
+            status: how its tail is known.
+        """
+        how = "assumed, not proved" if status is TailStatus.ESTIMATED else "proved"
+        match self:
+            case Verdict.GDP:
+                return f"Gaussian differentially private (GDP) for a finite μ: {how}"
+            case Verdict.NOT_GDP if profile_is is Nature.OWN:
+                return f"not Gaussian differentially private for any finite μ: {how}"
+            case Verdict.NOT_GDP:
+                return f"no finite μ follows from {profile_is.subject}: {how}"
+            case Verdict.UNKNOWN:
+                return "unknown: the tail of the privacy profile is not known"
 
 
 class TailStatus(StrEnum):
@@ -75,12 +85,20 @@ class Identification:
             the tail is unknown.
         reason: one sentence that says why.
         tail_status: whether μ_t is proved, estimated or unknown.
+        profile_is: what the δ(ε) is that the verdict is about; "not-gdp" says of an upper bound
+            that no finite μ follows from it, and not that the mechanism has none.
     """
 
     verdict: Verdict
     mu_tail: Interval | None
     reason: str
     tail_status: TailStatus
+    profile_is: Nature = Nature.OWN
+
+    @property
+    def sentence(self) -> str:
+        """What the verdict says, for a reader."""
+        return self.verdict.sentence(self.profile_is, self.tail_status)
 
 
 def identify(profile: Profile) -> Identification:
@@ -97,7 +115,7 @@ def identify(profile: Profile) -> Identification:
     """
     if not isinstance(profile, Profile):
         raise InputError("profile", profile, "a profile, such as gdpbridge.profiles.Laplace(...)")
-    return _of_tail(profile.tail)
+    return replace(_of_tail(profile.tail), profile_is=profile.profile_is)
 
 
 def _of_tail(tail: Tail) -> Identification:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from gdpbridge.auditing.data import check_cells
 from gdpbridge.errors import InputError, MissingExtraError
-from gdpbridge.reading.tables import content_of
+from gdpbridge.files import read_bounded
+from gdpbridge.reading.tables import MAX_BYTES
 
 __all__ = ["counts_of_rates", "read_columns"]
 
@@ -38,7 +39,7 @@ def read_columns(name: str) -> dict[str, NDArray[np.float64]]:
         InputError: for a file that cannot be read, lacks columns, or has a cell that is no number.
         MissingExtraError: for a Parquet file without the extra ``tables``.
     """
-    data = content_of(name)
+    data = read_bounded(name, MAX_BYTES)
     columns, first = (_of_parquet(data), 1) if data.startswith(_PARQUET) else _of_text(data)
     for pair in (SCORES, COUNTS, RATES):
         if all(column in columns for column in pair):

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from gdpbridge.cli.errors import CommandLineError
+from gdpbridge.cli.mechanism import add_mechanism_command
 from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output, Status, has_colour, text_width
 from gdpbridge.cli.progress import Progress
@@ -15,7 +16,21 @@ from gdpbridge.cli.show import as_json_text
 from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import Profile
 
-__all__ = ["audit_alone", "audit_mechanism"]
+__all__ = ["add_to", "audit_alone", "audit_mechanism"]
+
+_EPILOG = """\
+Examples:
+
+\b
+  gdpbridge audit scores.csv                                    lower bounds of μ and ε
+  gdpbridge audit scores.csv --mu-claimed 1                     exit status 3 if they contradict it
+  gdpbridge audit scores.csv --against --spec run.toml          test a mechanism's own f(α)
+  gdpbridge audit runs.csv --method simultaneous                scores of independent runs
+  gdpbridge audit counts.csv --positives 500 --negatives 500    true and false positives
+
+Options beside a mechanism's own: --mu-claimed, --confidence, --method, --delta, --inclusion,
+--seed, --held-out, --positives, --negatives, -o FILE for a picture, --json.
+"""
 
 _COUNTED = "of a file of counts or rates: how many runs there were"
 
@@ -100,6 +115,13 @@ Picture = Annotated[
         help="also draw the measured errors: a file whose name ends in .png, .svg, .pdf or .html",
     ),
 ]
+
+
+def add_to(app: typer.Typer, name: str, summary: str) -> None:
+    """Add the command."""
+    add_mechanism_command(
+        app, name, audit_mechanism, summary=summary, epilog=_EPILOG, alone=audit_alone
+    )
 
 
 def audit_mechanism(

@@ -14,6 +14,7 @@ from gdpbridge.curves.linear import PastFailureLines
 from gdpbridge.curves.smooth import ZERO, Curve, Formula, Piece
 from gdpbridge.curves.tail import ConstantTail, PlateauTail
 from gdpbridge.errors import UndecidedError
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, Operations, Probability, ball, float_below
 
@@ -32,7 +33,7 @@ def past_failure(curve: Curve, failure: Fraction) -> Curve:
     if end == 0:
         return Curve((Piece(end, lambda *_: ZERO),), ConstantTail(end, Fraction(0)), end)
     stop = end() if callable(end) else ball(end)
-    kept = [piece for piece in curve.pieces if not BALLS.constant(piece.start) >= stop]
+    kept = [piece for piece in curve.pieces if not certainly(BALLS.constant(piece.start) >= stop)]
     pieces = tuple(Piece(piece.start, _past(piece.formula, failure)) for piece in kept)
     lines = None if curve.lines is None else PastFailureLines(curve.lines, failure, stop)
     return Curve(pieces, ConstantTail(end, Fraction(0)), end, lines, curve.bounds)
@@ -68,7 +69,7 @@ def below_from(curve: Curve, failure: Fraction) -> Constant:
 
         def holds(eps: float) -> bool:
             log = curve.enclose(ball(Fraction(eps))).log()
-            return bool(log <= log_failure)
+            return certainly(log <= log_failure)
 
         if holds(0.0):
             return Fraction(0)

@@ -15,6 +15,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from gdpbridge.curves.constants import Constant
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import working_precision
 from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability
 
@@ -109,13 +110,23 @@ class Curve:
         return log, log_complement
 
     def enclose(self, eps: arb) -> Probability:
-        """Enclose δ(ε) at an exact ε ≥ 0; nan where the precision cannot tell it from 0."""
-        if self.end is not None and eps >= BALLS.constant(self.end):
-            return ZERO
+        """Enclose δ(ε) at an exact ε ≥ 0.
+
+        Its logarithm is nan where the precision cannot tell it from 0; that of 1 - δ then still
+        bounds it.
+        """
+        before_end = True
+        if self.end is not None:
+            end = BALLS.constant(self.end)
+            if certainly(eps >= end):
+                return ZERO
+            before_end = certainly(eps < end)
         values = [piece.formula(eps, BALLS) for piece in self.pieces_on(eps, eps)]
         return Probability(
-            lambda: _hull([value.log() for value in values]),
-            lambda: _hull([value.log_complement() for value in values]),
+            lambda: _hull([value.log() for value in values]) if before_end else arb.nan(),
+            lambda: _hull(
+                [value.log_complement() for value in values] + ([] if before_end else [arb(0)])
+            ),
         )
 
     def pieces_on(self, low: arb, high: arb) -> list[Piece]:
@@ -125,7 +136,7 @@ class Curve:
         return [
             piece
             for piece, start, stop in zip(self.pieces, starts, stops, strict=True)
-            if not high < start and (stop is None or not low >= stop)
+            if not (certainly(high < start) or (stop is not None and certainly(low >= stop)))
         ]
 
 

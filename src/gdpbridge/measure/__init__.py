@@ -8,13 +8,14 @@ from gdpbridge.measure.entry import (
     measure,
     method_names,
 )
-from gdpbridge.measure.result import Measurement, Statement
+from gdpbridge.measure.result import Measurement, Standing, Statement
 
 __all__ = [
     "COMPOSED_TOL",
     "DEFAULT_HEAD",
     "DEFAULT_TOL",
     "Measurement",
+    "Standing",
     "Statement",
     "default_tol",
     "measure",

@@ -13,6 +13,7 @@ from gdpbridge.curves.smooth import Curve
 from gdpbridge.curves.tail import GaussianDecayTail
 from gdpbridge.errors import UndecidedError
 from gdpbridge.gaussian import ball as gaussian
+from gdpbridge.numeric.decide import certainly, with_enough_precision
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, to_fraction
 
@@ -56,38 +57,42 @@ def gaussian_decay_handover(curve: Curve, tail: GaussianDecayTail, bits: int) ->
     Args:
         curve: the profile's curve.
         tail: its declared tail.
-        bits: the precision; μ is taken as close to sup G as these allow.
+        bits: the least precision; μ is taken as close to sup G as it allows.
 
     Raises:
         UndecidedError: if no such ε was found.
     """
-    with precision(bits):
-        mu_t = BALLS.constant(tail.mu_t)
-        mu = mu_t.upper()
-        for eps in _places(curve):
-            value = curve.enclose(eps)
-            if value.log() > arb.neg_inf():
-                mu = mu.max(gaussian.mu_of(eps, value).lower())
-        spread = 1 / (mu_t * mu_t) - 1 / (mu * mu)
-        linear = BALLS.constant(tail.linear)
-        slack = arb(1) / 2 - linear
-        start = BALLS.constant(tail.start).upper()
+    return with_enough_precision(bits, lambda: _handover(curve, tail))
 
-        def holds(eps: arb) -> bool:
-            decay = BALLS.constant(tail.log_factor) + linear * eps
-            decay -= eps * eps / (2 * mu_t * mu_t)
-            growing = slack + eps * spread >= 2 / (eps + mu * mu / 2)
-            return bool(growing and gaussian.log_delta_tail_lower(eps, mu) >= decay)
 
-        low, high = start, start.max(arb(1))
-        while not holds(high):
-            low, high = high, 2 * high
-            if high > _MAX_EPS:
-                raise UndecidedError("the tail could not be shown to lie below a Gaussian curve")
-        for _ in range(_TIGHTENING_STEPS):
-            middle = ((low + high) / 2).mid()
-            low, high = (low, middle) if holds(middle) else (middle, high)
-        return Handover(to_fraction(high), to_fraction(mu_t.lower()), to_fraction(mu))
+def _handover(curve: Curve, tail: GaussianDecayTail) -> Handover:
+    """Find it at the working precision."""
+    mu_t = BALLS.constant(tail.mu_t)
+    mu = mu_t.upper()
+    for eps in _places(curve):
+        value = curve.enclose(eps)
+        if certainly(value.log() > arb.neg_inf()):
+            mu = mu.max(gaussian.mu_of(eps, value).lower())
+    spread = 1 / (mu_t * mu_t) - 1 / (mu * mu)
+    linear = BALLS.constant(tail.linear)
+    slack = arb(1) / 2 - linear
+    start = BALLS.constant(tail.start).upper()
+
+    def holds(eps: arb) -> bool:
+        decay = BALLS.constant(tail.log_factor) + linear * eps
+        decay -= eps * eps / (2 * mu_t * mu_t)
+        growing = certainly(slack + eps * spread >= 2 / (eps + mu * mu / 2))
+        return growing and certainly(gaussian.log_delta_tail_lower(eps, mu) >= decay)
+
+    low, high = start, start.max(arb(1))
+    while not holds(high):
+        low, high = high, 2 * high
+        if certainly(high > _MAX_EPS):
+            raise UndecidedError("the tail could not be shown to lie below a Gaussian curve")
+    for _ in range(_TIGHTENING_STEPS):
+        middle = ((low + high) / 2).mid()
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return Handover(to_fraction(high), to_fraction(mu_t.lower()), to_fraction(mu))
 
 
 def _places(curve: Curve) -> list[arb]:

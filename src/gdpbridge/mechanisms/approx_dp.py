@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from flint import arb
 
 from gdpbridge.curves.binomial import binomial_curve
 from gdpbridge.curves.constants import MAX_EPS, Constant, logarithm
 from gdpbridge.curves.linear import DerivedLines, Line, Lines
+from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import Curve, Formula, Piece, constant_piece
 from gdpbridge.curves.tail import ConstantTail
 from gdpbridge.mechanisms.base import Profile, Real, parameter
@@ -30,6 +31,7 @@ __all__ = ["ApproxDP"]
 class ApproxDP(Profile):
     """Any mechanism known only to be (ε, δ)-differentially private."""
 
+    nature: ClassVar[Nature] = Nature.CLASS
     kind: Literal["approx-dp"] = "approx-dp"
     epsilon: Real = parameter(
         "the ε of (ε, δ)-differential privacy",

@@ -15,12 +15,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from flint import arb
 
 from gdpbridge.curves.linear import FloatLines, Floats, Indices, Line, Segments
+from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import Curve, Piece
 from gdpbridge.curves.tail import GaussianDecayTail
 from gdpbridge.mechanisms.base import Profile, Real, Whole, parameter
@@ -40,6 +41,8 @@ MAX_LOSSES = 2_500
 class DiscreteGaussian(Profile):
     """Discrete Gaussian noise added to a whole number."""
 
+    nature: ClassVar[Nature] = Nature.OWN
+    additive_noise: ClassVar[bool] = True
     kind: Literal["discrete-gaussian"] = "discrete-gaussian"
     sigma: Real = parameter(
         "parameter σ of the noise: P(x) is proportional to e^(-x²/(2σ²))",

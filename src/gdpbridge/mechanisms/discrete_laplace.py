@@ -8,13 +8,14 @@ c the largest x whose loss is above ε (Ghosh, Roughgarden and Sundararajan 2012
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from gdpbridge.curves.binomial import binomial_curve
 from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.curves.linear import ArrayLines, Line, segments_from
+from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import Curve, Piece
 from gdpbridge.curves.tail import ConstantTail
 from gdpbridge.errors import InputError
@@ -31,6 +32,8 @@ MAX_SENSITIVITY = 1_000_000
 class DiscreteLaplace(Profile):
     """Discrete Laplace (geometric) noise added to a whole number."""
 
+    nature: ClassVar[Nature] = Nature.OWN
+    additive_noise: ClassVar[bool] = True
     kind: Literal["discrete-laplace"] = "discrete-laplace"
     scale: Real = parameter(
         "scale b of the noise: P(x) is proportional to e^(-|x|/b)",

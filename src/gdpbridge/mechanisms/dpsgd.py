@@ -13,8 +13,9 @@ range, whatever q, and the useful statement is one that leaves a failure probabi
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import Curve
 from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import DEFAULT_FAILURE, Neighbours, Profile, Real, Whole, parameter
@@ -37,6 +38,8 @@ _WHY_FAILURE = (
 class DPSGD(Profile):
     """Noisy gradient steps on Poisson samples of the records."""
 
+    nature: ClassVar[Nature] = Nature.OWN
+    additive_noise: ClassVar[bool] = True
     kind: Literal["dpsgd"] = "dpsgd"
     noise_multiplier: Real = parameter(
         "noise multiplier σ: the noise's standard deviation over the clipping norm",
