@@ -33,7 +33,7 @@ from gdpbridge.curves.tail import (
     GaussianDecayTail,
     PlateauTail,
 )
-from gdpbridge.errors import InputError, UndecidedError
+from gdpbridge.errors import Advice, InputError, UndecidedError, Words
 from gdpbridge.identify import Verdict, identify
 from gdpbridge.interval import Interval
 from gdpbridge.measure import methods
@@ -131,6 +131,8 @@ def measure(
     started = time.perf_counter()
     if not isinstance(profile, Profile):
         raise InputError("profile", profile, "a profile, such as gdpbridge.profiles.Laplace(...)")
+    if eps_h is not None and failure is not None:
+        raise InputError("eps_h and failure", Words("both"), Advice("give one of them"))
     if method == "certified":
         method = _proving(profile)
     elif method == "composed" and profile.curve.bounds is None:
@@ -155,8 +157,6 @@ def measure(
         solve=_method(method),
         progress=progress,
     )
-    if request.eps_h is not None and request.failure is not None:
-        raise InputError("eps_h and failure", "both", "given one at a time")
     return request.answer(method, started)
 
 

@@ -19,7 +19,7 @@ from gdpbridge.curves.linear import ArrayLines, Line, Segments
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import ZERO, Curve, Piece, constant_piece
 from gdpbridge.curves.tail import ConstantTail, PlateauTail
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.guarantees.hull import envelope, log_slopes
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import register
@@ -118,7 +118,7 @@ class Table(Profile):
         """Read the table, so that errors in it come at once."""
         if (self.file is None) == (self.pairs is None):
             given = "neither" if self.file is None else "both"
-            raise InputError("file and pairs", given, "given one and not the other")
+            raise InputError("file and pairs", Words(given), Advice("give one of them"))
         if self.file is not None:
             rows = rows_of_file(self.file, Columns(self.eps_column, self.delta_column))
         elif isinstance(self.pairs, Rows):
@@ -161,7 +161,9 @@ class Table(Profile):
         if last == 0 and last_eps == 0:
             return Curve((Piece(last_eps, lambda *_: ZERO),), ConstantTail(last, last), end=last)
         if last == 1:
-            raise InputError("table", "without any δ below 1", "at least one row with δ < 1")
+            raise InputError(
+                "table", Words("without any δ below 1"), Advice("give at least one row with δ < 1")
+            )
         if last_eps == 0:
             return Curve((constant_piece(last_eps, last),), PlateauTail(last_eps, last))
         lines = TableLines(corners, log_slopes(self._rows, kept)[0])
