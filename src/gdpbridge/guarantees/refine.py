@@ -21,7 +21,7 @@ from typing import Any
 from flint import arb, arb_series
 
 from gdpbridge.curves.constants import Constant
-from gdpbridge.curves.smooth import Piece
+from gdpbridge.curves.pieces import Piece
 from gdpbridge.errors import UndecidedError
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import BALLS, SERIES, Operations, Probability, to_fraction

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from gdpbridge.certificate.proof import Proof
 from gdpbridge.identify import TailStatus, Verdict
 from gdpbridge.interval import Interval
+from gdpbridge.measure.method import Assurance, Method, assurance, method_named
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.exact import decimal_text, exact
 
@@ -94,14 +95,26 @@ class Measurement:
     proof: Proof | None = field(repr=False)
 
     @property
+    def how(self) -> Method:
+        """The method used, with what it says of itself."""
+        return method_named(self.method)
+
+    @property
+    def assurance(self) -> Assurance:
+        """What stands behind the ends of the interval."""
+        return assurance(self.method, certified=self.certified)
+
+    @property
     def uncertified_because(self) -> str:
         """Why there is no certificate; empty if there is one."""
-        if self.method == "composed":
-            return "there is no certificate for numerically composed privacy losses yet"
+        from gdpbridge.certificate.kinds import uncertifiable_because
+
+        if why := self.how.no_certificate:
+            return why
         if self.proof is None:
             return f"the answer of method {self.method} is not proved"
-        if not self.profile.certifiable:
-            return f"there is no certificate for a mechanism of kind {self.profile.kind} yet"
+        if why := uncertifiable_because(self.profile):
+            return why
         if self.verdict is Verdict.UNKNOWN or self.mu_tail is None:
             return "there is no certificate where the tail is not known"
         return ""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
-from gdpbridge.curves.smooth import Curve
+from gdpbridge.curves.base import Curve
 from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import DEFAULT_FAILURE, Neighbours, Profile, Real, Whole, parameter
 from gdpbridge.mechanisms.gaussian import Gaussian, gaussian_curve, gaussian_root
@@ -72,11 +72,6 @@ class DPSGD(Profile):
             raise InputError(
                 "neighbours", self.neighbours, "add-remove, the relation of Poisson sampling"
             )
-
-    @property
-    def certifiable(self) -> bool:
-        """The checker of certificates does not know composed losses yet."""
-        return False
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from gdpbridge.curves.smooth import Curve
+from gdpbridge.curves.base import Curve
 from gdpbridge.errors import InputError, MissingExtraError
 from gdpbridge.mechanisms.base import Neighbours, Profile
 from gdpbridge.mechanisms.dpsgd import DPSGD
@@ -165,11 +165,6 @@ class OpacusHistory(Profile):
     def remarks(self) -> tuple[str, ...]:
         """Those of the run."""
         return self.run.remarks
-
-    @property
-    def certifiable(self) -> bool:
-        """The checker of certificates does not know histories."""
-        return False
 
     def build_curve(self) -> Curve:
         """Return the curve of the run."""

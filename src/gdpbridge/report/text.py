@@ -12,6 +12,7 @@ from fractions import Fraction
 from gdpbridge.identify import TailStatus, Verdict
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Statement
+from gdpbridge.measure.method import assurance
 from gdpbridge.numeric.exact import decimal_ceiling
 from gdpbridge.report.record import MeasurementRecord, Record, TailRecord
 from gdpbridge.specification.title import mechanism_title, number_text
@@ -124,20 +125,12 @@ def _how(record: MeasurementRecord) -> Iterator[Row]:
     # with it comes SciPy, which is slow to import
     from gdpbridge.measure.floats import NOT_PROVED
 
-    yield Row("Proof", _proof(record))
+    yield Row("Proof", assurance(record.method, certified=record.certified).row)
     work = f"{_count(record.cells, 'cell')}, {_count(record.evaluations, 'evaluation')}"
     yield Row("Method", f"{record.method}: {work}, {_duration(record.seconds)}")
     notes = [note for note in record.notes if note != NOT_PROVED]
     for label, note in zip(("Notes", *[""] * len(notes)), notes, strict=False):
         yield Row(label, note)
-
-
-def _proof(record: MeasurementRecord) -> str:
-    if record.certified:
-        return "both ends proved in ball arithmetic"
-    if record.method == "composed":
-        return "none; both ends are bounds in floating point, its rounding included: see the notes"
-    return "none: computed in floating point"
 
 
 def _by_failure(record: MeasurementRecord) -> Iterator[str]:

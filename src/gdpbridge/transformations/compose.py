@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, model_validator
 
-from gdpbridge.curves.smooth import Curve
+from gdpbridge.curves.base import Curve
 from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import (
     Base,
@@ -63,11 +63,6 @@ class Composed(Profile):
             )
         # kinds that do not compose are refused here
         _ = self.curve
-
-    @property
-    def certifiable(self) -> bool:
-        """The checker of certificates does not know compositions yet."""
-        return False
 
     def build_curve(self) -> Curve:
         """Return the curve of all runs together."""
