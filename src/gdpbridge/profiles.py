@@ -51,17 +51,32 @@ __all__ = [
     "profile_class",
 ]
 
-# in no registry: a function can be written neither in a file nor on a command line, and a sequence
-# has no words of its own either, as in a file it is a list of parts
-_UNREGISTERED = {
-    "Callable": "gdpbridge.mechanisms.callable",
-    "Sequence": "gdpbridge.transformations.sequence",
+_HOMES = {
+    "ApproxDP": "mechanisms.approx_dp",
+    "Callable": "mechanisms.callable",
+    "DPSGD": "mechanisms.dpsgd",
+    "DiscreteGaussian": "mechanisms.discrete_gaussian",
+    "DiscreteLaplace": "mechanisms.discrete_laplace",
+    "Formula": "mechanisms.formula",
+    "GDP": "mechanisms.gaussian",
+    "Gaussian": "mechanisms.gaussian",
+    "ICEA": "mechanisms.icea",
+    "Laplace": "mechanisms.laplace",
+    "OpacusHistory": "mechanisms.opacus",
+    "PLD": "mechanisms.pld",
+    "PureDP": "mechanisms.pure_dp",
+    "RandomizedResponse": "mechanisms.randomized_response",
+    "SGDFamily": "mechanisms.sgd_family",
+    "Sequence": "transformations.sequence",
+    "Table": "mechanisms.table",
+    "Tradeoff": "mechanisms.tradeoff",
+    "ZCDP": "mechanisms.zcdp",
 }
 
 
 def __getattr__(name: str) -> object:
-    if name in _UNREGISTERED:
-        return getattr(importlib.import_module(_UNREGISTERED[name]), name)
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"gdpbridge.{_HOMES[name]}"), name)
     # kinds that other packages bring are found here too
     for cls in kinds().values():
         if cls.__name__ == name:

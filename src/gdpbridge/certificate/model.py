@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, FailFast, Field, StringConstraints, ValidationError
 
 from gdpbridge.errors import InputError
+from gdpbridge.files import write_text
 
 __all__ = [
     "DECIMAL_PATTERN",
@@ -156,8 +157,8 @@ class Certificate(_Strict):
         return text.replace('"evidence": {', '"evidence": {\n  ' + body + ",", 1) + "\n"
 
     def save(self, path: str | Path) -> None:
-        """Write the document to a file."""
-        Path(path).write_text(self.to_json(), encoding="utf-8")
+        """Write the document to a file, as a whole or not at all."""
+        write_text(path, self.to_json())
 
 
 def read(source: Certificate | dict[str, Any] | str | bytes | Path) -> Certificate:

@@ -27,9 +27,8 @@ from gdpbridge.report.amplify import (
 if TYPE_CHECKING:
     from gdpbridge.amplify.subsample import SubsamplePlan
 
-__all__ = ["add_amplify_commands"]
+__all__ = ["add_to"]
 
-_AMPLIFY = "Make a mechanism safer: by clipping and noise, or on a sample of the data."
 _CLIP_RECTIFY = "Plan to clip a mechanism's output and add Laplace noise, which makes it GDP."
 _SUBSAMPLE = "Find the largest sampling rate with which a mechanism reaches a target μ."
 
@@ -69,8 +68,13 @@ OutputFile = Annotated[
     str | None, typer.Option("--output", metavar="FILE", help="the file to write the sample to")
 ]
 
+NoHeader = Annotated[
+    bool,
+    typer.Option("--no-header", help="the first line of a .csv file is a record like the others"),
+]
 
-def add_amplify_commands(app: typer.Typer) -> None:
+
+def add_to(app: typer.Typer, name: str, summary: str) -> None:
     """Add the commands of this group."""
     group = typer.Typer(cls=Group, rich_markup_mode=None, add_completion=False)
     add_mechanism_command(
@@ -94,7 +98,7 @@ def add_amplify_commands(app: typer.Typer) -> None:
         within="amplify",
         required="--mu 1",
     )
-    app.add_typer(group, name="amplify", help=_AMPLIFY, short_help=_AMPLIFY)
+    app.add_typer(group, name=name, help=summary, short_help=summary)
 
 
 def clip_rectify(
@@ -129,6 +133,7 @@ def subsample(
     tol: Tol = None,
     source: Input = None,
     target: OutputFile = None,
+    no_header: NoHeader = False,
     json: AsJson = False,
 ) -> Output:
     """Answer with the rate as a bracket; draw a sample if asked to."""
@@ -152,13 +157,15 @@ def subsample(
         raise InputError(field, error.value, error.allowed) from None
     if source is not None and target is not None:
         with Progress(silent=json) as progress:
-            _draw(plan, source, target, progress)
+            _draw(plan, source, target, progress, header=not no_header)
     return _shown(subsample_record(plan), as_json=json)
 
 
-def _draw(plan: SubsamplePlan, source: str, target: str, progress: Progress) -> None:
+def _draw(
+    plan: SubsamplePlan, source: str, target: str, progress: Progress, *, header: bool
+) -> None:
     try:
-        plan.sample_file(source, target, progress=progress)
+        plan.sample_file(source, target, header=header, progress=progress)
     except InputError as error:
         field = error.field.replace("source", "input").replace("target", "output")
         raise InputError(field, error.value, error.allowed) from None

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from gdpbridge.cli.measure import EpsH, Failure, Tol, check_statement
+from gdpbridge.cli.mechanism import add_mechanism_command
 from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output, is_unicode
 from gdpbridge.cli.progress import Progress
@@ -17,7 +18,15 @@ from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.specification.release import Release
 
-__all__ = ["report"]
+__all__ = ["add_to", "report"]
+
+_EPILOG = """\
+Examples:
+
+\b
+  gdpbridge report laplace --scale 0.5 -o report.html
+  gdpbridge report --spec release.toml -o report.md
+"""
 
 ReportFile = Annotated[
     str | None,
@@ -37,6 +46,13 @@ ReleaseFile = Annotated[
         "table release in the file of --spec does the same",
     ),
 ]
+
+
+def add_to(app: typer.Typer, name: str, summary: str) -> None:
+    """Add the command."""
+    add_mechanism_command(
+        app, name, report, summary=summary, epilog=_EPILOG, required="-o report.html"
+    )
 
 
 def report(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gdpbridge.errors import InputError
+from gdpbridge.files import read_bounded
 from gdpbridge.identify import Verdict
 from gdpbridge.ledger.amounts import (
     Amount,
@@ -192,18 +193,14 @@ def _proved(source: Certificate | str | Path | bytes) -> _Proved:
     """
     # the checker is slow to load
     from gdpbridge.certificate.checker import verify
-    from gdpbridge.certificate.model import Certificate, read
+    from gdpbridge.certificate.model import MAX_BYTES, Certificate, read
 
     if isinstance(source, Certificate):
         content = source.to_json().encode()
     elif isinstance(source, bytes):
         content = source
     else:
-        try:
-            content = Path(source).read_bytes()
-        except OSError as error:
-            allowed = f"a readable file ({error.strerror})"
-            raise InputError("certificate", str(source), allowed) from None
+        content = read_bounded(source, MAX_BYTES, field="certificate")
     document = read(content)
     found = verify(document)
     if not found.valid:

@@ -8,16 +8,15 @@ any code from it (extra ``opacus``).
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
 from gdpbridge.curves.base import Curve
 from gdpbridge.errors import InputError, MissingExtraError
+from gdpbridge.files import read_bounded
 from gdpbridge.mechanisms.base import Neighbours, Profile
 from gdpbridge.mechanisms.dpsgd import DPSGD
 from gdpbridge.mechanisms.registry import profile_class, register
@@ -29,6 +28,9 @@ __all__ = ["OpacusHistory", "profile_of_history"]
 
 _LEVELS = 8
 _ZIP = b"PK\x03\x04"
+# a state alone is a few hundred bytes; a checkpoint may hold a model
+_MAX_BYTES = 2**30
+_SAFE_TORCH = (2, 6)
 
 
 def profile_of_history(history: Any) -> Profile:
@@ -81,11 +83,7 @@ def _histories(data: Any, level: int) -> Any:
 
 
 def _read(name: str) -> Any:
-    try:
-        content = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "not a path"
-        raise InputError("file", name, f"a readable file ({why})") from None
+    content = read_bounded(name, _MAX_BYTES)
     if content.startswith(_ZIP):
         return _of_torch(content, name)
     try:
@@ -101,12 +99,19 @@ def _of_torch(content: bytes, name: str) -> Any:
     except ImportError:
         raise MissingExtraError("opacus", "reading a file written by torch.save") from None
     import io
-    import pickle
 
+    if tuple(map(int, torch.__version__.split(".")[:2])) < _SAFE_TORCH:
+        needed = ".".join(map(str, _SAFE_TORCH))
+        raise InputError(
+            "file",
+            name,
+            f"JSON where torch is {torch.__version__}: before {needed} reading such a file can run "
+            "code that is in it (CVE-2025-32434)",
+        )
     try:
         data = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, ValueError, EOFError) as error:
-        why = str(error).splitlines()[0][:120]
+    except Exception as error:  # what it raises for a damaged file is not written anywhere
+        why = (str(error).splitlines() or [type(error).__name__])[0][:120]
         raise InputError(
             "file", name, f"a checkpoint of plain values and tensors ({why})"
         ) from None

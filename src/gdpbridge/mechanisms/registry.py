@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import importlib.util
 import pkgutil
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
@@ -13,7 +14,14 @@ from gdpbridge.errors import InputError
 if TYPE_CHECKING:
     from gdpbridge.mechanisms.base import Profile
 
-__all__ = ["kinds", "profile_class", "register", "register_transformation", "transformations"]
+__all__ = [
+    "find_class",
+    "kinds",
+    "profile_class",
+    "register",
+    "register_transformation",
+    "transformations",
+]
 
 _ROOMS = ("gdpbridge.mechanisms", "gdpbridge.transformations")
 _classes: dict[str, type[Profile]] = {}
@@ -57,16 +65,26 @@ def transformations() -> dict[str, type[Profile]]:
     return dict(sorted(_transformations.items()))
 
 
+def find_class(kind: str) -> type[Profile] | None:
+    """Return the class of a mechanism's kind, or None; others are loaded only if need be."""
+    # most kinds have the name of their file, and one file is quicker to load than all
+    name = kind.replace("-", "_")
+    module = f"{_ROOMS[0]}.{name}"
+    if kind not in _classes and name.isidentifier() and importlib.util.find_spec(module):
+        importlib.import_module(module)
+    return _classes.get(kind) or kinds().get(kind)
+
+
 def profile_class(kind: str) -> type[Profile]:
     """Return the class of a kind.
 
     Raises:
         InputError: for an unknown kind, with the nearest known names.
     """
-    known = kinds()
-    cls = known.get(kind) or _transformations.get(kind)
+    cls = find_class(kind) or transformations().get(kind)
     if cls is not None:
         return cls
+    known = kinds()
     near = difflib.get_close_matches(kind, known, n=1, cutoff=0.5)
     hint = f" (did you mean {near[0]}?)" if near else ""
     raise InputError("mechanism", kind, f"one of {', '.join(known)}{hint}")

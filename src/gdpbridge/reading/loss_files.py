@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-import sys
-from pathlib import Path
 from typing import Any
 
 from gdpbridge.errors import InputError
+from gdpbridge.files import read_bounded
+from gdpbridge.reading.tables import MAX_BYTES
 
 __all__ = ["losses_of_file"]
 
@@ -30,12 +30,11 @@ def losses_of_file(name: str) -> dict[str, Columns]:
     Raises:
         InputError: for a file that cannot be read or a row that is no loss.
     """
+    data = read_bounded(name, MAX_BYTES)
     try:
-        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
         text = data.decode("utf-8-sig")
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "not text in UTF-8"
-        raise InputError("file", name, f"a readable file ({why})") from None
+    except ValueError:
+        raise InputError("file", name, "a readable file (not text in UTF-8)") from None
     if text.lstrip().startswith(("[", "{")):
         names, rows = _json_rows(text)
     else:

@@ -32,7 +32,8 @@ _EPS_NAMES = ("eps", "epsilon", "ε")
 _DELTA_NAMES = ("delta", "δ")
 _LOG_DELTA_NAMES = ("log_delta", "log delta", "logdelta", "log_δ", "log δ", "logδ")
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+# one way to match each text: with two, a long one that is no number takes the square of its length
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?", re.ASCII)
 _LEAST_NORMAL = 1e-300
 

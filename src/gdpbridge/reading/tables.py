@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import io
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gdpbridge.errors import InputError, MissingExtraError
+from gdpbridge.files import read_bounded
 from gdpbridge.reading.cells import Shortest
 from gdpbridge.reading.rows import Columns, Rows, find_columns, rows_of_numbers, rows_of_text
 
-__all__ = ["rows_of_file", "rows_of_frame"]
+__all__ = ["MAX_BYTES", "rows_of_file", "rows_of_frame"]
+
+# a million rows of two numbers of 20 digits are 40 MB, and take ten times that in memory
+MAX_BYTES = 2**28
 
 _PARQUET = b"PAR1"
 
@@ -26,12 +28,7 @@ def rows_of_file(name: str, columns: Columns) -> Rows:
         InputError: for a file that cannot be read, or is not a table of guarantees.
         MissingExtraError: for a Parquet file without the extra ``tables``.
     """
-    try:
-        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        allowed = f"a readable file, or - for standard input ({why})"
-        raise InputError("file", name, allowed) from None
+    data = read_bounded(name, MAX_BYTES)
     if data.startswith(_PARQUET):
         return _of_parquet(data, columns)
     try:
