@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from gdpbridge.certificate.checker import Verification, verify
     from gdpbridge.certificate.model import Certificate
     from gdpbridge.compose import Composition, Part, compose
+    from gdpbridge.curves.nature import Nature
     from gdpbridge.fit import regret
     from gdpbridge.gaussian import ball
     from gdpbridge.gaussian.curve import (
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     )
     from gdpbridge.identify import Identification, TailStatus, Verdict, identify
     from gdpbridge.interval import Interval
-    from gdpbridge.measure import Measurement, Statement, measure
+    from gdpbridge.measure import Measurement, Standing, Statement, measure
     from gdpbridge.report.privacy import PrivacyReport, privacy_report
     from gdpbridge.risk import Risk, risk
     from gdpbridge.sources.entry import profile_of
@@ -64,10 +65,12 @@ __all__ = [
     "Interval",
     "Measurement",
     "MissingExtraError",
+    "Nature",
     "Part",
     "PrivacyReport",
     "Release",
     "Risk",
+    "Standing",
     "Statement",
     "SubsamplePlan",
     "TailStatus",
@@ -120,6 +123,7 @@ _NAMES = {
     "certificate.checker": ("Verification", "verify"),
     "certificate.model": ("Certificate",),
     "compose": ("Composition", "Part", "compose"),
+    "curves.nature": ("Nature",),
     "fit": ("regret",),
     "gaussian.curve": (
         "beta",
@@ -132,7 +136,7 @@ _NAMES = {
     ),
     "identify": ("Identification", "TailStatus", "Verdict", "identify"),
     "interval": ("Interval",),
-    "measure": ("Measurement", "Statement", "measure"),
+    "measure": ("Measurement", "Standing", "Statement", "measure"),
     "report.privacy": ("PrivacyReport", "privacy_report"),
     "risk": ("Risk", "risk"),
     "sources.entry": ("profile_of",),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.tail import TailStatus, Verdict
 from gdpbridge.errors import InputError
 from gdpbridge.interval import Interval
@@ -27,12 +28,20 @@ class Identification:
             the tail is unknown.
         reason: one sentence that says why.
         tail_status: whether μ_t is proved, estimated or unknown.
+        profile_is: what the δ(ε) is that the verdict is about; "not-gdp" says of an upper bound
+            that no finite μ follows from it, and not that the mechanism has none.
     """
 
     verdict: Verdict
     mu_tail: Interval | None
     reason: str
     tail_status: TailStatus
+    profile_is: Nature = Nature.OWN
+
+    @property
+    def sentence(self) -> str:
+        """What the verdict says, for a reader."""
+        return self.verdict.sentence(self.profile_is, self.tail_status)
 
 
 def identify(profile: Profile) -> Identification:
@@ -50,4 +59,4 @@ def identify(profile: Profile) -> Identification:
     if not isinstance(profile, Profile):
         raise InputError("profile", profile, "a profile, such as gdpbridge.profiles.Laplace(...)")
     tail = profile.tail
-    return Identification(tail.verdict, tail.mu_tail, tail.reason, tail.status)
+    return Identification(tail.verdict, tail.mu_tail, tail.reason, tail.status, profile.profile_is)

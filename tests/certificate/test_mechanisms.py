@@ -53,7 +53,7 @@ NOT_CERTIFIABLE = {
 def test_every_kind_is_known_to_the_checker(kind: str) -> None:
     """A new kind of profile needs its formulas written again for the checker."""
     assert kind in mechanisms.KINDS, (
-        f"the checker does not know the mechanism {kind!r}: add it to _KINDS in "
+        f"the checker does not know the mechanism {kind!r}: add it to KINDS in "
         "src/gdpbridge/certificate/checker/mechanisms.py and to docs/check-a-mu.md, or make "
         "Measurement.certificate None for it and leave it out here"
     )

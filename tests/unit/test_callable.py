@@ -24,7 +24,7 @@ def test_every_method_measures_a_function(method: str) -> None:
     found = gdp.measure(Callable(laplace, trusted=TRUSTED), tol=1e-3, eps_h=3, method=method)
     assert found.mu.lower <= 1.800905193275604 <= found.mu.upper
     assert not found.certified
-    assert found.proof is None
+    assert found.evidence is None
     assert found.certificate is None
     assert sum("trusted, not proved: laplace" in note for note in found.notes) == 2
 

@@ -259,7 +259,8 @@ def _outside(places: Places, quotes: Places) -> Places:
     """Return those with an even number of quotes before them."""
     if not quotes.size:
         return places
-    return places[np.searchsorted(quotes, places) % 2 == 0]
+    outside: Places = places[np.searchsorted(quotes, places) % 2 == 0]
+    return outside
 
 
 def _check_length(length: int, line: int) -> None:

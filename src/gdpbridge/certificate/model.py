@@ -92,6 +92,12 @@ class Claim(_Strict):
         description="for a head: at least δ(eps_h); for an approximate statement: p; else 0"
     )
     mu_tail: Range = Field(description="holds the tail parameter")
+    profile_is: Literal["own", "class", "bound"] | None = Field(
+        default=None,
+        description="what δ(ε) is: own: the mechanism's exact profile; class: at every ε the "
+        "supremum over all mechanisms with its guarantee; bound: an upper bound, so that mu.low "
+        "says that no smaller μ follows from it. Not said by version 0.1.0",
+    )
 
 
 class Breakpoint(_Strict):
@@ -151,6 +157,9 @@ class Certificate(_Strict):
         """Return the document as JSON text, a line for each cell."""
         document = self.model_dump(mode="json", by_alias=True)
         cells = document["evidence"].pop("cells")
+        if self.claim.profile_is is None:
+            # a document that does not say it stays as it was written
+            del document["claim"]["profile_is"]
         text = json.dumps(document, indent=1, ensure_ascii=False)
         lines = ",\n   ".join(json.dumps(cell) for cell in cells)
         body = f'"cells": [\n   {lines}\n  ]' if cells else '"cells": []'

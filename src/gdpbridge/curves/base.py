@@ -27,6 +27,7 @@ from gdpbridge.curves.points import (
 from gdpbridge.curves.tail import Tail
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.interval import Interval
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.kinds import BALLS, Probability, ball
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class Curve(ABC):
         largest = arb(0)
         for eps in self.places():
             value = self.enclose(eps)
-            if value.log() > arb.neg_inf():
+            if certainly(value.log() > arb.neg_inf()):
                 largest = largest.max(gaussian.mu_of(eps, value).lower())
         return largest
 

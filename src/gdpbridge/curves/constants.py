@@ -9,6 +9,7 @@ from fractions import Fraction
 from flint import arb
 
 from gdpbridge.interval import Interval
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, ball, to_fraction
@@ -68,7 +69,7 @@ def upper_bound(value: Constant) -> Fraction:
 def exceeds(value: Constant, other: Fraction) -> bool:
     """Whether a constant is proved to be above a rational."""
     with precision(256):
-        return bool(BALLS.constant(value) > ball(other))
+        return certainly(BALLS.constant(value) > ball(other))
 
 
 def constant_text(value: Constant) -> str:

@@ -10,8 +10,8 @@ from flint import arb
 from gdpbridge.curves.constants import Constant
 from gdpbridge.errors import UndecidedError
 from gdpbridge.gaussian import ball as gaussian
+from gdpbridge.numeric.decide import certainly, with_enough_precision
 from gdpbridge.numeric.exact import digits_of
-from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, to_fraction
 
 __all__ = ["decay_handover"]
@@ -52,7 +52,8 @@ def decay_handover(
     Raises:
         UndecidedError: if no such ε was found.
     """
-    with precision(_BITS + _BITS_A_DIGIT * digits_of(tol)):
+
+    def found() -> tuple[Fraction, Fraction, Fraction]:
         w = BALLS.constant(width)
         mu = w.upper().max(largest())
         spread = 1 / (w * w) - 1 / (mu * mu)
@@ -63,15 +64,17 @@ def decay_handover(
         def holds(eps: arb) -> bool:
             bound = BALLS.constant(log_factor) + kappa * eps
             bound -= eps * eps / (2 * w * w)
-            growing = slack + eps * spread >= 2 / (eps + mu * mu / 2)
-            return bool(growing and gaussian.log_delta_tail_lower(eps, mu) >= bound)
+            growing = certainly(slack + eps * spread >= 2 / (eps + mu * mu / 2))
+            return growing and certainly(gaussian.log_delta_tail_lower(eps, mu) >= bound)
 
         low, high = first, first.max(arb(1))
         while not holds(high):
             low, high = high, 2 * high
-            if high > _MAX_EPS:
+            if certainly(high > _MAX_EPS):
                 raise UndecidedError("the tail could not be shown to lie below a Gaussian curve")
         for _ in range(_TIGHTENING_STEPS):
             middle = ((low + high) / 2).mid()
             low, high = (low, middle) if holds(middle) else (middle, high)
         return to_fraction(high), to_fraction(w.lower()), to_fraction(mu)
+
+    return with_enough_precision(_BITS + _BITS_A_DIGIT * digits_of(tol), found)

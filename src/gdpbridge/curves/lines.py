@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.sampling import eps_after, eps_before
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability, ball
 
 __all__ = [
@@ -131,16 +132,16 @@ class Lines(ABC):
         number = int(self.locate(np.array([float(eps)]))[0]) + 1
         if self.count is not None:
             number = min(number, self.count)
-        while number > 1 and self.end(number - 2) >= eps:
+        while number > 1 and certainly(self.end(number - 2) >= eps):
             number -= 1
-        while number != self.count and not self.end(number - 1) >= eps:
+        while number != self.count and not certainly(self.end(number - 1) >= eps):
             number += 1
         return number
 
     def owners(self, eps: arb) -> list[int]:
         """Return the lines that may apply at ε, as far as balls can tell."""
         first = last = self.until(eps) - 1
-        while first > 0 and not self.start(first) < eps:
+        while first > 0 and not certainly(self.start(first) < eps):
             first -= 1
         return list(range(first, last + 1))
 
@@ -188,10 +189,12 @@ class FloatLines(Lines):
     def _ball_value(self, eps: arb) -> Probability:
         t, owners = eps.exp(), self.owners(eps)
         values = [(line.at(t), line.complement_at(t)) for line in map(self.line, owners)]
-        if owners[-1] + 1 == self.count and not eps <= (last := self.end(owners[-1])):
-            value = BALLS.constant(self.beyond)
-            rest = value, 1 - value
-            values = [rest] if eps > last else [*values, rest]
+        if owners[-1] + 1 == self.count:
+            last = self.end(owners[-1])
+            if not certainly(eps <= last):
+                value = BALLS.constant(self.beyond)
+                rest = value, 1 - value
+                values = [rest] if certainly(eps > last) else [*values, rest]
         value, complement = values[0]
         for other, other_complement in values[1:]:
             value, complement = value.union(other), complement.union(other_complement)

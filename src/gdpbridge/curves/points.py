@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.errors import UndecidedError
 from gdpbridge.interval import Interval
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import Probability, ball, float_above, float_below, to_fraction
@@ -118,7 +119,7 @@ def proved_from(enclose: Enclose, failure: Fraction) -> Fraction:
         log_failure = ball(failure).log()
 
         def holds(eps: float) -> bool:
-            return bool(enclose(ball(Fraction(eps))).log() <= log_failure)
+            return certainly(enclose(ball(Fraction(eps))).log() <= log_failure)
 
         if holds(0.0):
             return Fraction(0)
@@ -153,7 +154,7 @@ def least_log_above(
     while bits <= _MAX_BITS:
         with precision(bits):
             log = enclose(place(ball(eps), bits)).log()
-            if log == arb.neg_inf() or log.rad() < _SHARP:
+            if certainly(log == arb.neg_inf()) or certainly(log.rad() < _SHARP):
                 return log
             if 2 * bits > _MAX_BITS and not log.is_nan():
                 return log
@@ -177,7 +178,7 @@ def enclosed(value: Callable[[], arb]) -> Interval:
     while bits <= _MAX_BITS:
         with precision(bits):
             enclosure = value()
-            if enclosure >= 0 and enclosure < arb(str(_LEAST)):
+            if certainly(enclosure >= 0) and certainly(enclosure < arb(str(_LEAST))):
                 return Interval(0, _LEAST)
             if enclosure.is_finite() and (
                 enclosure.is_exact() or enclosure.rel_accuracy_bits() > _BITS // 2
@@ -207,9 +208,9 @@ def least_epsilon(log_delta: LogDelta, target: Fraction) -> Interval:
         while bits <= _MAX_BITS:
             with precision(bits):
                 log, bound = log_delta(ball(Fraction(eps))), ball(target).log()
-                if log > bound:
+                if certainly(log > bound):
                     return True
-                if log <= bound:
+                if certainly(log <= bound):
                     return False
             bits *= 2
         return None

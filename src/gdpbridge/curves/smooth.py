@@ -23,6 +23,7 @@ from gdpbridge.curves.pieces import (
 from gdpbridge.curves.sampling import eps_after
 from gdpbridge.curves.tail import Tail
 from gdpbridge.curves.tails import ConstantTail
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.kinds import BALLS, FLOATS, Probability, ball
 
 __all__ = ["PiecewiseCurve", "SmoothCurve", "smooth_curve", "zero_curve"]
@@ -60,12 +61,18 @@ class PiecewiseCurve(Curve):
 
     def enclose(self, eps: arb) -> Probability:
         """Take the union of all pieces whose range may hold ε."""
-        if self.end is not None and eps >= BALLS.constant(self.end):
-            return ZERO
+        before_end = True
+        if self.end is not None:
+            end = BALLS.constant(self.end)
+            if certainly(eps >= end):
+                return ZERO
+            before_end = certainly(eps < end)
         values = [piece.formula(eps, BALLS) for piece in self.pieces_on(eps, eps)]
         return Probability(
-            lambda: _hull([value.log() for value in values]),
-            lambda: _hull([value.log_complement() for value in values]),
+            lambda: _hull([value.log() for value in values]) if before_end else arb.nan(),
+            lambda: _hull(
+                [value.log_complement() for value in values] + ([] if before_end else [arb(0)])
+            ),
         )
 
     def pieces_on(self, low: arb, high: arb) -> list[Piece]:
@@ -75,7 +82,7 @@ class PiecewiseCurve(Curve):
         return [
             piece
             for piece, start, stop in zip(self.pieces, starts, stops, strict=True)
-            if not high < start and (stop is None or not low >= stop)
+            if not (certainly(high < start) or (stop is not None and certainly(low >= stop)))
         ]
 
     def corners(self) -> list[Constant]:
@@ -92,7 +99,7 @@ class PiecewiseCurve(Curve):
         pieces = [
             Piece(piece.start, past(piece.formula, failure))
             for piece in self.pieces
-            if not BALLS.constant(piece.start) >= stop
+            if not certainly(BALLS.constant(piece.start) >= stop)
         ]
         return self._past(pieces, end, failure)
 

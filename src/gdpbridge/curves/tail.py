@@ -17,6 +17,7 @@ from typing import NamedTuple
 from flint import arb
 
 from gdpbridge.curves.constants import Constant
+from gdpbridge.curves.nature import Nature
 from gdpbridge.interval import Interval
 
 __all__ = ["Handover", "Level", "Obstacle", "Scope", "Tail", "TailStatus", "Verdict"]
@@ -29,14 +30,23 @@ class Verdict(StrEnum):
     NOT_GDP = "not-gdp"
     UNKNOWN = "unknown"
 
-    @property
-    def sentence(self) -> str:
-        """What the verdict says, for a reader."""
-        return {
-            Verdict.GDP: "Gaussian differentially private (GDP) for a finite μ: proved",
-            Verdict.NOT_GDP: "not Gaussian differentially private for any finite μ: proved",
-            Verdict.UNKNOWN: "unknown: the tail of the privacy profile is not known",
-        }[self]
+    def sentence(self, profile_is: Nature, status: TailStatus) -> str:
+        """Return what the verdict says, for a reader.
+
+        Args:
+            profile_is: what the δ(ε) is that it is about.
+            status: how its tail is known.
+        """
+        how = "assumed, not proved" if status is TailStatus.ESTIMATED else "proved"
+        match self:
+            case Verdict.GDP:
+                return f"Gaussian differentially private (GDP) for a finite μ: {how}"
+            case Verdict.NOT_GDP if profile_is is Nature.OWN:
+                return f"not Gaussian differentially private for any finite μ: {how}"
+            case Verdict.NOT_GDP:
+                return f"no finite μ follows from {profile_is.subject}: {how}"
+            case Verdict.UNKNOWN:
+                return "unknown: the tail of the privacy profile is not known"
 
 
 class TailStatus(StrEnum):

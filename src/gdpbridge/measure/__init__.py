@@ -10,7 +10,7 @@ from gdpbridge.measure.method import (
     method_names,
     register_method,
 )
-from gdpbridge.measure.result import Measurement, Statement
+from gdpbridge.measure.result import Measurement, Standing, Statement
 from gdpbridge.measure.statements import DEFAULT_HEAD
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "DEFAULT_TOL",
     "Measurement",
     "Method",
+    "Standing",
     "Statement",
     "default_tol",
     "measure",

@@ -21,9 +21,9 @@ __all__ = [
     "DEFAULT_TOL",
     "FLOATS",
     "PROVED",
+    "TRUSTED",
     "Assurance",
     "Method",
-    "assurance",
     "default_method",
     "method_named",
     "method_names",
@@ -52,32 +52,37 @@ class Assurance:
     """What stands behind the ends of an interval for μ.
 
     Attributes:
-        row: in the words of a table.
-        standing: as the end of a sentence about the interval.
+        basis: what they rest on, in the words of a table.
+        ends: the same as the end of a sentence about the interval.
         claim: what is proved, as a sentence; empty if nothing is.
-        caveat: what is not, as a sentence; empty if all is.
+        caveat: what is not, as a sentence; empty if all is, or is said elsewhere.
     """
 
-    row: str
-    standing: str
+    basis: str
+    ends: str
     claim: str = ""
     caveat: str = ""
 
 
 PROVED = Assurance(
-    row="both ends proved in ball arithmetic",
-    standing="both ends are proved",
+    basis="both ends proved in ball arithmetic",
+    ends="both ends are proved",
     claim="Both ends of the interval for μ are proved in ball arithmetic.",
 )
 BOUNDS = Assurance(
-    row="none; both ends are bounds in floating point, its rounding included: see the notes",
-    standing="both ends are bounds with every rounding included, but not certified",
+    basis="none; both ends are bounds in floating point, its rounding included: see the notes",
+    ends="both ends are bounds with every rounding included, but not certified",
     claim="Both ends of the interval for μ are bounds, with every rounding error included, given "
     "what is assumed of the floating-point libraries.",
 )
+TRUSTED = Assurance(
+    basis="none: it rests on what is taken on trust",
+    ends="not proved, as it rests on what is taken on trust",
+    caveat="The interval for μ rests on what is taken on trust, and is not proved.",
+)
 FLOATS = Assurance(
-    row="none: computed in floating point",
-    standing="computed in floating point, not proved",
+    basis="none: computed in floating point",
+    ends="computed in floating point, not proved",
     caveat="The interval for μ was computed in floating point and is not proved.",
 )
 
@@ -122,15 +127,6 @@ class Method:
         else:
             allowed = f"certified: {self.unfit}"
         raise InputError("method", self.name, allowed)
-
-
-def assurance(name: str, *, certified: bool) -> Assurance:
-    """Return what stands behind the ends of an interval that a method found."""
-    if certified:
-        return PROVED
-    # a method that proves does not make up for what is taken on trust
-    own = method_named(name).assurance
-    return FLOATS if own is PROVED else own
 
 
 _registered: dict[str, Method] = {}

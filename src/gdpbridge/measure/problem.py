@@ -8,11 +8,14 @@ from fractions import Fraction
 
 from gdpbridge.certificate.proof import Proof
 from gdpbridge.curves.base import Curve
+from gdpbridge.numeric.decide import MAX_PRECISION
 
-__all__ = ["Answer", "Problem", "Progress", "silent"]
+__all__ = ["UNDECIDED", "Answer", "Problem", "Progress", "silent"]
 
 # called with a sentence and the share done so far, in [0, 1]
 Progress = Callable[[str, float], None]
+
+UNDECIDED = f"undecided with {MAX_PRECISION} bits of precision: ask for a larger --tol"
 
 
 def silent(_: str, __: float) -> None:

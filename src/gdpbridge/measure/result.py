@@ -9,16 +9,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gdpbridge.certificate.proof import Proof
+from gdpbridge.curves.nature import Nature
 from gdpbridge.identify import TailStatus, Verdict
 from gdpbridge.interval import Interval
-from gdpbridge.measure.method import Assurance, Method, assurance, method_named
+from gdpbridge.measure.method import PROVED, TRUSTED, Assurance, Method, method_named
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.exact import decimal_text, exact
 
 if TYPE_CHECKING:
     from gdpbridge.certificate.model import Certificate
 
-__all__ = ["Measurement", "Statement"]
+__all__ = ["Measurement", "Standing", "Statement"]
 
 
 class Statement(StrEnum):
@@ -42,6 +43,21 @@ class Statement(StrEnum):
 
 
 @dataclass(frozen=True)
+class Standing:
+    """How far an interval for μ is proved: the one source of what is said of that.
+
+    Attributes:
+        proved: whether both ends are proved in ball arithmetic.
+        certificate: whether there is a certificate of it, for someone else to check.
+        why: what the ends rest on, and why there is no certificate where there is none.
+    """
+
+    proved: bool
+    certificate: bool
+    why: str
+
+
+@dataclass(frozen=True)
 class Measurement:
     """The answer of :func:`gdpbridge.measure`.
 
@@ -60,7 +76,9 @@ class Measurement:
             None if that is unknown.
         mu_tail: an interval that holds the tail parameter μ_t; None if it is unknown.
         tail_status: whether μ_t is proved, estimated or unknown.
-        certified: whether the interval is proved; false where it rests on floating point.
+        certified: whether both ends of the interval are proved in ball arithmetic; false where
+            they rest on floating point or on trust. Whether there is a certificate to show is
+            another question, which :attr:`certificate` answers; see :attr:`proof` for both.
         method: the method used.
         evaluations: how many times the profile was evaluated, on a point or on a range.
         cells: how many cells cover the range.
@@ -69,7 +87,7 @@ class Measurement:
         by_failure: μ for other failure probabilities too, where the default statement needs one;
             pairs of a probability and an interval, the probabilities falling.
         failure: the failure probability as an exact upper bound.
-        proof: what proves the interval; None where it rests on floating point.
+        evidence: what proves the interval; None where it rests on floating point.
     """
 
     profile: Profile
@@ -92,7 +110,29 @@ class Measurement:
     notes: tuple[str, ...]
     by_failure: tuple[tuple[float, Interval], ...]
     failure: Fraction = field(repr=False)
-    proof: Proof | None = field(repr=False)
+    evidence: Proof | None = field(repr=False)
+
+    @property
+    def profile_is(self) -> Nature:
+        """What the measured δ(ε) is: "own", "class" or "bound".
+
+        Of an upper bound, the lower end of μ says that no smaller μ follows from this bound.
+        """
+        return self.profile.profile_is
+
+    @property
+    def verdict_sentence(self) -> str:
+        """What the verdict says, for a reader."""
+        return self.verdict.sentence(self.profile_is, self.tail_status)
+
+    @property
+    def proof(self) -> Standing:
+        """How far the interval is proved, and whether there is a certificate."""
+        absent = self.uncertified_because
+        why = self.assurance.basis
+        if self.certified and absent:
+            why = f"{why}; {absent}"
+        return Standing(self.certified, not absent, why)
 
     @property
     def how(self) -> Method:
@@ -102,7 +142,11 @@ class Measurement:
     @property
     def assurance(self) -> Assurance:
         """What stands behind the ends of the interval."""
-        return assurance(self.method, certified=self.certified)
+        if self.certified:
+            return PROVED
+        own = self.how.assurance
+        # what a method proves is not, where the tail or the profile is taken on trust
+        return TRUSTED if self.profile.assumptions or own is PROVED else own
 
     @property
     def uncertified_because(self) -> str:
@@ -111,7 +155,7 @@ class Measurement:
 
         if why := self.how.no_certificate:
             return why
-        if self.proof is None:
+        if self.evidence is None:
             return f"the answer of method {self.method} is not proved"
         if why := uncertifiable_because(self.profile):
             return why
@@ -121,8 +165,11 @@ class Measurement:
 
     @cached_property
     def certificate(self) -> Certificate | None:
-        """A document that proves the interval to someone else; None if it is not certified."""
-        if self.uncertified_because or self.proof is None or self.mu_tail is None:
+        """A document that proves the interval to someone else; None if there is none.
+
+        A proved interval may have none: :attr:`proof` says why.
+        """
+        if self.uncertified_because or self.evidence is None or self.mu_tail is None:
             return None
         # the checker's models are slow to load, and most runs need none
         from gdpbridge.certificate.model import Claim
@@ -137,6 +184,7 @@ class Measurement:
                 eps_h=None if self.eps_h is None else decimal_text(exact(self.eps_h)),
                 failure_probability=decimal_text(self.failure),
                 mu_tail=range_of(self.mu_tail),
+                profile_is=self.profile_is.value,
             ),
-            proof=self.proof,
+            proof=self.evidence,
         )

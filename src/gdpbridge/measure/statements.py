@@ -112,7 +112,7 @@ class Request:
             seconds=time.perf_counter() - started,
             notes=(*found.notes, *self.profile.remarks, *self.profile.assumptions),
             failure=found.failure.exact,
-            proof=None if self.profile.assumptions else found.proof,
+            evidence=None if self.profile.assumptions else found.proof,
         )
 
     def _by_failure(self, found: _Found) -> tuple[tuple[float, Interval], ...]:

@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from flint import arb
 
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.binomial import binomial_curve
 from gdpbridge.curves.constants import MAX_EPS, logarithm
+from gdpbridge.curves.nature import Nature
 from gdpbridge.mechanisms.base import Profile, Real, parameter
 from gdpbridge.mechanisms.pure_dp import pure_dp_curve
 from gdpbridge.mechanisms.registry import register
@@ -28,6 +29,7 @@ __all__ = ["ApproxDP"]
 class ApproxDP(Profile):
     """Any mechanism known only to be (ε, δ)-differentially private."""
 
+    nature: ClassVar[Nature] = Nature.CLASS
     kind: Literal["approx-dp"] = "approx-dp"
     epsilon: Real = parameter(
         "the ε of (ε, δ)-differential privacy",

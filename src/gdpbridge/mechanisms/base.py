@@ -6,7 +6,7 @@ from abc import abstractmethod
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,7 @@ from pydantic.fields import FieldInfo
 
 from gdpbridge.curves.base import DEFAULT_FAILURE, Curve
 from gdpbridge.curves.constants import MAX_EPS
+from gdpbridge.curves.nature import Nature, weakest
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tail import Tail
 from gdpbridge.errors import InputError
@@ -105,6 +106,12 @@ class Profile(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", serialize_by_alias=True)
 
+    nature: ClassVar[Nature] = Nature.BOUND
+    """What the kind says of δ(ε) at best; one that does not say gives an upper bound."""
+
+    additive_noise: ClassVar[bool] = False
+    """Whether it adds noise to a sum: without the differing record, the noise alone is left."""
+
     kind: str
     neighbours: Neighbours | None = Field(
         default=None,
@@ -132,6 +139,20 @@ class Profile(BaseModel):
         """The mechanisms that this one is made of."""
         found = [getattr(self, "base", None), *getattr(self, "parts", ())]
         return tuple(profile for profile in found if isinstance(profile, Profile))
+
+    @property
+    def profile_is(self) -> Nature:
+        """What δ(ε) is: "own", "class" or "bound"; see :class:`~gdpbridge.Nature`."""
+        return weakest([self.nature, *(profile.profile_is for profile in self.inner)])
+
+    @property
+    def composed_is(self) -> Nature:
+        """What the δ(ε) of several runs together is.
+
+        It is weaker than :attr:`profile_is` for a class of which no one mechanism attains the whole
+        curve.
+        """
+        return weakest([self.profile_is, *(profile.composed_is for profile in self.inner)])
 
     @property
     def default_failure(self) -> Fraction | None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import collections.abc
 import math
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 from pydantic import Field
 
+from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.pieces import Piece
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tails import UnknownTail
@@ -34,6 +35,7 @@ Function = collections.abc.Callable[[Any], Any]
 class Callable(Profile):
     """A mechanism with δ(ε) given by a Python function, of a float or of an array."""
 
+    nature: ClassVar[Nature] = Nature.BOUND
     kind: Literal["callable"] = "callable"
     function: Function = Field(
         exclude=True,
@@ -50,6 +52,12 @@ class Callable(Profile):
     log: bool = Field(
         False,
         description="whether the function gives log δ(ε)",
+        json_schema_extra={"allowed": "true or false"},
+    )
+    is_exact: bool = Field(
+        False,
+        alias="exact",
+        description="whether the function is the mechanism's own δ(ε), not only an upper bound",
         json_schema_extra={"allowed": "true or false"},
     )
     tail_declared: str | None = Field(
@@ -75,10 +83,17 @@ class Callable(Profile):
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the user vouches for."""
+        value = "is the mechanism's own" if self.is_exact else "is at least"
+        word = "exact" if self.is_exact else "upper bound"
         return (
             f"trusted, not proved: {self.name} does not rise with ε (non-increasing)",
-            f"trusted, not proved: {self.name} is at least δ(ε) for every ε (upper bound)",
+            f"trusted, not proved: {self.name} {value} δ(ε) for every ε ({word})",
         )
+
+    @property
+    def profile_is(self) -> Nature:
+        """The mechanism's own where the user says so."""
+        return Nature.OWN if self.is_exact else self.nature
 
     @property
     def remarks(self) -> tuple[str, ...]:

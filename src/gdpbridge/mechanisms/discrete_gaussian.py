@@ -15,13 +15,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from flint import arb
 
 from gdpbridge.curves.linear import LinearCurve, linear_curve
 from gdpbridge.curves.lines import FloatLines, Floats, Indices, Line, Segments
+from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.tails import GaussianDecayTail
 from gdpbridge.mechanisms.base import Profile, Real, Whole, parameter
 from gdpbridge.mechanisms.registry import register
@@ -40,6 +41,8 @@ MAX_LOSSES = 2_500
 class DiscreteGaussian(Profile):
     """Discrete Gaussian noise added to a whole number."""
 
+    nature: ClassVar[Nature] = Nature.OWN
+    additive_noise: ClassVar[bool] = True
     kind: Literal["discrete-gaussian"] = "discrete-gaussian"
     sigma: Real = parameter(
         "parameter σ of the noise: P(x) is proportional to e^(-x²/(2σ²))",

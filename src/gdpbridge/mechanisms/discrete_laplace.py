@@ -8,7 +8,7 @@ c the largest x whose loss is above ε (Ghosh, Roughgarden and Sundararajan 2012
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from gdpbridge.curves.binomial import binomial_curve
 from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.curves.linear import linear_curve
 from gdpbridge.curves.lines import ArrayLines, Line, segments_from
+from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import Profile, Real, Whole, parameter
@@ -32,6 +33,8 @@ MAX_SENSITIVITY = 1_000_000
 class DiscreteLaplace(Profile):
     """Discrete Laplace (geometric) noise added to a whole number."""
 
+    nature: ClassVar[Nature] = Nature.OWN
+    additive_noise: ClassVar[bool] = True
     kind: Literal["discrete-laplace"] = "discrete-laplace"
     scale: Real = parameter(
         "scale b of the noise: P(x) is proportional to e^(-|x|/b)",

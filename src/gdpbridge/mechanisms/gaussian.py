@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from flint import arb, arb_series
 
 from gdpbridge.curves.constants import Constant
+from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve, smooth_curve
 from gdpbridge.curves.tails import GaussianCurveTail
 from gdpbridge.gaussian import ball
@@ -80,6 +81,8 @@ def gaussian_losses(mu: Fraction) -> Losses:
 class Gaussian(Profile):
     """Gaussian noise added to a number or a vector."""
 
+    nature: ClassVar[Nature] = Nature.OWN
+    additive_noise: ClassVar[bool] = True
     kind: Literal["gaussian"] = "gaussian"
     sigma: Real = parameter(
         "standard deviation σ of the noise, in the unit of the answer",
@@ -127,6 +130,7 @@ class Gaussian(Profile):
 class GDP(Profile):
     """A mechanism known to be μ-GDP."""
 
+    nature: ClassVar[Nature] = Nature.CLASS
     kind: Literal["gdp"] = "gdp"
     mu: Real = parameter(
         "the μ of Gaussian differential privacy",

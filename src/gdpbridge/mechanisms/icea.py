@@ -7,10 +7,11 @@ Inverted: δ̂(ε) = (n/ε)·e^{-m/10}, then refined. It decays like 1/ε: not G
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from flint import arb
 
+from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tails import SlowDecayTail
 from gdpbridge.guarantees.refine import NaiveProfile, refine
@@ -25,6 +26,7 @@ __all__ = ["ICEA"]
 class ICEA(Profile):
     """The invisibility cloak encoder: n users send m messages each through a shuffler."""
 
+    nature: ClassVar[Nature] = Nature.BOUND
     kind: Literal["icea"] = "icea"
     neighbours: Neighbours = "replace-one"
     messages: Whole = parameter(

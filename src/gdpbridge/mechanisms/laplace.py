@@ -7,9 +7,10 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from gdpbridge.curves.constants import MAX_EPS
+from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve, smooth_curve
 from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.mechanisms.base import Profile, Real, parameter
@@ -26,6 +27,8 @@ __all__ = ["Laplace"]
 class Laplace(Profile):
     """Laplace noise added to a number (or, with L1 sensitivity, a vector)."""
 
+    nature: ClassVar[Nature] = Nature.OWN
+    additive_noise: ClassVar[bool] = True
     kind: Literal["laplace"] = "laplace"
     scale: Real = parameter(
         "scale b of the noise, in the unit of the answer",

@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from gdpbridge.curves.base import Curve
+from gdpbridge.curves.nature import Nature
 from gdpbridge.errors import InputError, MissingExtraError
 from gdpbridge.files import read_bounded
 from gdpbridge.mechanisms.base import Neighbours, Profile
@@ -122,6 +123,7 @@ def _of_torch(content: bytes, name: str) -> Any:
 class OpacusHistory(Profile):
     """A training run, from the history that Opacus's accountants keep."""
 
+    nature: ClassVar[Nature] = Nature.OWN
     kind: Literal["opacus"] = "opacus"
     file: str | None = Field(
         default=None,
@@ -165,6 +167,11 @@ class OpacusHistory(Profile):
     def default_failure(self) -> Any:
         """That of the run."""
         return self.run.default_failure
+
+    @property
+    def profile_is(self) -> Nature:
+        """That of the run."""
+        return self.run.profile_is
 
     @property
     def remarks(self) -> tuple[str, ...]:

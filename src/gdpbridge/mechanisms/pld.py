@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from flint import arb, arb_poly
@@ -35,12 +35,14 @@ from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.curves.linear import linear_curve
 from gdpbridge.curves.lines import ArrayLines, Line, Segments
+from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.pieces import constant_piece
 from gdpbridge.curves.smooth import SmoothCurve, zero_curve
 from gdpbridge.curves.tails import ConstantTail, PlateauTail
-from gdpbridge.errors import InputError
+from gdpbridge.errors import InputError, UndecidedError
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import register
+from gdpbridge.numeric.decide import is_above, with_enough_precision
 from gdpbridge.numeric.exact import exact
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import FLOATS, ball, float_above
@@ -57,6 +59,9 @@ _TINY_MASS = 1e-9
 _ROUNDING = 1e-12
 _OFF_LATTICE = 1e-9
 _BITS = 256
+# two curves that agree in 300 digits are taken to be the same: where both directions have the same
+# losses they are, and no precision would ever tell
+_TIE_BITS = 1024
 # losses whose greatest common divisor is worth looking for
 _FEW = 1000
 # lattice points from 0 to the largest loss
@@ -272,6 +277,7 @@ _PAIRS: dict[str, Any] = {"untyped": True, "allowed": "pairs of a loss and its p
 class PLD(Profile):
     """A privacy loss distribution, from a file or as numbers."""
 
+    nature: ClassVar[Nature] = Nature.OWN
     kind: Literal["pld"] = "pld"
     file: str | None = Field(
         default=None,
@@ -494,12 +500,21 @@ class _Larger(ArrayLines):
         found = (logs[1] > logs[0]).astype(np.int64)
         with np.errstate(invalid="ignore"):
             close = np.flatnonzero(~(np.abs(logs[0] - logs[1]) > 1e-9))
-        with precision(_BITS):
-            for number in close.tolist():
-                at = ball(exact(float(eps[number])))
-                values = [side._ball_value(at).log() for side in self.sides]
-                found[number] = int(values[1] > values[0])
+        for number in close.tolist():
+            found[number] = self._larger_in_balls(exact(float(eps[number])))
         return found
+
+    def _larger_in_balls(self, eps: Fraction) -> int:
+        """Return which side is larger; the first one at a tie, as where both are the same."""
+
+        def second() -> bool:
+            values = [side._ball_value(ball(eps)) for side in self.sides]
+            return is_above(values[1].log(), values[0].log())
+
+        try:
+            return int(with_enough_precision(_BITS, second, most=_TIE_BITS))
+        except UndecidedError:
+            return 0
 
     def _segments(self, end: Floats) -> Segments:
         start = np.append(0.0, end[:-1])

@@ -7,11 +7,12 @@ partial order of (ε, δ) pairs (Liu, Sun, Jiang and Kong 2022; Dong, Roth and S
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.binomial import binomial_curve
 from gdpbridge.curves.constants import MAX_EPS
+from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve, smooth_curve
 from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.mechanisms.base import Profile, Real, parameter
@@ -45,6 +46,7 @@ def pure_dp_curve(eps0: Fraction) -> SmoothCurve:
 class PureDP(Profile):
     """Any mechanism known only to be ε-differentially private."""
 
+    nature: ClassVar[Nature] = Nature.CLASS
     kind: Literal["pure-dp"] = "pure-dp"
     epsilon: Real = parameter(
         "the ε of ε-differential privacy",

@@ -7,11 +7,12 @@ With probability p (the noise parameter) the answer is uniform over the k bucket
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.binomial import binomial_curve
 from gdpbridge.curves.constants import logarithm
+from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve, smooth_curve, zero_curve
 from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.errors import InputError
@@ -26,6 +27,7 @@ __all__ = ["RandomizedResponse"]
 class RandomizedResponse(Profile):
     """One person's answer out of k, replaced by a random one with a given probability."""
 
+    nature: ClassVar[Nature] = Nature.OWN
     kind: Literal["randomized-response"] = "randomized-response"
     neighbours: Neighbours = "replace-one"
     noise_parameter: Real = parameter(

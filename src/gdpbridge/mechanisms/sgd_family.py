@@ -7,11 +7,12 @@ trade-offs of this form are found in Bassily, Smith and Thakurta 2014 and Abadi 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from flint import arb
 
 from gdpbridge.curves.constants import Constant, logarithm
+from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tails import GaussianDecayTail
 from gdpbridge.guarantees.refine import NaiveProfile, refine
@@ -26,6 +27,7 @@ __all__ = ["SGDFamily"]
 class SGDFamily(Profile):
     """Any mechanism whose noise is σ = (A/ε)·√(log(B/δ)) for every (ε, δ)."""
 
+    nature: ClassVar[Nature] = Nature.BOUND
     kind: Literal["sgd-family"] = "sgd-family"
     A: Real = parameter(
         "factor A of the trade-off",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from flint import arb
@@ -19,6 +19,7 @@ from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.linear import linear_curve
 from gdpbridge.curves.lines import ArrayLines, Line, Segments
+from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.pieces import constant_piece
 from gdpbridge.curves.smooth import SmoothCurve, zero_curve
 from gdpbridge.curves.tails import ConstantTail, PlateauTail
@@ -54,6 +55,7 @@ def _number(text: str) -> float | str:
 class Table(Profile):
     """A table of (ε, δ) guarantees."""
 
+    nature: ClassVar[Nature] = Nature.CLASS
     kind: Literal["table"] = "table"
     file: str | None = Field(
         default=None,

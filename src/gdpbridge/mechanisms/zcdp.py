@@ -8,10 +8,11 @@ it: a mechanism known to be Gaussian is better described as such.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from flint import arb
 
+from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tails import GaussianDecayTail
 from gdpbridge.guarantees.refine import NaiveProfile, refine
@@ -28,6 +29,7 @@ MAX_RHO = 1e4
 class ZCDP(Profile):
     """Any mechanism known only to be ρ-zero-concentrated differentially private."""
 
+    nature: ClassVar[Nature] = Nature.BOUND
     kind: Literal["zcdp"] = "zcdp"
     rho: Real = parameter(
         "the ρ of zero-concentrated differential privacy",

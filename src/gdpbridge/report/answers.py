@@ -14,6 +14,7 @@ from gdpbridge.report.text import (
     Row,
     certain_and_ends,
     laid_out,
+    measured_rows,
 )
 from gdpbridge.specification.title import mechanism_title, number_text
 
@@ -214,10 +215,13 @@ def _at_risk(record: RiskRecord) -> Iterator[Row]:
 def _calibrated(record: CalibrationRecord) -> Iterator[Row]:
     name = record.parameter.replace("_", " ")
     yield Row(name, f"{record.value!r}", "1")
-    yield Row("Target", f"μ ≤ {number_text(record.target_mu)}, proved at this value")
-    yield Row("Beyond", f"at {record.beyond!r} μ is proved to be above the target")
-    yield Row("μ", certain_and_ends(record.measurement.mu, _VALUE_WIDTH))
-    yield Row("Covers", record.measurement.statement.sentence)
+    found = record.measurement
+    held, above = ("proved", "is proved to be") if found.proof.proved else ("reached", "is")
+    yield Row("Target", f"μ ≤ {number_text(record.target_mu)}, {held} at this value")
+    yield Row("Beyond", f"at {record.beyond!r} μ {above} above the target")
+    yield from measured_rows(found, _VALUE_WIDTH)
+    yield Row("δ(ε)", found.profile_is.sentence)
+    yield Row("Proof", found.proof.why)
 
 
 def _compared(record: ComparisonRecord) -> Iterator[Row]:

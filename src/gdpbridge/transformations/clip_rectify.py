@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from flint import arb, arb_series
@@ -28,6 +28,7 @@ from pydantic import Field, model_validator
 
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import MAX_EPS
+from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.pieces import Formula, Piece
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tails import ConstantTail
@@ -41,6 +42,7 @@ from gdpbridge.mechanisms.base import (
 )
 from gdpbridge.mechanisms.laplace import Laplace
 from gdpbridge.mechanisms.registry import register_transformation
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.exact import decimal_text
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import (
@@ -86,6 +88,7 @@ class Run:
 class ClipRectify(Profile):
     """A mechanism whose output is clipped to bounds and then given Laplace noise."""
 
+    nature: ClassVar[Nature] = Nature.BOUND
     kind: Literal["clip-rectify"] = "clip-rectify"
     base: Base = Field(
         description="the mechanism whose output is clipped",
@@ -227,9 +230,11 @@ def _within(curve: SmoothCurve, start: Fraction, stop: Fraction | None) -> Itera
         ends = [*(BALLS.constant(piece.start) for piece in curve.pieces[1:]), None]
         for piece, end in zip(curve.pieces, ends, strict=True):
             begin = BALLS.constant(piece.start)
-            if (end is not None and end <= low) or (high is not None and begin >= high):
+            if end is not None and certainly(end <= low):
                 continue
-            yield Piece(start, piece.formula) if begin <= low else piece
+            if high is not None and certainly(begin >= high):
+                continue
+            yield Piece(start, piece.formula) if certainly(begin <= low) else piece
 
 
 class _Envelope:
@@ -315,7 +320,8 @@ class _Envelope:
             at = self._root(on_base, before == "base")
             other = self._noise_point(at, before == "base")
             base_knot = _rounded(at)
-            noise_knot = self.eps_h if other >= ball(self.eps_h) else _rounded(other.max(arb(0)))
+            at_end = certainly(other >= ball(self.eps_h))
+            noise_knot = self.eps_h if at_end else _rounded(other.max(arb(0)))
         return (base_knot, noise_knot) if before == "base" else (noise_knot, base_knot)
 
     def _root(self, start: float, leaves_base: bool) -> arb:
@@ -333,17 +339,14 @@ class _Envelope:
                 end = ((end + point) / 2).mid()
             ends.append(end)
         low, high = ends
-        rising = self._excess(high, leaves_base) > 0
-        if not (
-            self._excess(low, leaves_base) < 0
-            if rising
-            else self._excess(low, leaves_base) > 0 and self._excess(high, leaves_base) < 0
-        ):
+        at_low, at_high = self._excess(low, leaves_base), self._excess(high, leaves_base)
+        rising = certainly(at_low < 0) and certainly(at_high > 0)
+        if not (rising or (certainly(at_low > 0) and certainly(at_high < 0))):
             return point
         for _ in range(_HALVINGS):
             middle = ((low + high) / 2).mid()
             value = self._excess(middle, leaves_base)
-            low, high = (low, middle) if bool(value > 0) == rising else (middle, high)
+            low, high = (low, middle) if certainly(value > 0) == rising else (middle, high)
         return ((low + high) / 2).mid()
 
     def _excess(self, eps: arb, leaves_base: bool) -> arb:

@@ -8,13 +8,14 @@ between bounds; :func:`gdpbridge.compose` adds up measured μ's instead, which i
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from flint import arb
 from pydantic import Field
 
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import Constant
+from gdpbridge.curves.nature import Nature, weakest
 from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import Base, Profile
 from gdpbridge.mechanisms.gaussian import gaussian_curve
@@ -33,6 +34,7 @@ MAX_PARTS = 1000
 class Sequence(Profile):
     """Several mechanisms run one after another on the same records."""
 
+    nature: ClassVar[Nature] = Nature.OWN
     kind: Literal["sequence"] = "sequence"
     parts: tuple[Base, ...] = Field(
         description="the mechanisms that are run",
@@ -56,6 +58,11 @@ class Sequence(Profile):
         if any(part.tail.gaussian_mu is None for part in self.parts):
             # a part that cannot be composed is refused at once
             self.privacy_losses()
+
+    @property
+    def profile_is(self) -> Nature:
+        """What is composed says what the composition is."""
+        return weakest([self.nature, *(profile.composed_is for profile in self.inner)])
 
     def build_curve(self) -> Curve:
         """Return the curve of all parts together."""

@@ -17,12 +17,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import Constant, logarithm
+from gdpbridge.curves.nature import Nature, weakest
 from gdpbridge.curves.pieces import Formula, Piece
 from gdpbridge.curves.smooth import SmoothCurve, smooth_curve
 from gdpbridge.curves.tails import (
@@ -52,6 +53,7 @@ MAX_DRAWS = 64
 class Subsampled(Profile):
     """A mechanism that is run on a random sample of the records."""
 
+    nature: ClassVar[Nature] = Nature.OWN
     kind: Literal["subsampled"] = "subsampled"
     base: Base = Field(
         description="the mechanism that is run on the sample",
@@ -162,6 +164,21 @@ class Subsampled(Profile):
         if self.scheme == "with-replacement":
             return 1 - (1 - Fraction(1, self.population)) ** self.sample
         return Fraction(self.sample, self.population)
+
+    @property
+    def profile_is(self) -> Nature:
+        """What the base's is, as far as the theorem is tight.
+
+        Poisson samples and those without replacement: the mechanism that answers as without the
+        differing record wherever it is not in the sample attains the bound at every ε (Balle,
+        Barthe and Gaboardi 2018, section 5), as noise added to a sum does; what else a mechanism
+        with the base's profile does, the profile does not say. With replacement, the bound of a
+        mixture by its parts is attained by none as a rule.
+        """
+        if self.scheme == "with-replacement":
+            return Nature.BOUND
+        attained = self.base.additive_noise or self.gamma() == 1
+        return weakest([self.base.profile_is, self.nature if attained else Nature.CLASS])
 
     def build_curve(self) -> Curve:
         """Return the base curve on the new scale of ε.

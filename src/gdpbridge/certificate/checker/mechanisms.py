@@ -15,7 +15,7 @@ from gdpbridge.certificate.checker.curve import GaussianCurve
 from gdpbridge.certificate.checker.refusal import Malformed, Refused, Undecided
 from gdpbridge.certificate.model import DECIMAL_PATTERN
 
-__all__ = ["KINDS", "GaussianDecay", "Mechanism", "Part", "mechanism_of"]
+__all__ = ["KINDS", "GaussianDecay", "Mechanism", "Part", "mechanism_of", "nature_of"]
 
 Bracket = tuple[Fraction, Fraction]
 Formula = Callable[[Jet], Jet]
@@ -108,6 +108,13 @@ def mechanism_of(
     if brackets and kind not in _REFINED:
         raise Malformed("evidence.breakpoints", len(brackets), "none for this mechanism")
     return build(values, brackets, arithmetic)
+
+
+def nature_of(kind: str | None) -> str:
+    """Return what δ is for a kind: "own", "class" or "bound"."""
+    if kind in _BOUNDS:
+        return "bound"
+    return "class" if kind in _CLASSES else "own"
 
 
 Values = dict[str, Fraction]
@@ -365,6 +372,9 @@ KINDS: dict[str | None, tuple[Builder, dict[str, Domain], str | None]] = {
     "sgd-family": (_sgd_family, {"A": _POSITIVE, "B": _POSITIVE, "sigma": _POSITIVE}, None),
 }
 _REFINED = {"icea", "sgd-family"}
+# what δ is: the supremum over all mechanisms with a guarantee, or an upper bound; else their own
+_CLASSES = {"approx-dp", "gdp", "pure-dp"}
+_BOUNDS = {"clip-rectify", "icea", "sgd-family"}
 # beyond it a parameter is refused before any arithmetic: a proof of it would be of no use
 _MOST = Fraction(10) ** 400
 

@@ -26,6 +26,7 @@ from gdpbridge.measure.method import BOUNDS, COMPOSED_TOL, Method
 from gdpbridge.measure.methods import breakpoints
 from gdpbridge.measure.problem import Answer, Problem
 from gdpbridge.mechanisms.table import Table
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.exact import float_ceiling
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import Probability, ball, float_below, to_fraction
@@ -185,7 +186,7 @@ class _Search:
         with precision(_BITS):
             failure, kept = ball(self.problem.failure), ball(1 - self.problem.failure)
             past = arb(log).exp() - failure
-            if log == -math.inf or not past > 0:
+            if log == -math.inf or not certainly(past > 0):
                 return Fraction(0), witness
             # both are lower bounds of μ: the one from 1 - δ keeps its digits where δ is close to 1
             value = Probability((past / kept).log, lambda: arb(rest) - kept.log())
