@@ -87,6 +87,7 @@ class Table(Profile):
         json_schema_extra={"symbol": "NAME", "allowed": "a name in the first row"},
     )
     _rows: Rows = PrivateAttr()
+    _overruled: int = PrivateAttr()
 
     def __init__(self, file: str | None = None, **parameters: Any) -> None:
         super().__init__(**(parameters if file is None else {"file": file, **parameters}))
@@ -128,16 +129,22 @@ class Table(Profile):
             rows = self.pairs
         else:
             rows = _of_pairs(self.pairs, is_log=self.log)
-        self._rows = _sorted(rows)
+        self._rows, self._overruled = _sorted(rows)
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """What the table has more than it needs."""
-        implied = len(self._rows.eps) - self.corners.size
-        if not implied:
-            return ()
-        rows = "row says" if implied == 1 else "rows say"
-        return (f"{implied:,} {rows} nothing that the others do not imply",)
+        found = []
+        if count := self._overruled:
+            rows = "row has an ε" if count == 1 else "rows have an ε"
+            found.append(
+                f"{count:,} {rows} that another row has with a smaller δ: as both hold, the "
+                "smaller one is taken"
+            )
+        if implied := len(self._rows.eps) - self.corners.size:
+            rows = "row says" if implied == 1 else "rows say"
+            found.append(f"{implied:,} {rows} nothing that the others do not imply")
+        return tuple(found)
 
     @property
     def corners(self) -> Any:
@@ -224,22 +231,33 @@ def _texts(values: Sequence[Any]) -> list[str]:
     return [repr(float(value)) if isinstance(value, float) else str(value) for value in values]
 
 
-def _sorted(rows: Rows) -> Rows:
-    """Return the rows by growing ε, each ε once.
+def _sorted(rows: Rows) -> tuple[Rows, int]:
+    """Return the rows by growing ε, each ε once with its smallest δ, and how many had a larger one.
 
     Raises:
-        InputError: where two rows with the same ε do not agree.
+        InputError: for two ε that differ by less than floats do.
     """
     if (rows.eps[1:] > rows.eps[:-1]).all():
-        return rows
+        return rows, 0
     order = np.argsort(rows.eps, kind="stable")
     same = np.flatnonzero(rows.eps[order[1:]] == rows.eps[order[:-1]])
-    for first, second in zip(order[same], order[same + 1], strict=True):
-        columns = rows.eps_text, rows.delta_text
-        if any(exact(column[first]) != exact(column[second]) for column in columns):
+    overruled = 0
+    for place in same.tolist():
+        first, second = order[place], order[place + 1]
+        if exact(rows.eps_text[first]) != exact(rows.eps_text[second]):
             raise InputError(
                 f"row {rows.numbers[second]}",
-                f"ε {rows.eps_text[second].strip()} with δ {rows.delta_text[second].strip()}",
-                f"in agreement with row {rows.numbers[first]}, which has the same ε",
+                f"ε {rows.eps_text[second].strip()}",
+                f"the ε of row {rows.numbers[first]}, or farther from it than floats round",
             )
-    return rows.take(np.delete(order, same + 1))
+        # the next row of this ε is compared with the better one of these
+        one, other = _written(rows, first), _written(rows, second)
+        overruled += one != other
+        if one <= other:
+            order[place], order[place + 1] = second, first
+    return rows.take(np.delete(order, same)), overruled
+
+
+def _written(rows: Rows, index: int) -> Fraction | float:
+    """Return a row's δ, or log δ, as it is written."""
+    return -np.inf if rows.log_delta[index] == -np.inf else exact(rows.delta_text[index])
