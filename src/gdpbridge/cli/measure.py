@@ -126,7 +126,7 @@ def _check_certificate(profile: Profile, path: str) -> None:
     Raises:
         InputError: if no certificate can be written about the mechanism.
     """
-    from gdpbridge.certificate.kinds import uncertifiable_because
+    from gdpbridge.certificate.reach import uncertifiable_because
 
     if why := uncertifiable_because(profile):
         raise InputError("certificate", path, f"left out: {why}")

@@ -155,6 +155,11 @@ class Profile(BaseModel):
         return weakest([self.profile_is, *(profile.composed_is for profile in self.inner)])
 
     @property
+    def beyond_certificates(self) -> str:
+        """Why this one has no certificate though its kind has, as a sentence; empty if it has."""
+        return ""
+
+    @property
     def default_failure(self) -> Fraction | None:
         """The p of the approximate statement made where none is asked for; None for none."""
         return self.curve.default_failure
