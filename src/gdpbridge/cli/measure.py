@@ -91,6 +91,8 @@ def measure(
     json: AsJson = False,
 ) -> Output:
     """Answer with the statement and the interval for μ."""
+    if certificate is not None:
+        _check_certificate(profile, certificate)
     places = None if digits is None else _places(digits)
     default = None if places is None else f"1e-{places}"
     with Progress(silent=json) as progress:
@@ -106,6 +108,18 @@ def measure(
         if certificate is not None:
             _save(found, certificate)
     return Output(rendered(measurement_record(found), as_json=json, digits=places))
+
+
+def _check_certificate(profile: Profile, path: str) -> None:
+    """Refuse before any work to certify what has no certificate.
+
+    Raises:
+        InputError: if no certificate can be written about the mechanism.
+    """
+    from gdpbridge.certificate.reach import uncertifiable_because
+
+    if why := uncertifiable_because(profile):
+        raise InputError("certificate", path, Advice(f"leave it out: {why}"))
 
 
 def _save(found: gdpbridge.Measurement, path: str) -> None:

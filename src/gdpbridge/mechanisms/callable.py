@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from gdpbridge.curves.nature import Nature
-from gdpbridge.curves.smooth import Curve, Piece
-from gdpbridge.curves.tail import UnknownTail
+from gdpbridge.curves.pieces import Piece
+from gdpbridge.curves.smooth import SmoothCurve
+from gdpbridge.curves.tails import UnknownTail
 from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.guarantees.assumed import TAILS, assumed_tail
 from gdpbridge.mechanisms.base import Profile
@@ -103,15 +104,10 @@ class Callable(Profile):
         """What the default method does about a function."""
         return (f"{self.name} has no derivatives: the default method is adaptive",)
 
-    @property
-    def has_series(self) -> bool:
-        """A function has no derivatives."""
-        return False
-
-    def build_curve(self) -> Curve:
+    def build_curve(self) -> SmoothCurve:
         """Return the function as a single piece."""
         tail = assumed_tail(self.tail_declared) or UnknownTail()
-        return Curve((Piece(Fraction(0), self._probability),), tail)
+        return SmoothCurve((Piece(Fraction(0), self._probability),), tail, has_series=False)
 
     def _probability(self, eps: Any, ops: Operations) -> Probability:
         if ops is FLOATS:
