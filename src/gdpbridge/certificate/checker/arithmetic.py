@@ -173,6 +173,13 @@ class Interval:
                 return Interval(of, of.down.sub(of.down.mul(top, of.just_below_one), fall), top)
         return Interval(of, of.down.erfc(self.high), top)
 
+    def cos(self) -> Interval:
+        """Return the cosine of numbers in [0, π], where it decreases."""
+        of = self.of
+        if not (self.low >= 0 and self.high <= of.down.const_pi()):
+            return Interval(of, mpfr(-1), mpfr(1))
+        return Interval(of, of.down.cos(self.high), of.up.cos(self.low))
+
     def hull(self, other: Interval) -> Interval:
         """Return the smallest interval that holds both."""
         return Interval(self.of, min(self.low, other.low), max(self.high, other.high))

@@ -1,0 +1,161 @@
+"""Balls of complex numbers: a midpoint of MPC's and a radius of MPFR's, rounded upward.
+
+MPC rounds the real and the imaginary part of each operation correctly, so that a midpoint is off by
+at most 2^{-p} of its size; every operation adds twice that to its radius.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import gmpy2
+from gmpy2 import mpc, mpfr
+
+from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval
+from gdpbridge.certificate.checker.refusal import Undecided
+
+__all__ = ["Ball", "Complexes"]
+
+# radii are sums of small numbers: a few digits of them are enough
+_RADIUS_BITS = 53
+
+
+class Complexes:
+    """Operations on balls at the precision of an arithmetic."""
+
+    def __init__(self, arithmetic: Arithmetic) -> None:
+        self.arithmetic = arithmetic
+        self.nearest = gmpy2.context(precision=arithmetic.precision)
+        self.up = gmpy2.context(precision=_RADIUS_BITS, round=gmpy2.RoundUp)
+        self.down = gmpy2.context(precision=_RADIUS_BITS, round=gmpy2.RoundDown)
+        self.unit = gmpy2.exp2(1 - arithmetic.precision)
+
+    def of(self, real: Interval, imaginary: Interval | None = None) -> Ball:
+        """Return a ball about a rectangle."""
+        parts, radius = [], mpfr(0)
+        for part in (real, imaginary):
+            if part is None:
+                parts.append(mpfr(0))
+                continue
+            middle = self.nearest.div(self.nearest.add(part.low, part.high), 2)
+            off = max(self.up.sub(part.high, middle), self.up.sub(middle, part.low))
+            parts.append(middle)
+            radius = self.up.add(radius, off)
+        return Ball(self, mpc(*parts, self.arithmetic.precision), radius)
+
+    def zero(self, radius: mpfr) -> Ball:
+        """Return the ball about 0."""
+        return Ball(self, mpc(0), radius)
+
+
+@dataclass(frozen=True, slots=True)
+class Ball:
+    """All complex numbers within a radius of a midpoint."""
+
+    field: Complexes
+    middle: mpc
+    radius: mpfr
+
+    def size(self) -> mpfr:
+        """Return a number not below any size in the ball."""
+        return self.field.up.add(self._middle_size(), self.radius)
+
+    def least_size(self) -> mpfr:
+        """Return a number not above any size in the ball; 0 or below it where 0 may be inside."""
+        down = self.field.down
+        return down.sub(down.hypot(self.middle.real, self.middle.imag), self.radius)
+
+    def real(self) -> Interval:
+        """Return where the real parts lie."""
+        return self._around(self.middle.real)
+
+    def imaginary(self) -> Interval:
+        """Return where the imaginary parts lie."""
+        return self._around(self.middle.imag)
+
+    def conjugate(self) -> Ball:
+        """Return the conjugates."""
+        middle = mpc(
+            self.middle.real,
+            self.field.nearest.minus(self.middle.imag),
+            self.field.arithmetic.precision,
+        )
+        return Ball(self.field, middle, self.radius)
+
+    def widened(self, radius: mpfr) -> Ball:
+        """Return the ball with a larger radius."""
+        return Ball(self.field, self.middle, self.field.up.add(self.radius, radius))
+
+    def __neg__(self) -> Ball:
+        return Ball(self.field, self.field.nearest.minus(self.middle), self.radius)
+
+    def __add__(self, other: Ball) -> Ball:
+        return self._rounded(
+            self.field.nearest.add(self.middle, other.middle),
+            self.field.up.add(self.radius, other.radius),
+        )
+
+    def __sub__(self, other: Ball) -> Ball:
+        return self + -other
+
+    def __mul__(self, other: Ball) -> Ball:
+        up = self.field.up
+        radius = up.add(
+            up.mul(self._middle_size(), other.radius), up.mul(self.radius, other.size())
+        )
+        return self._rounded(self.field.nearest.mul(self.middle, other.middle), radius)
+
+    def exp(self) -> Ball:
+        """Return the exponentials: |e^{z + d} - e^z| ≤ |e^z|·(e^{|d|} - 1)."""
+        middle = self.field.nearest.exp(self.middle)
+        up = self.field.up
+        # the size of the exact e^z is at most that of what it is rounded to, and two units
+        size = up.mul(up.hypot(middle.real, middle.imag), up.add(1, up.mul(2, self.field.unit)))
+        return self._rounded(middle, up.mul(size, up.expm1(self.radius)))
+
+    def log(self) -> Ball:
+        """Return the principal logarithms: |log(z + d) - log z| ≤ -log(1 - |d|/|z|).
+
+        Raises:
+            Undecided: if the ball meets the negative axis or 0.
+        """
+        up, down = self.field.up, self.field.down
+        least = down.hypot(self.middle.real, self.middle.imag)
+        if not least > self.radius or not (
+            self.middle.real > self.radius or abs(self.middle.imag) > self.radius
+        ):
+            raise Undecided("a logarithm next to its branch cut")
+        share = up.div(self.radius, least)
+        if not share < 1:
+            raise Undecided("a logarithm next to 0")
+        off = up.minus(down.log1p(down.minus(share)))
+        return self._rounded(self.field.nearest.log(self.middle), off)
+
+    def inverse(self) -> Ball:
+        """Return the reciprocals.
+
+        Raises:
+            Undecided: if 0 may be in the ball.
+        """
+        up, down = self.field.up, self.field.down
+        least = self.least_size()
+        if not least > 0:
+            raise Undecided("a division by what may be 0")
+        middle_size = down.hypot(self.middle.real, self.middle.imag)
+        off = up.div(self.radius, down.mul(least, middle_size))
+        return self._rounded(self.field.nearest.div(1, self.middle), off)
+
+    def _middle_size(self) -> mpfr:
+        return self.field.up.hypot(self.middle.real, self.middle.imag)
+
+    def _rounded(self, middle: mpc, radius: mpfr) -> Ball:
+        up = self.field.up
+        rounding = up.mul(up.hypot(middle.real, middle.imag), self.field.unit)
+        total = up.add(radius, rounding)
+        if not gmpy2.is_finite(total):
+            raise Undecided("a number too large to be followed")
+        return Ball(self.field, middle, total)
+
+    def _around(self, part: mpfr) -> Interval:
+        of = self.field.arithmetic
+        return Interval(of, of.down.sub(part, self.radius), of.up.add(part, self.radius))

@@ -1,0 +1,327 @@
+"""One line of nodes s = c + ikh, for the checker: curves above and below δ(ε) of composed losses.
+
+With M(s) = ∏ F_i(1 + s)^{T_i}, R = 2π/h and V(ε) = Re Σ_{|k| ≤ N} a_k e^{-ikhε},
+a_k = (h/2π)·M(s_k)/(s_k(s_k + 1)), and B a bound of |M(c + iy)| for y ≥ Nh:
+
+    c > 0:       D(ε) ≤ e^{-cε}(V + B/(πNh)),  D(ε) ≥ e^{-cε}(V - B/(πNh)) - Σ_b α_b e^{-bε}
+    -1 < c < 0:  the same of 1 - δ(ε), with -V in place of V
+
+and δ = p_∞ + D. See docs/check-a-mu.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import gmpy2
+from gmpy2 import mpfr
+
+from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval, Jet
+from gdpbridge.certificate.checker.complexes import Ball, Complexes
+from gdpbridge.certificate.checker.refusal import Malformed, Undecided
+from gdpbridge.certificate.checker.transforms import Nodes, Transform
+
+__all__ = ["Line", "LineData", "Runs"]
+
+# microseconds of one term of a Taylor coefficient
+_COST_OF_TERM = 1.0
+_COST_OF_BALL = 25.0
+MAX_NODES = 1 << 18
+_MOST_TERMS = 400
+
+
+@dataclass(frozen=True)
+class Runs:
+    """One mechanism's transform and how often it is run."""
+
+    transform: Transform
+    times: int
+
+
+@dataclass(frozen=True)
+class LineData:
+    """A line as a certificate has it.
+
+    Attributes:
+        c: its real part.
+        h: the distance of the nodes.
+        count: N.
+        right: the tilt b > c of the aliases on the right.
+        left: the tilt b < c of those on the left.
+        nodes: for each part, the quadrature on the line, None where none is needed.
+        far: for each part, the one that bounds what lies beyond the nodes.
+    """
+
+    c: Fraction
+    h: Fraction
+    count: int
+    right: Fraction
+    left: Fraction
+    nodes: tuple[Nodes | None, ...]
+    far: tuple[Nodes | None, ...]
+
+
+class Line:
+    """The curves of one line, in one direction.
+
+    Args:
+        parts: the mechanisms and their counts.
+        backward: whether the direction is Q against P, in which M(s) = ∏ F_i(-s)^{T_i}.
+        data: the line.
+        arithmetic: the arithmetic.
+    """
+
+    def __init__(
+        self, parts: Sequence[Runs], backward: bool, data: LineData, arithmetic: Arithmetic
+    ) -> None:
+        self.parts, self.backward, self.data, self.of = tuple(parts), backward, data, arithmetic
+        self._require_shape()
+        self._expansions: dict[tuple[Fraction, Fraction], _Expansion] = {}
+
+    def _require_shape(self) -> None:
+        data, line = self.data, "evidence.lines"
+        if not 1 <= data.count <= MAX_NODES:
+            raise Malformed(f"{line}: count", data.count, f"between 1 and {MAX_NODES}")
+        if not data.h > 0:
+            raise Malformed(f"{line}: h", data.h, "a number > 0")
+        if not (data.c > 0 or -1 < data.c < 0):
+            raise Malformed(f"{line}: c", data.c, "a number > 0, or between -1 and 0")
+        low, high = (Fraction(-1), Fraction(0)) if self.is_complement else (Fraction(0), None)
+        if not low <= data.left < data.c:
+            raise Malformed(f"{line}: left", data.left, f"at least {low}, and less than c")
+        if not data.c < data.right or (high is not None and data.right > high):
+            raise Malformed(f"{line}: right", data.right, "more than c, and at most 0 where c < 0")
+        if len(data.nodes) != len(self.parts) or len(data.far) != len(self.parts):
+            raise Malformed(f"{line}: nodes", len(data.nodes), f"{len(self.parts)}, one a part")
+        for part, nodes, far in zip(self.parts, data.nodes, data.far, strict=True):
+            for given in (nodes, far):
+                if (given is not None) != part.transform.needs_nodes:
+                    raise Malformed(f"{line}: nodes", given, "those that the kind needs")
+
+    @property
+    def is_complement(self) -> bool:
+        """Whether the curves are of 1 - δ."""
+        return self.data.c < 0
+
+    # --- the curves --------------------------------------------------------------------------
+
+    def above(self, eps: Jet) -> Jet:
+        """Return the logarithm of what is above D, or 1 - δ, at a point or on a range."""
+        return self._times_tilt((self._wave(eps) + self._cut).log(), eps)
+
+    def below(self, eps: Jet) -> Jet:
+        """Return the logarithm of what is below D, or 1 - δ."""
+        tilt = self.of.exactly(self.data.c)
+        found = self._wave(eps) - self._cut
+        # relative to e^{-cε}
+        for place, alias in self._aliases:
+            steepness = tilt - self.of.exactly(place)
+            found = found - eps.scaled(steepness).exp().scaled(alias)
+        return self._times_tilt(found.log(), eps)
+
+    def _times_tilt(self, log: Jet, eps: Jet) -> Jet:
+        return log - eps.scaled(self.of.exactly(self.data.c))
+
+    def _wave(self, eps: Jet) -> Jet:
+        low, high = _exact(eps.value.low), _exact(eps.value.high)
+        middle = (low + high) / 2
+        expansion = self._expansion(middle, (high - low) / 2)
+        return expansion.jet()
+
+    def _expansion(self, middle: Fraction, radius: Fraction) -> _Expansion:
+        key = middle, radius
+        if key not in self._expansions:
+            self._expansions.clear()
+            self._expansions[key] = _Expansion(self, middle, radius)
+        return self._expansions[key]
+
+    # --- the numbers of the line ---------------------------------------------------------------
+
+    def _place(self, s: Fraction) -> Fraction:
+        return -s if self.backward else 1 + s
+
+    @cached_property
+    def field(self) -> Complexes:
+        """The complex numbers at this precision."""
+        return Complexes(self.of)
+
+    @cached_property
+    def terms(self) -> list[Ball]:
+        """Return a_k, twice for k > 0, and with the sign of the curve."""
+        data, field, of = self.data, self.field, self.of
+        count = data.count + 1
+        of.work.charge(count * len(self.parts) * 3 * _COST_OF_BALL)
+        place = self._place(data.c)
+        columns = [
+            part.transform.on_line(field, place, data.h, count, nodes)
+            for part, nodes in zip(self.parts, data.nodes, strict=True)
+        ]
+        unit = of.exactly(data.h) / (2 * of.pi)
+        found = []
+        for k in range(count):
+            value = field.of(-unit if self.is_complement else unit)
+            if k:
+                value = value + value
+            s = field.of(of.exactly(data.c), of.exactly(data.h * k))
+            one = field.of(of.exactly(1))
+            value = value * (s * (s + one)).inverse()
+            for part, column in zip(self.parts, columns, strict=True):
+                power = _power(column[k], part.times)
+                value = value * (power.conjugate() if self.backward else power)
+            found.append(value)
+        return found
+
+    @cached_property
+    def _cut(self) -> Interval:
+        """Bound what the nodes |k| > N add: within ± B/(πNh)."""
+        data, of = self.data, self.of
+        edge = data.h * data.count
+        log = of.exactly(0)
+        for part, far in zip(self.parts, data.far, strict=True):
+            place = self._place(data.c)
+            size = part.transform.at(of, place)
+            beyond = part.transform.beyond(self.field, place, edge, far)
+            most = Interval(of, mpfr(0), min(size.high, beyond.high))
+            log += of.exactly(part.times) * most.log().ends()[1]
+        return (log.exp() / (of.pi * of.exactly(edge))).ends()[1]
+
+    @cached_property
+    def _aliases(self) -> list[tuple[Fraction, Interval]]:
+        """Return the tilts b and bounds of the aliases' constants α_b."""
+        return [(b, self._alias(b)) for b in (self.data.left, self.data.right)]
+
+    def _alias(self, b: Fraction) -> Interval:
+        of = self.of
+        log = of.exactly(0)
+        for part in self.parts:
+            log += of.exactly(part.times) * part.transform.at(of, self._place(b)).log().ends()[1]
+        if not self.is_complement and b > 0:
+            # κ(b) = b^b/(1 + b)^{1 + b}
+            log += of.exactly(b) * of.exactly(b).log()
+            log += -(of.exactly(1 + b) * of.exactly(1 + b).log())
+        periods = 2 * of.pi * of.exactly(abs(b - self.data.c)) / of.exactly(self.data.h)
+        return (log.exp() / periods.expm1()).ends()[1]
+
+
+def _power(value: Ball, times: int) -> Ball:
+    """Return v^T: by logarithms, or where v may be 0 by its size alone."""
+    field = value.field
+    try:
+        turned = value.middle.real < 0
+        log = (-value if turned else value).log()
+        power = (log * field.of(field.arithmetic.exactly(times))).exp()
+        return -power if turned and times % 2 else power
+    except Undecided:
+        return field.zero(field.up.pow(value.size(), times))
+
+
+def _exact(value: mpfr) -> Fraction:
+    if not gmpy2.is_finite(value):
+        raise Undecided("an ε without bounds")
+    top, bottom = value.as_integer_ratio()
+    return Fraction(int(top), int(bottom))
+
+
+class _Expansion:
+    """V about a place m as a polynomial in x = (ε - m)/r, |x| ≤ 1, with what is left out."""
+
+    def __init__(self, line: Line, middle: Fraction, radius: Fraction) -> None:
+        self.line, self.of = line, line.of
+        # at a point three coefficients are all that is asked for, in units of the nodes
+        self.is_point = radius == 0
+        self.unit = radius or 1 / (line.data.h * line.data.count)
+        turned = self._turned(middle)
+        self.coefficients, self.rest = self._coefficients(turned)
+
+    def _turned(self, middle: Fraction) -> list[Ball]:
+        """Return a_k·e^{-ikhm}; the powers run without radii, as in the sums of nodes."""
+        line, of, field = self.line, self.of, self.line.field
+        terms = line.terms
+        of.work.charge(len(terms) * _COST_OF_BALL)
+        step = field.of(of.exactly(0), of.exactly(-line.data.h * middle)).exp()
+        up = field.up
+        # |ẑ^k(1 + …) - z^k| ≤ k·(|z - ẑ| + 2 units)·(1 + …)^k, with |z| = 1
+        off = up.add(step.radius, up.mul(2, field.unit))
+        growth = up.pow(up.add(1, up.mul(2, off)), len(terms))
+        power = field.of(of.exactly(1)).middle
+        found = []
+        for k, term in enumerate(terms):
+            radius = up.mul(up.mul(k, off), growth)
+            found.append(term * Ball(field, power, radius))
+            power = field.nearest.mul(power, step.middle)
+        return found
+
+    def _coefficients(self, turned: list[Ball]) -> tuple[list[Interval], Interval]:
+        """Return Re Σ_k b_k (-ikhr)^j/j! for j < J, and a bound of Σ_k |b_k| (khr)^J/J!."""
+        of, field, up = self.of, self.line.field, self.line.field.up
+        nearest = field.nearest
+        step = nearest.div(
+            nearest.mul(gmpy2.mpz(self.line.data.h.numerator), gmpy2.mpz(self.unit.numerator)),
+            nearest.mul(gmpy2.mpz(self.line.data.h.denominator), gmpy2.mpz(self.unit.denominator)),
+        )
+        count = len(turned)
+        reals = [ball.middle.real for ball in turned]
+        imaginaries = [ball.middle.imag for ball in turned]
+        sizes = [ball.size() for ball in turned]
+        radii = [ball.radius for ball in turned]
+        scale = [nearest.mul(step, k) for k in range(count)]
+        coarse = [up.mul(up.add(value, 0), up.add(1, field.unit)) for value in scale]
+        small = up.mul(gmpy2.fsum(sizes), field.unit)
+        found: list[Interval] = []
+        terms = 0
+        while True:
+            total = up.mul(gmpy2.fsum(sizes), up.add(1, field.unit))
+            if terms >= 3 and (self.is_point or total <= small):
+                break
+            if terms == _MOST_TERMS:
+                break
+            of.work.charge(count * _COST_OF_TERM * 3)
+            values = imaginaries if terms % 2 else reals
+            with gmpy2.context(nearest):
+                middle = gmpy2.fsum(values)
+            if terms % 4 >= 2:
+                middle = nearest.minus(middle)
+            # each value carries three roundings a term, and the sum one
+            rounding = up.mul(up.mul(total, field.unit), 3 * terms + 2)
+            off = up.add(up.mul(gmpy2.fsum(radii), up.add(1, field.unit)), rounding)
+            found.append(Interval(of, of.down.sub(middle, off), of.up.add(middle, off)))
+            terms += 1
+            with gmpy2.context(nearest):
+                factors = [value / terms for value in scale]
+                reals = [value * factor for value, factor in zip(reals, factors, strict=True)]
+                imaginaries = [
+                    value * factor for value, factor in zip(imaginaries, factors, strict=True)
+                ]
+            with gmpy2.context(up):
+                factors = [value / terms for value in coarse]
+                sizes = [value * factor for value, factor in zip(sizes, factors, strict=True)]
+                radii = [value * factor for value, factor in zip(radii, factors, strict=True)]
+        return found, Interval(of, mpfr(0), total)
+
+    def jet(self) -> Jet:
+        """Return V, V' and V''/2 on all of the range."""
+        of, terms = self.of, len(self.coefficients)
+        unit = of.exactly(self.unit)
+        if self.is_point:
+            value, slope, curvature = self.coefficients[:3]
+            return Jet(value, slope / unit, curvature / unit.square())
+        x = Interval(of, mpfr(-1), mpfr(1))
+        value, slope, curvature = of.exactly(0), of.exactly(0), of.exactly(0)
+        for j in reversed(range(terms)):
+            one = self.coefficients[j]
+            value = value * x + one
+            if j >= 1:
+                slope = slope * x + one * j
+            if j >= 2:
+                curvature = curvature * x + one * (j * (j - 1) // 2)
+        rest = self.rest.high
+        away = Interval(of, of.down.minus(rest), rest)
+        # the i-th derivative's rest is the same sum with J - i in place of J: J!/(J - i)! times it
+        return Jet(
+            value + away,
+            (slope + away * terms) / unit,
+            (curvature + away * (terms * (terms - 1) // 2)) / unit.square(),
+        )
