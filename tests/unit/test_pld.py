@@ -116,14 +116,16 @@ def test_composition_agrees_with_the_other_engine() -> None:
     """A lattice composed exactly lies inside the bounds of the numerical composition."""
     profile = PLD(remove=[(-0.1, 0.5), (0.3, 0.5)], add=[(-0.3, 0.36), (0.1, 0.3), (0.4, 0.34)])
     exact = profile.compose(20)
-    assert exact.curve.lines is not None
     from dataclasses import replace
 
-    from gdpbridge.curves.bounded import composed_loss_curve
+    from gdpbridge.curves.bounded import ComposedCurve, composed_loss_curve
+    from gdpbridge.curves.linear import LinearCurve
 
+    assert isinstance(exact.curve, LinearCurve)
     losses = [replace(pair, times=20) for pair in profile.privacy_losses()]
-    bounds = composed_loss_curve(losses).bounds
-    assert bounds is not None
+    composed = composed_loss_curve(losses)
+    assert isinstance(composed, ComposedCurve)
+    bounds = composed.bounds
     eps = np.array([0.0, 0.05, 1.0, 2.5, 5.0])
     found, truth = bounds.at(eps), exact.log_delta(eps)
     assert (found.log_low <= truth + 1e-12).all()

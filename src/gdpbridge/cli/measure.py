@@ -91,6 +91,8 @@ def measure(
 ) -> Output:
     """Answer with the statement and the interval for μ."""
     check_statement(eps_h, failure)
+    if certificate is not None:
+        _check_certificate(profile, certificate)
     places = None if digits is None else _places(digits)
     default = None if places is None else f"1e-{places}"
     with Progress(silent=json) as progress:
@@ -116,6 +118,18 @@ def check_statement(eps_h: str | None, failure: str | None) -> None:
     """
     if eps_h is not None and failure is not None:
         raise InputError("failure", failure, "left out where --eps-h is given")
+
+
+def _check_certificate(profile: Profile, path: str) -> None:
+    """Refuse before any work to certify what has no certificate.
+
+    Raises:
+        InputError: if no certificate can be written about the mechanism.
+    """
+    from gdpbridge.certificate.kinds import uncertifiable_because
+
+    if why := uncertifiable_because(profile):
+        raise InputError("certificate", path, f"left out: {why}")
 
 
 def _save(found: gdpbridge.Measurement, path: str) -> None:

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from gdpbridge.curves.nature import Nature
-from gdpbridge.curves.smooth import Curve
+from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.errors import InputError
 from gdpbridge.expressions.logarithms import logarithm_of
 from gdpbridge.expressions.tree import Call, Name, has_name
@@ -50,7 +50,7 @@ class Formula(Written):
         said = ("that the formula is the mechanism's own δ(ε) is the user's word (exact)",)
         return (*super().remarks, *(said if self.is_exact else ()))
 
-    def build_curve(self) -> Curve:
+    def build_curve(self) -> SmoothCurve:
         """Build the curve, and refuse to call a formula exact that no mechanism's profile is.
 
         Raises:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from gdpbridge.curves.base import Curve
 from gdpbridge.curves.nature import Nature
-from gdpbridge.curves.smooth import Curve
 from gdpbridge.errors import InputError, MissingExtraError
 from gdpbridge.files import read_bounded
 from gdpbridge.mechanisms.base import Neighbours, Profile
@@ -177,11 +177,6 @@ class OpacusHistory(Profile):
     def remarks(self) -> tuple[str, ...]:
         """Those of the run."""
         return self.run.remarks
-
-    @property
-    def certifiable(self) -> bool:
-        """The checker of certificates does not know histories."""
-        return False
 
     def build_curve(self) -> Curve:
         """Return the curve of the run."""

@@ -31,11 +31,14 @@ from flint import arb, arb_poly
 from numpy.typing import NDArray
 from pydantic import Field, PlainSerializer, PrivateAttr
 
+from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import MAX_EPS
-from gdpbridge.curves.linear import ArrayLines, Line, Segments
+from gdpbridge.curves.linear import linear_curve
+from gdpbridge.curves.lines import ArrayLines, Line, Segments
 from gdpbridge.curves.nature import Nature
-from gdpbridge.curves.smooth import ZERO, Curve, Piece, constant_piece
-from gdpbridge.curves.tail import ConstantTail, PlateauTail
+from gdpbridge.curves.pieces import constant_piece
+from gdpbridge.curves.smooth import SmoothCurve, zero_curve
+from gdpbridge.curves.tails import ConstantTail, PlateauTail
 from gdpbridge.errors import InputError, UndecidedError
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import register
@@ -327,11 +330,6 @@ class PLD(Profile):
             found.append("one direction is given: the other one is taken to be the same")
         return tuple(found)
 
-    @property
-    def certifiable(self) -> bool:
-        """The checker of certificates does not know loss distributions yet."""
-        return False
-
     def build_curve(self) -> Curve:
         """Return the lines of the larger direction, ε by ε."""
         return _curve(self._directions)
@@ -395,13 +393,13 @@ def _curve(directions: Sequence[Direction]) -> Curve:
     tail = PlateauTail(end, failure) if cut_off else ConstantTail(end, failure)
     if not found:
         if not failure:
-            return Curve((Piece(end, lambda *_: ZERO),), tail, end=end)
+            return zero_curve()
         if failure >= 1:
             raise InputError("pld", "without finite losses", "some finite loss")
-        return Curve((constant_piece(end, failure),), tail)
+        return SmoothCurve((constant_piece(end, failure),), tail)
     lines = found[0] if len(found) == 1 else _Larger(found[0], found[1], failure)
     stop = end if not failure else None
-    return Curve((Piece(Fraction(0), lines.formula),), tail, end=stop, lines=lines)
+    return linear_curve(lines, tail, stop)
 
 
 class _DirectionLines(ArrayLines):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from gdpbridge.curves.tradeoff import errors_range
 from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real
@@ -162,10 +163,8 @@ def _checked(
 
 
 def _function(one: Profile, name: str, alpha: Floats) -> Series:
-    if one.curve.bounds is None:
-        return Series(name, alpha, one.tradeoff(alpha))
-    low, high = one.tradeoff_bounds(alpha)
-    return Series(name, alpha, low, low=low, high=high)
+    low, high = errors_range(one.curve, alpha)
+    return Series.between(name, alpha, low, high, low)
 
 
 def _crossings(series: Sequence[Series]) -> str:

@@ -50,6 +50,15 @@ class Series:
     low: ArrayLike | None = None
     high: ArrayLike | None = None
 
+    @classmethod
+    def between(
+        cls, name: str, x: ArrayLike, low: ArrayLike, high: ArrayLike, line: ArrayLike
+    ) -> Series:
+        """Return a line with a band about it, unless the band has no width."""
+        if np.array_equal(low, high):
+            return cls(name, x, line)
+        return cls(name, x, line, low=low, high=high)
+
     def rows(self) -> list[dict[str, Any]]:
         """Return the finite points as plain data.
 

@@ -80,10 +80,8 @@ def profile(
 
 
 def _profile(one: Profile, name: str, eps: np.ndarray) -> Series:
-    if one.curve.bounds is None:
-        return Series(name, eps, one.delta(eps))
-    low, high = one.delta_bounds(eps)
-    return Series(name, eps, high, low=low, high=high)
+    low, high = one.curve.delta_range(eps)
+    return Series.between(name, eps, low, high, high)
 
 
 def _positive(one: Series) -> Series:

@@ -15,7 +15,7 @@ from gdpbridge.certificate.checker.curve import GaussianCurve
 from gdpbridge.certificate.checker.refusal import Malformed, Refused, Undecided
 from gdpbridge.certificate.model import DECIMAL_PATTERN
 
-__all__ = ["GaussianDecay", "Mechanism", "Part", "mechanism_of", "nature_of"]
+__all__ = ["KINDS", "GaussianDecay", "Mechanism", "Part", "mechanism_of", "nature_of"]
 
 Bracket = tuple[Fraction, Fraction]
 Formula = Callable[[Jet], Jet]
@@ -97,9 +97,9 @@ def mechanism_of(
     """
     given = dict(spec)
     kind, neighbours = given.pop("kind", None), given.pop("neighbours", None)
-    if kind not in _KINDS:
-        raise Malformed("mechanism.kind", kind, f"one of {', '.join(map(str, _KINDS))}")
-    build, names, relation = _KINDS[kind]
+    if kind not in KINDS:
+        raise Malformed("mechanism.kind", kind, f"one of {', '.join(map(str, KINDS))}")
+    build, names, relation = KINDS[kind]
     if neighbours not in ((relation,) if relation else (None, "add-remove", "replace-one")):
         raise Malformed("mechanism.neighbours", neighbours, relation or "a known relation, or null")
     if set(given) != set(names):
@@ -357,7 +357,7 @@ _SHARE: Domain = (lambda value: 0 < value <= 1, "a number in (0, 1]")
 _PROBABILITY: Domain = (lambda value: 0 <= value < 1, "a number in [0, 1)")
 
 Builder = Callable[[Values, list[Bracket], Arithmetic], Mechanism]
-_KINDS: dict[str | None, tuple[Builder, dict[str, Domain], str | None]] = {
+KINDS: dict[str | None, tuple[Builder, dict[str, Domain], str | None]] = {
     "approx-dp": (_approx_dp, {"epsilon": _NON_NEGATIVE, "delta": _PROBABILITY}, None),
     "gaussian": (_gaussian, {"sigma": _POSITIVE, "sensitivity": _POSITIVE}, None),
     "gdp": (_gdp, {"mu": _NON_NEGATIVE}, None),
