@@ -35,6 +35,9 @@ _COUNTS = {
     "bits", "cells", "count", "few", "index", "length", "longest", "needed", "number", "size",
     "splits", "times", "unknown", "used",
 }  # fmt: skip
+# where numbers are rational, so that "at least" and "more than" differ
+_EXACT = ("curves/base.py", "interval.py", "ledger/", "measure/statements.py", "numeric/exact.py")
+_ENDS = {"up": "down", "down": "up", "low": "high", "high": "low"}
 _STRICT = {ast.LtE: "<", ast.Lt: "<=", ast.GtE: ">", ast.Gt: ">="}
 
 
@@ -96,7 +99,7 @@ def mutants_of(path: str, source: bytes) -> list[Mutant]:
     for function, node in _within(tree, ()):
         if isinstance(node, ast.Compare) and id(node) in of_balls:
             continue
-        for first, last, after in _changes(node):
+        for first, last, after in _changes(node, path):
             start, stop = place(*first), place(*last)
             before = source[start:stop].decode()
             if "\n" in before:
@@ -130,8 +133,11 @@ def _within(node: ast.AST, names: tuple[str, ...]) -> Iterator[tuple[tuple[str, 
             yield from _within(child, names)
 
 
-def _changes(node: ast.AST) -> Iterator[tuple[_Place, _Place, str]]:
+def _changes(node: ast.AST, path: str) -> Iterator[tuple[_Place, _Place, str]]:
     """Give the start, the end and the new text of each change at a node."""
+    exact = path.startswith(_EXACT)
+    # the checker's own intervals, and the directions that it rounds in
+    independent = path == "certificate/checker/arithmetic.py"
     match node:
         case ast.Call() if _is_proof(node):
             yield _start(node), _end(node), "True"
@@ -152,8 +158,11 @@ def _changes(node: ast.AST) -> Iterator[tuple[_Place, _Place, str]]:
         ):
             sign = "-" if isinstance(op, ast.Add) else "+"
             yield _start(node), _end(node), f"{_bracketed(left)} {sign} {_bracketed(right)}"
+        case ast.Attribute(attr=("up" | "down" | "low" | "high") as name) if independent:
+            if isinstance(node.ctx, ast.Load):
+                yield _before_end(node, name), _end(node), _ENDS[name]
         case ast.Compare(left=left, ops=[op], comparators=[right]) if (
-            type(op) in _STRICT and not _is_count(left) and not _is_count(right)
+            exact and type(op) in _STRICT and not _is_count(left) and not _is_count(right)
         ):
             yield (
                 _start(node),

@@ -84,7 +84,7 @@ def _bounds(delta: Probability) -> tuple[arb, arb]:
     """Return exact bounds in [0, 1] of an enclosure."""
     log = delta.log()
     # what cannot be told from 0 has no logarithm, and one minus it does
-    value = BALLS.exp(log) if not log.is_nan() else 1 - BALLS.exp(delta.log_complement())
+    value = -BALLS.expm1(delta.log_complement()) if log.is_nan() else BALLS.exp(log)
     if value.is_nan():
         return arb(0), arb(1)
     return value.lower().max(arb(0)), value.upper().min(arb(1))
