@@ -16,12 +16,17 @@ _ROOMS = {
 }
 # comparisons of numbers that only look like balls, as they stand in the source
 _NUMBERS = {
+    "auditing/recursion.py": {
+        "forced > wrong",
+        "right + wrong > total",
+        "gain < before",
+        "right + wrong + gain * i < total",
+    },
     "curves/bounded.py": {"logs <= log_delta[:, None]", "tail.level.value == 0"},
     "curves/points.py": {"low < (middle := ((low + high) / 2)) < high"},
     "expressions/domain.py": {"exponent.value < 0"},
     "expressions/isolate.py": {"exponent.value == 0"},
     "gaussian/ball.py": {"exact_delta == 0", "exact_delta == 1"},
-    "measure/methods/breakpoints.py": {"first < last"},
     "mechanisms/callable.py": {"found[1:] > least + slack"},
     "mechanisms/discrete_gaussian.py": {"x < len(tails)"},
     "mechanisms/pld.py": {
