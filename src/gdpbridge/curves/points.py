@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
@@ -12,7 +13,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from gdpbridge.curves.constants import MAX_EPS
-from gdpbridge.errors import UndecidedError
+from gdpbridge.errors import UndecidedError, UndecidedWarning
 from gdpbridge.interval import Interval
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor
@@ -41,55 +42,71 @@ _DOUBLINGS = 64
 _FARTHEST = 2.0**200
 
 
-def proved_deltas(enclose: Enclose, eps: Floats) -> tuple[Floats, Floats]:
-    """Return bounds of δ at one-dimensional ε ≥ 0."""
-    pairs = [_delta(enclose, float(one)) for one in eps]
-    low, high = np.reshape(pairs, (eps.size, 2)).T
+def proved_deltas(enclose: Enclose, eps: Sequence[Fraction]) -> tuple[Floats, Floats]:
+    """Return bounds of δ at some ε ≥ 0."""
+    pairs = [_delta(enclose, one) for one in eps]
+    low, high = np.reshape(pairs, (len(eps), 2)).T
     return low, high
 
 
-def _delta(enclose: Enclose, eps: float) -> tuple[float, float]:
+def _delta(enclose: Enclose, eps: Fraction) -> tuple[float, float]:
     bits = _BITS
     while bits <= _MAX_BITS:
         with precision(bits):
-            log = enclose(ball(Fraction(eps))).log()
+            value = enclose(ball(eps))
+            log = value.log()
             if not log.is_nan():
                 delta = log.exp()
                 return max(float_below(delta), 0.0), min(float_above(delta), 1.0)
+            rest = value.log_complement().lower()
         bits *= 2
-    # the precision cannot tell it from 0
-    return 0.0, math.ulp(0.0)
+    # the precision cannot tell it from 0, but perhaps from more
+    with precision(_MAX_BITS):
+        return 0.0, 1.0 if rest.is_nan() else min(float_above(-rest.expm1()), 1.0)
 
 
-def proved_epsilons(enclose: Enclose, delta: Floats, guess: Floats) -> tuple[Floats, Floats]:
-    """Return bounds of the least ε ≥ 0 with δ(ε) ≤ δ.
+def proved_epsilons(
+    enclose: Enclose, delta: Sequence[Fraction], guess: Floats
+) -> tuple[Floats, Floats]:
+    """Return bounds of the least ε ≥ 0 with δ(ε) ≤ δ, for some δ.
 
     Args:
         enclose: encloses δ(ε).
-        delta: one-dimensional.
+        delta: the δ.
         guess: about these ε.
 
     Raises:
-        UndecidedError: at the precision cap.
+        UndecidedError: at the precision cap, if that is so for every δ; else an
+            :class:`UndecidedWarning` names those that are open, from 0 to infinity.
     """
-    low, high = np.zeros(delta.size), np.full(delta.size, np.inf)
-    for number, (target, near) in enumerate(zip(delta.tolist(), guess.tolist(), strict=True)):
-        low[number], high[number] = _epsilon(enclose, target, near)
+    low, high = np.zeros(len(delta)), np.full(len(delta), np.inf)
+    open_: dict[int, UndecidedError] = {}
+    for number, (target, near) in enumerate(zip(delta, guess.tolist(), strict=True)):
+        try:
+            low[number], high[number] = _epsilon(enclose, target, near)
+        except UndecidedError as error:
+            open_[number] = error
+    if len(open_) == len(delta) and open_:
+        raise open_[0]
+    if open_:
+        places = ", ".join(f"δ = {float(delta[number]):g} (number {number})" for number in open_)
+        said = f"undecided, so that ε is only known to be at least 0: {places}"
+        warnings.warn(said, UndecidedWarning, stacklevel=4)
     return low, high
 
 
-def _epsilon(enclose: Enclose, delta: float, guess: float) -> tuple[float, float]:
+def _epsilon(enclose: Enclose, delta: Fraction, guess: float) -> tuple[float, float]:
     if not math.isfinite(guess):
         return MAX_EPS, math.inf
     high, step = guess, math.ulp(guess)
     for _ in range(_DOUBLINGS):
-        if _delta(enclose, high)[1] <= delta:
+        if _delta(enclose, Fraction(high))[1] <= delta:
             break
         high, step = high + step, 2 * step
     else:
-        raise UndecidedError(f"no ε was found where δ(ε) is proved to be at most {delta:g}")
+        raise UndecidedError(f"no ε was found where δ(ε) is proved to be at most {float(delta):g}")
     low, step = high, math.ulp(high)
-    while low > 0 and not _delta(enclose, low)[0] > delta:
+    while low > 0 and not _delta(enclose, Fraction(low))[0] > delta:
         low, step = max(low - step, 0.0), 2 * step
     return low, high
 
