@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gdpbridge.amplify.frames import sample
     from gdpbridge.amplify.subsample import SubsamplePlan, subsampling_plan
     from gdpbridge.amplify.tradeoff import ClippingTradeoff, clipping_tradeoff
+    from gdpbridge.auditing import Audit, audit, audit_counts, audit_guesses, audit_mechanism
     from gdpbridge.calibrate import Calibration, calibrate
     from gdpbridge.certificate.checker import Verification, verify
     from gdpbridge.certificate.model import Certificate
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from gdpbridge.specification.release import Release
 
 __all__ = [
+    "Audit",
     "Calibration",
     "Certificate",
     "ClipRectifyPlan",
@@ -78,6 +80,10 @@ __all__ = [
     "Verdict",
     "Verification",
     "WorkLimitError",
+    "audit",
+    "audit_counts",
+    "audit_guesses",
+    "audit_mechanism",
     "ball",
     "beta",
     "calibrate",
@@ -119,6 +125,7 @@ _NAMES = {
     "amplify.frames": ("sample",),
     "amplify.subsample": ("SubsamplePlan", "subsampling_plan"),
     "amplify.tradeoff": ("ClippingTradeoff", "clipping_tradeoff"),
+    "auditing": ("Audit", "audit", "audit_counts", "audit_guesses", "audit_mechanism"),
     "calibrate": ("Calibration", "calibrate"),
     "certificate.checker": ("Verification", "verify"),
     "certificate.model": ("Certificate",),

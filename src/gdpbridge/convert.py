@@ -21,6 +21,7 @@ from gdpbridge.numeric.checked import Real, exact_between
 from gdpbridge.numeric.exact import (
     decimal_ceiling,
     decimal_floor,
+    decimal_text,
     exact,
 )
 from gdpbridge.numeric.kinds import BALLS, Probability, ball
@@ -120,9 +121,10 @@ def beta_at(source: Source, alpha: Real) -> Interval:
     if level in (0, 1) or level > 1 or width == 0:
         value = max((1 - failure) * (1 - level), Fraction(0))
         return Interval(decimal_floor(value, _DIGITS), decimal_ceiling(value, _DIGITS))
+    text = decimal_text(width)
     sides = (
-        gaussian.beta_lower(decimal_ceiling(level, 2 * _DIGITS), mu),
-        gaussian.beta_upper(decimal_floor(level, 2 * _DIGITS), mu),
+        gaussian.beta_lower(decimal_ceiling(level, 2 * _DIGITS), text),
+        gaussian.beta_upper(decimal_floor(level, 2 * _DIGITS), text),
     )
     low, high = ((1 - failure) * Fraction(side) for side in sides)
     return Interval(decimal_floor(low, _DIGITS), decimal_ceiling(high, _DIGITS))

@@ -13,8 +13,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from gdpbridge.cli.errors import CommandLineError, Written, as_written, near, shown
-from gdpbridge.errors import InputError
+from gdpbridge.cli.errors import CommandLineError, Written, as_written, shown
+from gdpbridge.errors import InputError, did_you_mean
 
 __all__ = ["Command", "Group", "leading_options"]
 
@@ -85,7 +85,8 @@ class Group(TyperGroup):
             raise CommandLineError(
                 self.noun,
                 words[0],
-                f"{self.noun} is {shown(words[0])}: must be {one_of}{near(words[0], known)}",
+                f"{self.noun} is {shown(words[0])}: must be {one_of}"
+                f"{did_you_mean(words[0], known)}",
             )
 
 
@@ -137,7 +138,7 @@ def _check(params: Sequence[Any], args: Sequence[str], command: str) -> dict[str
             found = Written(found.option)
         elif option.opts[0] in written:
             raise CommandLineError(
-                found.option, found.value, f"{found.option} is given twice: must be given once"
+                found.option, found.value, f"{found.option} is given twice: give it once"
             )
         written.update(dict.fromkeys(option.opts, found))
     for word in (word for word in wanted if word.required):
@@ -179,11 +180,11 @@ def _take(
             spelling,
             None,
             f"{shown(spelling)} is not an option of {command}: must be one of "
-            f"{', '.join(options)}{near(spelling, options)}",
+            f"{', '.join(options)}{did_you_mean(spelling, options)}",
         )
     if option.is_flag:
         if equals:
-            raise CommandLineError(spelling, value, f"{spelling} is a switch: takes no value")
+            raise CommandLineError(spelling, value, f"{spelling} takes no value: it is a switch")
         return option, Written(spelling)
     if not equals:
         if not words or words[0].partition("=")[0] in options:

@@ -41,6 +41,7 @@ _COMMANDS = {
     "convert": "Convert between a μ, a mechanism, (ε, δ) pairs, and an attacker's errors.",
     "calibrate": "Find the parameter with which a mechanism meets a target μ, from the safe side.",
     "compare": "Compare what different theorems say of a composition of ε-DP mechanisms.",
+    "audit": "Bound μ and ε from below by what an attacker achieved, and test a claim.",
     "risk": "Say what a μ means for an attacker.",
     "amplify": "Make a mechanism safer: by clipping and noise, or on a sample of the data.",
     "plot": "Draw pictures: PNG, SVG, PDF, or HTML that needs no network.",

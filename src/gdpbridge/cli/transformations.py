@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from gdpbridge.cli.parameters import PREFIX
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError
 from gdpbridge.mechanisms.base import Profile
 
 __all__ = ["declared_transformations", "transformed"]
@@ -65,7 +65,7 @@ def transformed(profile: Profile, given: dict[str, Any]) -> Profile:
         return _applied(profile, typed)
     except InputError as error:
         field = _TYPED.get(error.field, error.field)
-        raise InputError(field, error.value, error.allowed) from None
+        raise error.renamed(field) from None
 
 
 def _applied(profile: Profile, typed: Mapping[str, str | None]) -> Profile:
@@ -73,7 +73,7 @@ def _applied(profile: Profile, typed: Mapping[str, str | None]) -> Profile:
     if share is not None:
         profile = profile.subsample(scheme=scheme or "poisson", **_sample(share))
     elif scheme is not None:
-        raise InputError("scheme", scheme, "given together with --subsample")
+        raise InputError("scheme", scheme, Advice("give it together with --subsample"))
     return profile if times is None else profile.compose(_whole("times", times, _TIMES))
 
 

@@ -19,7 +19,7 @@ from gdpbridge.curves.pieces import Piece
 from gdpbridge.curves.smooth import PiecewiseCurve, SmoothCurve, zero_curve
 from gdpbridge.curves.tail import Tail
 from gdpbridge.curves.tails import ConstantTail, FloorTail, GaussianBoundTail
-from gdpbridge.errors import InputError, UndecidedError
+from gdpbridge.errors import InputError, UndecidedError, Words
 from gdpbridge.interval import Interval
 from gdpbridge.numeric.exact import float_ceiling, float_floor
 from gdpbridge.numeric.flint_context import precision
@@ -280,11 +280,13 @@ class ComposedCurve(PiecewiseCurve):
 
     def sampled(self, _: Fraction) -> Curve:
         """Refuse: the bounds are as close as an answer for μ asks, on their own scale of ε."""
-        raise InputError("mechanism", "composed", "sampled before it is composed")
+        raise InputError("mechanism", Words("composed"), "sampled before it is composed")
 
     def piecewise(self, _: Fraction, __: int) -> SmoothCurve:
         """Refuse: there are no smooth pieces."""
-        raise InputError("mechanism", "composed", "one whose privacy profile is known exactly")
+        raise InputError(
+            "mechanism", Words("composed"), "one whose privacy profile is known exactly"
+        )
 
     def _past(self, pieces: list[Piece], end: Constant, _: Fraction) -> ComposedCurve:
         return ComposedCurve(self.bounds, pieces, ConstantTail(end, Fraction(0)), end)

@@ -6,7 +6,7 @@ import time
 from fractions import Fraction
 
 from gdpbridge.curves.constants import MAX_EPS
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.measure.method import DEFAULT_METHOD, default_method, method_named
 from gdpbridge.measure.problem import Progress, silent
 from gdpbridge.measure.result import Measurement
@@ -67,10 +67,12 @@ def measure(
     started = time.perf_counter()
     if not isinstance(profile, Profile):
         raise InputError("profile", profile, "a profile, such as gdpbridge.profiles.Laplace(...)")
+    if eps_h is not None and failure is not None:
+        raise InputError("eps_h and failure", Words("both"), Advice("give one of them"))
     form = profile.curve.form
     how = default_method(form) if method == DEFAULT_METHOD else method_named(method)
     how.check(form)
-    request = Request(
+    return Request(
         profile,
         tol=exact_between(
             "tol",
@@ -84,10 +86,7 @@ def measure(
         failure=None if failure is None else _positive("failure", failure, _BELOW_ONE, _P_ALLOWED),
         method=how,
         progress=progress,
-    )
-    if request.eps_h is not None and request.failure is not None:
-        raise InputError("eps_h and failure", "both", "given one at a time")
-    return request.answer(started)
+    ).answer(started)
 
 
 def _positive(field: str, value: Real, high: Fraction, allowed: str) -> Fraction:

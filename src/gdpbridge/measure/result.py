@@ -151,7 +151,7 @@ class Measurement:
     @property
     def uncertified_because(self) -> str:
         """Why there is no certificate; empty if there is one."""
-        from gdpbridge.certificate.kinds import uncertifiable_because
+        from gdpbridge.certificate.reach import uncertifiable_because
 
         if why := self.how.no_certificate:
             return why

@@ -25,7 +25,7 @@ from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.curves.nature import Nature, weakest
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tail import Tail
-from gdpbridge.errors import InputError
+from gdpbridge.errors import InputError, Words
 from gdpbridge.mechanisms.registry import profile_class
 from gdpbridge.numeric.exact import decimal_text, exact
 
@@ -153,6 +153,11 @@ class Profile(BaseModel):
         curve.
         """
         return weakest([self.profile_is, *(profile.composed_is for profile in self.inner)])
+
+    @property
+    def beyond_certificates(self) -> str:
+        """Why this one has no certificate though its kind has, as a sentence; empty if it has."""
+        return ""
 
     @property
     def default_failure(self) -> Fraction | None:
@@ -423,10 +428,10 @@ class Profile(BaseModel):
         fields = cls._public_fields()
         if first["type"] == "missing":
             extra = cast(dict[str, Any], fields[name].json_schema_extra)
-            return InputError(name, "missing", f"given: {extra['allowed']}")
+            return InputError.missing(name, f"give {extra['allowed']}")
         if first["type"] == "extra_forbidden" or name not in fields:
             known = ", ".join(key for key in fields if key != "kind")
-            return InputError(name, "not a parameter", f"one of {known}")
+            return InputError(name, Words("not a parameter"), f"one of {known}")
         extra = cast(dict[str, Any], fields[name].json_schema_extra or {})
         place = ".".join(str(part) for part in first["loc"] if part != "[key]")
         return InputError(place, first["input"], str(extra.get("allowed", first["msg"])))

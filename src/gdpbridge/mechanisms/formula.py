@@ -13,7 +13,7 @@ from pydantic import Field
 
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError
 from gdpbridge.expressions.logarithms import logarithm_of
 from gdpbridge.expressions.tree import Call, Name, has_name
 from gdpbridge.guarantees.segments import Segment
@@ -62,8 +62,10 @@ class Formula(Written):
             raise InputError(
                 "exact",
                 True,
-                "left out: the formula is no mechanism's own δ(ε), as what it says of larger eps "
-                f"implies a smaller δ at eps = {above:.6g}",
+                Advice(
+                    "leave it out: the formula is no mechanism's own δ(ε), as what it says of "
+                    f"larger eps implies a smaller δ at eps = {above:.6g}"
+                ),
             )
         return curve
 

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.nature import Nature
-from gdpbridge.errors import InputError, MissingExtraError
+from gdpbridge.errors import Advice, InputError, MissingExtraError, Words
 from gdpbridge.files import read_bounded
 from gdpbridge.mechanisms.base import Neighbours, Profile
 from gdpbridge.mechanisms.dpsgd import DPSGD
@@ -54,9 +54,11 @@ def profile_of_history(history: Any) -> Profile:
         try:
             phases.append(DPSGD(noise_multiplier=noise, sample_rate=rate, steps=steps))
         except InputError as error:
-            raise InputError(f"{place}.{error.field}", error.value, error.allowed) from None
+            raise error.renamed(f"{place}.{error.field}") from None
     if not phases:
-        raise InputError("history", "empty", "at least one entry: no step has been taken")
+        raise InputError(
+            "history", Words("empty"), Advice("give at least one entry: no step has been taken")
+        )
     return phases[0] if len(phases) == 1 else profile_class("sequence")(parts=tuple(phases))
 
 
@@ -68,8 +70,9 @@ def history_in(data: Any, level: int = 0) -> Any:
     """
     found = list(_histories(data, level))
     if len(found) != 1:
-        shown = "without one" if not found else f"with {len(found)} of them"
-        raise InputError("history", shown, "found once, in the state of an accountant")
+        if not found:
+            raise InputError.missing("history", "give the state of an accountant, which holds one")
+        raise InputError("history", len(found), Advice(f"{len(found)} are found: give one"))
     return found[0]
 
 
@@ -151,7 +154,7 @@ class OpacusHistory(Profile):
         """Read the history, so that errors in it come at once."""
         if (self.file is None) == (self.history is None):
             given = "neither" if self.file is None else "both"
-            raise InputError("file and history", given, "given one and not the other")
+            raise InputError("file and history", Words(given), Advice("give one of them"))
         if self.neighbours != "add-remove":
             raise InputError(
                 "neighbours", self.neighbours, "add-remove, the relation of Poisson sampling"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
 import pkgutil
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
-from gdpbridge.errors import InputError
+from gdpbridge.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from gdpbridge.mechanisms.base import Profile
@@ -85,6 +84,5 @@ def profile_class(kind: str) -> type[Profile]:
     if cls is not None:
         return cls
     known = kinds()
-    near = difflib.get_close_matches(kind, known, n=1, cutoff=0.5)
-    hint = f" (did you mean {near[0]}?)" if near else ""
+    hint = did_you_mean(kind, known)
     raise InputError("mechanism", kind, f"one of {', '.join(known)}{hint}")

@@ -23,7 +23,7 @@ from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.pieces import constant_piece
 from gdpbridge.curves.smooth import SmoothCurve, zero_curve
 from gdpbridge.curves.tails import ConstantTail, PlateauTail
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.guarantees.hull import envelope, log_slopes
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import register
@@ -122,7 +122,7 @@ class Table(Profile):
         """Read the table, so that errors in it come at once."""
         if (self.file is None) == (self.pairs is None):
             given = "neither" if self.file is None else "both"
-            raise InputError("file and pairs", given, "given one and not the other")
+            raise InputError("file and pairs", Words(given), Advice("give one of them"))
         if self.file is not None:
             rows = rows_of_file(self.file, Columns(self.eps_column, self.delta_column))
         elif isinstance(self.pairs, Rows):
@@ -164,7 +164,9 @@ class Table(Profile):
         if last == 0 and last_eps == 0:
             return zero_curve()
         if last == 1:
-            raise InputError("table", "without any δ below 1", "at least one row with δ < 1")
+            raise InputError(
+                "table", Words("without any δ below 1"), Advice("give at least one row with δ < 1")
+            )
         if last_eps == 0:
             return SmoothCurve((constant_piece(last_eps, last),), PlateauTail(last_eps, last))
         lines = TableLines(corners, log_slopes(self._rows, kept)[0])

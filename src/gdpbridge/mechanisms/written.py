@@ -18,7 +18,7 @@ from gdpbridge.curves.pieces import Piece
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tail import Tail
 from gdpbridge.curves.tails import CertainFailureTail, ConstantTail, PlateauTail
-from gdpbridge.errors import InputError, UndecidedError
+from gdpbridge.errors import Advice, InputError, UndecidedError
 from gdpbridge.expressions.branches import ranges_of
 from gdpbridge.expressions.evaluate import Evaluation, is_non_negative
 from gdpbridge.expressions.parse import Equation, parse_equation
@@ -119,9 +119,7 @@ class Written(Profile):
     def _check_known(self, used: set[str], known: Mapping[str, Node]) -> None:
         own = self.own_names()
         for name in sorted(used - set(known) - own):
-            raise InputError(
-                "text", self.text, f"free of unknown names: {name} has no value (set {name}=...)"
-            )
+            raise InputError("text", self.text, Advice(f"{name} has no value: set {name}=..."))
         for name in sorted(set(known) - used):
             raise InputError("set", name, "a name that stands in the equation")
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gdpbridge.curves.tradeoff import errors_range
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real
 from gdpbridge.plot.lines import Series, Slider, lines
@@ -158,7 +158,7 @@ def _checked(
 ) -> tuple[Stated, list[str]]:
     stated = Stated.checked(mu, failure)
     if not profiles and not stated.mus:
-        raise InputError("profiles", "none", "at least one mechanism or one μ")
+        raise InputError("profiles", Words("none"), Advice("give at least one mechanism or one μ"))
     return stated, names_of(profiles, names)
 
 

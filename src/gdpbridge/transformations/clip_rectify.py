@@ -125,6 +125,15 @@ class ClipRectify(Profile):
     def _base(self) -> SmoothCurve:
         return self.base.curve.piecewise(self.exact("eps_h"), MAX_LINES)
 
+    @property
+    def beyond_certificates(self) -> str:
+        """They hold a plain mechanism that is clipped once, and a few runs."""
+        if isinstance(self.base, ClipRectify):
+            return "there is no certificate for a mechanism that is clipped twice"
+        if len(self.runs) > MAX_RUNS:
+            return f"there is no certificate for a clipped mechanism with more than {MAX_RUNS} runs"
+        return ""
+
     def specification(self) -> dict[str, str | None]:
         """Return the parameters, the runs, and the base's specification, as flat text."""
         base = self.base.specification()

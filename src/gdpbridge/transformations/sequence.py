@@ -97,6 +97,6 @@ class Sequence(Profile):
                 losses = part.privacy_losses()
             except InputError as error:
                 place = f"parts[{number}].kind"
-                raise InputError(place, error.value, error.allowed) from None
+                raise error.renamed(place) from None
             found += [replace(pair, times=count * pair.times) for pair in losses]
         return found

@@ -30,7 +30,7 @@ from gdpbridge.curves.tails import (
     ConstantTail,
     GaussianBoundTail,
 )
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.mechanisms.base import Base, Neighbours, Profile, Real, Whole, parameter
 from gdpbridge.mechanisms.registry import register_transformation
 from gdpbridge.numeric.kinds import Operations, Probability
@@ -105,15 +105,18 @@ class Subsampled(Profile):
         self._check_relation()
         if (self.sample is None) != (self.population is None):
             missing = "population" if self.population is None else "sample"
-            raise InputError(missing, "missing", "given where the other of the two is")
+            raise InputError.missing(missing, "give both sample and population, or a rate")
         if (self.rate is None) == (self.sample is None):
             given = "neither" if self.rate is None else "both"
-            raise InputError("rate and sample/population", given, "given one and not the other")
+            raise InputError("rate and sample/population", Words(given), Advice("give one of them"))
         if self.scheme == "poisson":
             self.require(
                 "sample",
                 self.sample is None,
-                "a rate such as 0.1: a Poisson sample has no fixed size (without-replacement does)",
+                Advice(
+                    "give a rate such as 0.1: a Poisson sample has no fixed size "
+                    "(without-replacement has)"
+                ),
             )
         if self.sample is not None and self.scheme == "without-replacement":
             assert self.population is not None
@@ -126,7 +129,9 @@ class Subsampled(Profile):
             self.require(
                 "rate",
                 self.rate is None,
-                "sizes such as 10/1000, draws over records, for with-replacement",
+                Advice(
+                    "give sizes such as 10/1000, draws over records: with-replacement needs them"
+                ),
             )
             assert self.sample is not None
             self.require(
@@ -208,7 +213,9 @@ class Subsampled(Profile):
                 "gaussian or gdp with poisson sampling for composition",
             )
         if not isinstance(mu, Fraction):
-            raise InputError("mechanism", "composed before sampling", "sampled before composition")
+            raise InputError(
+                "mechanism", Words("composed before sampling"), "sampled before composition"
+            )
         return [LossPair(SubsampledGaussian(1 / mu, self.gamma()), 1)] if mu else []
 
     def _with_replacement(self, gamma: Fraction) -> Curve:
