@@ -320,7 +320,7 @@ def _impossible(
 
 def _failure_up_to(log: arb) -> _Failure:
     """Return the failure probability whose logarithm is the upper end of a ball."""
-    if log == arb.neg_inf():
+    if certainly(log == arb.neg_inf()):
         return _Failure()
     # below that, the fraction itself would be out of reach
     top = log.exp().upper().max(arb(10) ** _LEAST_FAILURE)

@@ -38,7 +38,7 @@ from gdpbridge.guarantees.estimate import estimated_tail
 from gdpbridge.guarantees.segments import BITS, TOP, Guarantees, Segment
 from gdpbridge.guarantees.starts import start_of
 from gdpbridge.mechanisms.base import Profile, Real
-from gdpbridge.numeric.decide import MorePrecisionError, is_below, with_enough_precision
+from gdpbridge.numeric.decide import MorePrecisionError, certainly, is_below, with_enough_precision
 from gdpbridge.numeric.exact import decimal_ceiling, exact
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, Operations, Probability, ball, to_fraction
@@ -237,12 +237,12 @@ def _first_above(whole: Guarantees, pieces: tuple[Piece, ...]) -> float | None:
         starts = [BALLS.constant(piece.start) for piece in pieces]
         for piece, low, high in zip(pieces, starts, starts[1:], strict=False):
             middle = ((low + high) / 2).mid()
-            if piece.formula in own or not middle <= ball(whole.reach):
+            if piece.formula in own or not certainly(middle <= ball(whole.reach)):
                 continue
             segment = whole.segment_at(middle)
-            if segment.point(middle) >= segment.cap:
+            if certainly(segment.point(middle) >= segment.cap):
                 return float(middle)
-            if segment.log(middle, BALLS) > piece.formula(middle, BALLS).log():
+            if certainly(segment.log(middle, BALLS) > piece.formula(middle, BALLS).log()):
                 return float(middle)
     return None
 
