@@ -1,4 +1,4 @@
-"""F(w) = ∫ p^w q^{1-w} of one mechanism's pair, for the checker: on a line, at a point, and far out.
+"""F(w) = ∫ p^w q^{1-w} of one pair, for the checker: on a line, at a point, and far out.
 
 The mathematics is that of docs/check-a-mu.md. |F(w)| ≤ F(Re w), and F(1 + s) = E_P[e^{sL}].
 """
@@ -62,9 +62,7 @@ class Transform(ABC):
     def at(self, of: Arithmetic, w: Fraction) -> Interval:
         """Enclose F(w), or bound it from above by the upper end."""
 
-    def beyond(
-        self, field: Complexes, w: Fraction, y: Fraction, nodes: Nodes | None
-    ) -> Interval:
+    def beyond(self, field: Complexes, w: Fraction, y: Fraction, nodes: Nodes | None) -> Interval:
         """Bound |F(w + iy')| for every y' ≥ y by the upper end."""
         return self.at(field.arithmetic, w)
 
@@ -98,9 +96,7 @@ class Gaussian(Transform):
         """Enclose F(w)."""
         return of.exactly(self.tail_variance * (w * w - w) / 2).exp()
 
-    def beyond(
-        self, field: Complexes, w: Fraction, y: Fraction, nodes: Nodes | None
-    ) -> Interval:
+    def beyond(self, field: Complexes, w: Fraction, y: Fraction, nodes: Nodes | None) -> Interval:
         """|F(w + iy)| = F(w)·e^{-v·y²/2}."""
         of = field.arithmetic
         return of.exactly(self.tail_variance * (w * w - w - y * y) / 2).exp()
@@ -144,9 +140,7 @@ class Laplace(Transform):
         ends = of.exactly((w - 1) * self.epsilon).exp() + of.exactly(-w * self.epsilon).exp()
         return ends / 2 + eps * (-eps / 2).exp() * ratio / 2
 
-    def beyond(
-        self, field: Complexes, w: Fraction, y: Fraction, nodes: Nodes | None
-    ) -> Interval:
+    def beyond(self, field: Complexes, w: Fraction, y: Fraction, nodes: Nodes | None) -> Interval:
         """Bound the sine by cosh/y: what is left are the two atoms."""
         of = field.arithmetic
         ends = of.exactly((w - 1) * self.epsilon).exp() + of.exactly(-w * self.epsilon).exp()
@@ -242,9 +236,7 @@ class SampledGaussian(Transform):
         size = (total + self._cut(of, w, nodes)) / (1 - share)
         return Interval(of, mpfr(0), size.high)
 
-    def beyond(
-        self, field: Complexes, w: Fraction, y: Fraction, nodes: Nodes | None
-    ) -> Interval:
+    def beyond(self, field: Complexes, w: Fraction, y: Fraction, nodes: Nodes | None) -> Interval:
         """Bound by the integral of sizes on Im u = v, which falls in y."""
         assert nodes is not None
         of = field.arithmetic
@@ -256,7 +248,9 @@ class SampledGaussian(Transform):
         tilt, depth = of.exactly(w), of.exactly(y)
         total = of.exactly(0)
         scale = (of.exactly(nodes.step) / (2 * of.pi).sqrt()).log()
-        for j, log in zip(range(nodes.first, nodes.last + 1), self._logs(field, nodes), strict=True):
+        for j, log in zip(
+            range(nodes.first, nodes.last + 1), self._logs(field, nodes), strict=True
+        ):
             place = of.exactly((nodes.step * j) ** 2 / 2)
             total += (tilt * log.real() - depth * log.imaginary() - place + scale).exp()
         growth = of.exactly(nodes.strip**2 / 2).exp() * self._cosine(of, w, height)
@@ -280,9 +274,7 @@ class SampledGaussian(Transform):
             found.append((kept + rate * t.exp()).log())
         return found
 
-    def _nodes(
-        self, field: Complexes, w: Fraction, nodes: Nodes
-    ) -> tuple[list[Ball], list[Ball]]:
+    def _nodes(self, field: Complexes, w: Fraction, nodes: Nodes) -> tuple[list[Ball], list[Ball]]:
         """Enclose log g, and the terms φ·g^w·η at the nodes."""
         of = field.arithmetic
         logs = self._logs(field, nodes)
@@ -300,7 +292,7 @@ class SampledGaussian(Transform):
 
     def _require_strip(self, of: Arithmetic, height: Fraction) -> None:
         if not of.exactly(height) < of.pi * of.exactly(self.sigma):
-            raise Refused("evidence.lines: strip", "the integrand is not known to be analytic there")
+            raise Refused("evidence.lines: strip", "the integrand may not be analytic there")
 
     def _growth(self, of: Arithmetic, w: Fraction, height: Fraction, nodes: Nodes) -> Interval:
         """Return e^{height²/2}·cos(height/2σ)^{min(0, w)}/(e^{2πa/η} - 1)."""
