@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
-__all__ = ["KINDS", "Domain", "Kind"]
+__all__ = ["KINDS", "Domain", "Kind", "Nature"]
+
+Nature = Literal["own", "class", "bound"]
 
 Domain = tuple[Callable[[Fraction], bool], str]
 _POSITIVE: Domain = (lambda value: value > 0, "a number > 0")
@@ -32,28 +34,40 @@ class Kind:
             or an upper bound.
         relation: the neighbouring relation that it must name; None for any or none.
         has_breakpoints: whether its formula changes at places that are not rational.
+        composes: whether it may be run among others, or several times.
+        of_others: whether it is made of other mechanisms.
     """
 
     parameters: dict[str, Domain] = field(default_factory=dict)
-    nature: Literal["own", "class", "bound"] = "own"
+    nature: Nature = "own"
     relation: str | None = None
     has_breakpoints: bool = False
+    composes: bool = False
+    of_others: bool = False
 
 
 KINDS = {
-    "approx-dp": Kind({"epsilon": _NON_NEGATIVE, "delta": _PROBABILITY}, "class"),
-    "clip-rectify": Kind(nature="bound"),
-    "gaussian": Kind({"sigma": _POSITIVE, "sensitivity": _POSITIVE}),
-    "gdp": Kind({"mu": _NON_NEGATIVE}, "class"),
+    "approx-dp": Kind({"epsilon": _NON_NEGATIVE, "delta": _PROBABILITY}, "class", composes=True),
+    "clip-rectify": Kind(nature="bound", of_others=True),
+    "composed": Kind({"times": _COUNT}, of_others=True),
+    "dpsgd": Kind(
+        {"noise_multiplier": _POSITIVE, "sample_rate": _SHARE, "steps": _COUNT},
+        relation="add-remove",
+        composes=True,
+    ),
+    "gaussian": Kind({"sigma": _POSITIVE, "sensitivity": _POSITIVE}, composes=True),
+    "gdp": Kind({"mu": _NON_NEGATIVE}, "class", composes=True),
     "icea": Kind(
         {"messages": _COUNT, "users": _COUNT}, "bound", "replace-one", has_breakpoints=True
     ),
-    "laplace": Kind({"scale": _POSITIVE, "sensitivity": _POSITIVE}),
-    "pure-dp": Kind({"epsilon": _NON_NEGATIVE}, "class"),
+    "laplace": Kind({"scale": _POSITIVE, "sensitivity": _POSITIVE}, composes=True),
+    "pure-dp": Kind({"epsilon": _NON_NEGATIVE}, "class", composes=True),
     "randomized-response": Kind(
         {"noise_parameter": _SHARE, "buckets": _BUCKETS}, relation="replace-one"
     ),
     "sgd-family": Kind(
         {"A": _POSITIVE, "B": _POSITIVE, "sigma": _POSITIVE}, "bound", has_breakpoints=True
     ),
+    "sequence": Kind(of_others=True),
+    "subsampled": Kind({"rate": _SHARE}, relation="add-remove", of_others=True),
 }

@@ -23,17 +23,24 @@ __all__ = [
     "Cell",
     "Certificate",
     "Claim",
+    "CurvePiece",
+    "Direction",
     "Evidence",
+    "Line",
+    "Nodes",
     "Range",
     "Schema",
+    "WitnessLine",
     "read",
 ]
 
 MAX_BYTES = 16 * 2**20
 MAX_CELLS = 100_000
 # no level of a certificate is deeper or has more names than this, and most values are in cells
-MAX_DEPTH = 8
-MAX_NAMES = 16
+MAX_DEPTH = 11
+# a sequence names every part's parameters
+MAX_NAMES = 8000
+MAX_PIECES = 2000
 MAX_VALUES = 5 * MAX_CELLS
 
 NAME: Final = "gdpbridge.certificate"
@@ -56,6 +63,12 @@ Binary = Annotated[
     str,
     StringConstraints(max_length=8192, pattern=r"^0x[0-9a-f]+p[+-][0-9]{1,4}$"),
     Field(description="an exact number: hexadecimal integer times a power of two"),
+]
+
+SignedBinary = Annotated[
+    str,
+    StringConstraints(max_length=8192, pattern=r"^-?0x[0-9a-f]+p[+-][0-9]{1,4}$"),
+    Field(description="an exact number of either sign: hexadecimal integer times a power of two"),
 ]
 
 
@@ -117,6 +130,56 @@ class Cell(_Strict):
     )
 
 
+class Nodes(_Strict):
+    """The nodes j·step + i·shift, j = first, …, last, of a trapezoid rule."""
+
+    shift: Binary
+    strip: Binary = Field(description="half the width of the strip that bounds the rule's error")
+    step: Binary
+    first: Annotated[int, Field(ge=-(2**40), le=2**40)]
+    last: Annotated[int, Field(ge=-(2**40), le=2**40)]
+
+
+class Line(_Strict):
+    """Places s = c + ikh, |k| ≤ count, at which a composed loss's transform is summed."""
+
+    c: SignedBinary
+    h: Binary
+    count: Annotated[int, Field(ge=1, le=2**18)]
+    right: SignedBinary = Field(description="the tilt that bounds the aliases on the right")
+    left: SignedBinary = Field(description="the tilt that bounds the aliases on the left")
+    nodes: tuple[Nodes | None, ...] = Field(
+        max_length=1000, description="for each part, the quadrature on the line, where it needs one"
+    )
+    far: tuple[Nodes | None, ...] = Field(
+        max_length=1000, description="for each part, the one that bounds what the sum leaves out"
+    )
+
+
+class CurvePiece(_Strict):
+    """A smooth curve above δ, up to where the next one begins."""
+
+    start: Binary
+    line: Line | None = Field(default=None, description="the line that gives it")
+    tilt: Binary | None = Field(default=None, description="or the tilt of Chernoff's bound")
+
+
+class Direction(_Strict):
+    """The proof for one direction of a composed loss: P against Q first, then Q against P."""
+
+    pieces: tuple[CurvePiece, ...] = Field(max_length=MAX_PIECES)
+    cells: Annotated[tuple[Cell, ...], FailFast()] = Field(
+        max_length=MAX_CELLS, description="adjacent ranges from 0 on, each within a piece"
+    )
+
+
+class WitnessLine(_Strict):
+    """The line whose lower curve is above δ_μ at the witness."""
+
+    reverse: bool = Field(description="whether it is of Q against P")
+    line: Line
+
+
 class Evidence(_Strict):
     """What the claim's proof needs besides the mechanism."""
 
@@ -132,6 +195,15 @@ class Evidence(_Strict):
     )
     tail_from: Binary | None = Field(
         description="from here on the tail is proved by its rate of decay, not by cells"
+    )
+    directions: tuple[Direction, ...] | None = Field(
+        default=None,
+        max_length=2,
+        description="of a composed loss, whose δ is the larger one of both directions: the proof "
+        "for each, or for one if they are the same",
+    )
+    witness_line: WitnessLine | None = Field(
+        default=None, description="of a composed loss: what shows δ at the witness"
     )
 
 
@@ -156,7 +228,11 @@ class Certificate(_Strict):
     def to_json(self) -> str:
         """Return the document as JSON text, a line for each cell."""
         document = self.model_dump(mode="json", by_alias=True)
-        cells = document["evidence"].pop("cells")
+        evidence = document["evidence"]
+        cells = evidence.pop("cells")
+        for name in ("directions", "witness_line"):
+            if evidence[name] is None:
+                del evidence[name]
         if self.claim.profile_is is None:
             # a document that does not say it stays as it was written
             del document["claim"]["profile_is"]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from gdpbridge.certificate.checker.arithmetic import Arithmetic, Work
+from gdpbridge.certificate.checker.composed import ComposedCheck, is_composed
 from gdpbridge.certificate.checker.refusal import Malformed, OutOfWork, Refused, Undecided
 from gdpbridge.certificate.checker.statement import Check
 from gdpbridge.certificate.model import Cell, Certificate, read
@@ -115,6 +116,7 @@ class _Ladder:
     def __init__(self, document: Certificate, share: float = 1) -> None:
         self._work = Work(share * MAX_WORK)
         self._document = document
+        self._kind = ComposedCheck if is_composed(document.evidence) else Check
         self._checks: dict[int, Check] = {}
 
     def decide(self, line: Callable[[Check], T]) -> T:
@@ -136,5 +138,5 @@ class _Ladder:
     def _at(self, precision: int) -> Check:
         self._work.charge(300 + precision / 10)
         if precision not in self._checks:
-            self._checks[precision] = Check(self._document, Arithmetic(precision, self._work))
+            self._checks[precision] = self._kind(self._document, Arithmetic(precision, self._work))
         return self._checks[precision]

@@ -16,7 +16,7 @@ from gdpbridge.certificate.checker.refusal import Malformed, Refused, Undecided
 from gdpbridge.certificate.kinds import KINDS
 from gdpbridge.certificate.model import DECIMAL_PATTERN
 
-__all__ = ["GaussianDecay", "Mechanism", "Part", "mechanism_of"]
+__all__ = ["GaussianDecay", "Mechanism", "Part", "mechanism_of", "parameters_of"]
 
 Bracket = tuple[Fraction, Fraction]
 Formula = Callable[[Jet], Jet]
@@ -96,19 +96,31 @@ def mechanism_of(
         Refused: if the breakpoints are not where the profile changes its formula.
         Undecided: if the precision does not tell.
     """
+    values = parameters_of(spec)
+    kind = str(spec["kind"])
+    if kind not in _BUILDERS:
+        raise Malformed("mechanism.kind", kind, f"one of {', '.join(_BUILDERS)}")
+    if brackets and not KINDS[kind].has_breakpoints:
+        raise Malformed("evidence.breakpoints", len(brackets), "none for this mechanism")
+    return _BUILDERS[kind](values, brackets, arithmetic)
+
+
+def parameters_of(spec: dict[str, str | None]) -> dict[str, Fraction]:
+    """Return the parameters of a kind, each in its range.
+
+    Raises:
+        Malformed: for an unknown kind or relation, or parameters that are not those of the kind.
+    """
     given = dict(spec)
     kind, neighbours = given.pop("kind", None), given.pop("neighbours", None)
-    if kind is None or kind not in _BUILDERS:
-        raise Malformed("mechanism.kind", kind, f"one of {', '.join(_BUILDERS)}")
+    if kind is None or kind not in KINDS:
+        raise Malformed("mechanism.kind", kind, f"one of {', '.join(KINDS)}")
     names, relation = KINDS[kind].parameters, KINDS[kind].relation
     if neighbours not in ((relation,) if relation else (None, "add-remove", "replace-one")):
         raise Malformed("mechanism.neighbours", neighbours, relation or "a known relation, or null")
     if set(given) != set(names):
         raise Malformed("mechanism", ", ".join(sorted(given)), f"the parameters {', '.join(names)}")
-    values = {name: _parameter(name, given[name], *names[name]) for name in names}
-    if brackets and not KINDS[kind].has_breakpoints:
-        raise Malformed("evidence.breakpoints", len(brackets), "none for this mechanism")
-    return _BUILDERS[kind](values, brackets, arithmetic)
+    return {name: _parameter(name, given[name], *names[name]) for name in names}
 
 
 Values = dict[str, Fraction]

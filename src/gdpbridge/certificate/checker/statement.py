@@ -7,13 +7,13 @@ from functools import cached_property
 
 from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval, Jet
 from gdpbridge.certificate.checker.curve import GaussianCurve
-from gdpbridge.certificate.checker.mechanisms import Part
+from gdpbridge.certificate.checker.mechanisms import Mechanism, Part
 from gdpbridge.certificate.checker.rectified import mechanism_of
 from gdpbridge.certificate.checker.refusal import Malformed, Refused, Undecided
-from gdpbridge.certificate.kinds import KINDS
+from gdpbridge.certificate.kinds import KINDS, Nature
 from gdpbridge.certificate.model import Cell, Certificate, Range
 
-__all__ = ["Check", "binary"]
+__all__ = ["Check", "about", "binary", "mu_range"]
 
 MAX_MU = Fraction(10) ** 6
 MAX_EPS = Fraction(2) ** 200
@@ -34,13 +34,9 @@ class Check:
         self.claim, self.evidence = document.claim, document.evidence
         self.spec = document.mechanism
         kind = KINDS.get(self.spec.get("kind") or "")
-        self.nature_of_kind = "own" if kind is None else kind.nature
-        brackets = [
-            (binary(bracket.low), binary(bracket.high)) for bracket in self.evidence.breakpoints
-        ]
-        _ordered(brackets)
-        self.mechanism = mechanism_of(self.spec, brackets, arithmetic)
-        self.low, self.high = _mu_range("claim.mu", self.claim.mu.low, self.claim.mu.high)
+        self.nature_of_kind: Nature = "own" if kind is None else kind.nature
+        self.mechanism = self.build_mechanism()
+        self.low, self.high = mu_range("claim.mu", self.claim.mu.low, self.claim.mu.high)
         self.failure = Fraction(self.claim.failure_probability)
         # a head's may have been rounded up to 1
         if self.failure > 1 or (self.failure == 1 and self.claim.statement != "head"):
@@ -54,6 +50,14 @@ class Check:
             raise Malformed("claim.eps_h", self.claim.eps_h, "a number > 0")
         if self.claim.statement == "whole" and self.failure != 0:
             raise Malformed("claim.failure_probability", self.claim.failure_probability, "0")
+
+    def build_mechanism(self) -> Mechanism:
+        """Build the mechanism that the document names."""
+        brackets = [
+            (binary(bracket.low), binary(bracket.high)) for bracket in self.evidence.breakpoints
+        ]
+        _ordered(brackets)
+        return mechanism_of(self.spec, brackets, self.arithmetic)
 
     # --- lines ----------------------------------------------------------------------------
 
@@ -92,7 +96,7 @@ class Check:
 
     def tail_parameter(self) -> str:
         """Prove that the interval for μ_t holds it."""
-        low, high = _mu_range("claim.mu_tail", self.claim.mu_tail.low, self.claim.mu_tail.high)
+        low, high = mu_range("claim.mu_tail", self.claim.mu_tail.low, self.claim.mu_tail.high)
         mechanism, exactly = self.mechanism, self.arithmetic.exactly
         if self.claim.verdict == "not-gdp":
             if low is not None:
@@ -103,7 +107,7 @@ class Check:
         if mechanism.decay is None:
             exact = mechanism.mu or Fraction(0)
             if not low <= exact <= high:
-                raise Refused("claim.mu_tail", f"the tail parameter is {_about(exact)}")
+                raise Refused("claim.mu_tail", f"the tail parameter is {about(exact)}")
         else:
             self._hold("claim.mu_tail.low", mechanism.decay.mu_t - exactly(low))
             self._hold("claim.mu_tail.high", exactly(high) - mechanism.decay.mu_t)
@@ -123,22 +127,16 @@ class Check:
 
     def upper_end(self) -> str:
         """Prove that the statement holds with mu.high."""
-        covers = {
-            "whole": "δ(ε) ≤ δ_μ(ε) for every ε ≥ 0",
-            "head": f"δ(ε) ≤ δ_μ(ε) for every ε in [0, {self.claim.eps_h}]",
-            "approximate": "δ(ε) ≤ p + (1 - p)·δ_μ(ε) for every ε ≥ 0, "
-            f"p = {self.claim.failure_probability}",
-        }[self.claim.statement]
         if self.high is None:
             return "no upper end is claimed for μ"
         if self._needs_no_cells:
             assert self.mechanism.mu is not None
             if self.mechanism.mu > self.high:
-                raise Refused("claim.mu.high", f"μ is {_about(self.mechanism.mu)}")
+                raise Refused("claim.mu.high", f"μ is {about(self.mechanism.mu)}")
         else:
             cells = self.evidence.cells
             self._reach(binary(cells[-1].high) if cells else Fraction(0))
-        return f"{covers}, with μ = {self.claim.mu.high}"
+        return f"{self.covers}, with μ = {self.claim.mu.high}"
 
     def lower_end(self) -> str:
         """Prove that the statement fails below mu.low."""
@@ -149,27 +147,46 @@ class Check:
             return f"no finite μ will do: δ never falls below {float(self.mechanism.floor):g}"
         if self.low == 0:
             return "the lower end 0 needs no proof"
-        ends = {"bound": "follows from this bound", "class": "follows from this guarantee"}
-        conclusion = f"no μ below {self.claim.mu.low} {ends.get(self.nature_of_kind, 'will do')}"
         if self._is_its_own_proof:
             assert self.mechanism.mu is not None
             if self.mechanism.mu < self.low:
-                raise Refused("claim.mu.low", f"μ is {_about(self.mechanism.mu)}")
-            return f"{conclusion}: the profile is a Gaussian curve"
+                raise Refused("claim.mu.low", f"μ is {about(self.mechanism.mu)}")
+            return f"{self.no_smaller}: the profile is a Gaussian curve"
         if witness is None:
             raise Refused(line, "there is none for a positive mu.low")
         if witness == "tail":
             if self.mechanism.decay is None or self.claim.statement != "whole":
                 raise Refused(line, "the tail is no witness for this claim")
             self._hold(line, self.mechanism.decay.mu_t - self.arithmetic.exactly(self.low))
-            return f"{conclusion}: it is at most the tail parameter"
-        at = binary(witness)
+            return f"{self.no_smaller}: it is at most the tail parameter"
+        at = self.witness_in_range(witness)
+        self._hold(line, self._excess_at(at, self.low))
+        return f"{self.no_smaller}: δ exceeds the bound at ε = {about(at)}"
+
+    @property
+    def covers(self) -> str:
+        """What the statement says, in words."""
+        return {
+            "whole": "δ(ε) ≤ δ_μ(ε) for every ε ≥ 0",
+            "head": f"δ(ε) ≤ δ_μ(ε) for every ε in [0, {self.claim.eps_h}]",
+            "approximate": "δ(ε) ≤ p + (1 - p)·δ_μ(ε) for every ε ≥ 0, "
+            f"p = {self.claim.failure_probability}",
+        }[self.claim.statement]
+
+    @property
+    def no_smaller(self) -> str:
+        """What the lower end says, in words."""
+        ends = {"bound": "follows from this bound", "class": "follows from this guarantee"}
+        return f"no μ below {self.claim.mu.low} {ends.get(self.nature_of_kind, 'will do')}"
+
+    def witness_in_range(self, witness: str) -> Fraction:
+        """Return the witness, which the statement must be about."""
+        at, line = binary(witness), "evidence.witness"
         if at > MAX_EPS:
-            raise Refused(line, f"it lies beyond {_about(MAX_EPS)}")
+            raise Refused(line, f"it lies beyond {about(MAX_EPS)}")
         if self.eps_h is not None and at > self.eps_h:
             raise Refused(line, "it lies beyond eps_h")
-        self._hold(line, self._excess_at(at, self.low))
-        return f"{conclusion}: δ exceeds the bound at ε = {_about(at)}"
+        return at
 
     def assumption(self) -> str:
         """Name what is not proved."""
@@ -190,14 +207,18 @@ class Check:
 
     def numbered_cell(self, number: int) -> None:
         """Prove a cell, and that it begins where the last one ended."""
-        line, cells = f"evidence.cells[{number}]", self.evidence.cells
+        self.adjacent_cell("evidence", self.evidence.cells, number)
+
+    def adjacent_cell(self, place: str, cells: tuple[Cell, ...], number: int) -> None:
+        """Prove a cell, and that it begins where the last one ended."""
+        line = f"{place}.cells[{number}]"
         low, high = binary(cells[number].low), binary(cells[number].high)
         reached = binary(cells[number - 1].high) if number else Fraction(0)
         if low != reached:
             raise Refused(
                 line,
-                f"it begins at {_about(low)}, not where the last one ended: "
-                f"off by {_about(low - reached)}",
+                f"it begins at {about(low)}, not where the last one ended: "
+                f"off by {about(low - reached)}",
             )
         if not low < high <= MAX_EPS:
             raise Refused(line, "it does not end after it begins")
@@ -213,34 +234,34 @@ class Check:
 
     def _monotone(self, line: str, low: Fraction, high: Fraction) -> None:
         """Compare δ at the left end with δ_μ at the right end."""
-        if self._vanishes_at(low):
+        if self.vanishes_at(low):
             return
         point = Jet.variable(self.arithmetic.exactly(low))
         at, part = self.arithmetic.exactly(high), self._point(low)
-        if self._is_large(part, point):
-            complement = self._log_complement(part, point).value
+        if self.is_large(part, point):
+            complement = self.log_complement(part, point).value
             self._hold(line, complement - self._bound.log_complement(at))
             return
         curve = self._bound.log_delta(at)
         if not curve.is_bounded_below():
             curve = self._bound.log_delta_tail_lower(at)
-        self._hold(line, curve - self._log(part, point).value)
+        self._hold(line, curve - self.log(part, point).value)
 
     def _mean_value(self, line: str, low: Fraction, high: Fraction, centre: Fraction) -> None:
         """Prove F ≥ F(c) + F'(c)·h + min(F''/2 on the cell)·h² ≥ 0 for every h of the cell."""
         if not low <= centre <= high:
             raise Refused(line, "its centre lies outside")
-        part = self._part_on(line, low, high)
+        part = self.part_on(line, low, high)
         exactly = self.arithmetic.exactly
         point = Jet.variable(exactly(centre))
         cell = Jet.variable(self.arithmetic.between(low, high))
-        log = self._log(part, point)
+        log = self.log(part, point)
         if log.value > self._log_half:
-            at_centre = self._log_complement(part, point) - self._complement_of_bound(point)
-            on_cell = self._log_complement(part, cell) - self._complement_of_bound(cell)
+            at_centre = self.log_complement(part, point) - self._complement_of_bound(point)
+            on_cell = self.log_complement(part, cell) - self._complement_of_bound(cell)
         else:
             at_centre = self._bound.jet(*point.value.ends()) - log
-            on_cell = self._bound.jet(*cell.value.ends()) - self._log(part, cell)
+            on_cell = self._bound.jet(*cell.value.ends()) - self.log(part, cell)
         curvature, _ = on_cell.curvature.ends()
         if not curvature.is_bounded_below():
             raise Refused(line, "the mean-value form says nothing on so wide a cell")
@@ -260,31 +281,34 @@ class Check:
 
     # --- δ, or (δ - p)/(1 - p) for an approximate statement ---------------------------------
 
-    def _log(self, part: Part, eps: Jet) -> Jet:
+    def log(self, part: Part, eps: Jet) -> Jet:
+        """Return the logarithm of what is compared with δ_μ."""
         value = part.log(eps)
         if self.claim.statement != "approximate":
             return value
         return (value.exp() - self._failure).log() - self._log_kept
 
-    def _log_complement(self, part: Part, eps: Jet) -> Jet:
+    def log_complement(self, part: Part, eps: Jet) -> Jet:
+        """Return the logarithm of one minus it."""
         value = part.log_complement(eps)
         if self.claim.statement != "approximate":
             return value
         return value - self._log_kept
 
-    def _is_large(self, part: Part, eps: Jet) -> bool:
-        return self._log(part, eps).value > self._log_half
+    def is_large(self, part: Part, eps: Jet) -> bool:
+        """Whether it is above one half, so that one minus it is the better scale."""
+        return self.log(part, eps).value > self._log_half
 
     def _excess_at(self, at: Fraction, mu: Fraction) -> Interval:
         """Return by how much δ exceeds δ_μ at a point, on a logarithmic scale."""
-        if self._vanishes_at(at):
+        if self.vanishes_at(at):
             raise Refused("evidence.witness", "δ is 0 there")
         eps = self.arithmetic.exactly(at)
         part, point = self._point(at), Jet.variable(eps)
         curve = GaussianCurve(self.arithmetic.exactly(mu))
-        if self._is_large(part, point):
-            return curve.log_complement(eps) - self._log_complement(part, point).value
-        return self._log(part, point).value - curve.log_delta(eps)
+        if self.is_large(part, point):
+            return curve.log_complement(eps) - self.log_complement(part, point).value
+        return self.log(part, point).value - curve.log_delta(eps)
 
     # --- helpers --------------------------------------------------------------------------
 
@@ -296,7 +320,7 @@ class Check:
         if self.claim.statement == "head":
             assert self.eps_h is not None
             if reached < self.eps_h:
-                raise Refused(line, f"they end {_about(self.eps_h - reached)} before eps_h")
+                raise Refused(line, f"they end {about(self.eps_h - reached)} before eps_h")
         elif self.claim.statement == "approximate":
             if not self._falls_to(self.failure, reached):
                 point = Jet.variable(self.arithmetic.exactly(reached))
@@ -305,7 +329,7 @@ class Check:
         elif self.mechanism.decay is not None:
             self._decay(reached)
         elif self.mechanism.vanishes_from is not None:
-            raise Refused(line, f"they end at {_about(reached)}, where δ is not 0 yet")
+            raise Refused(line, f"they end at {about(reached)}, where δ is not 0 yet")
         else:
             raise Refused("claim.statement", "no finite range covers this mechanism's tail")
 
@@ -317,7 +341,7 @@ class Check:
             raise Refused(line, "nothing is said of the tail")
         start = binary(self.evidence.tail_from)
         if start > reached:
-            raise Refused(line, f"the cells end {_about(start - reached)} before it")
+            raise Refused(line, f"the cells end {about(start - reached)} before it")
         if start < decay.start:
             raise Refused(line, "the tail's form does not hold yet")
         eps, mu = self.arithmetic.exactly(start), self._bound.mu
@@ -330,15 +354,17 @@ class Check:
 
     def _falls_to(self, value: Fraction, at: Fraction) -> bool:
         """Whether δ(at) ≤ value by the mechanism's constant tail alone."""
-        if self._vanishes_at(at):
+        if self.vanishes_at(at):
             return True
         floor = self.mechanism.floor
         return 0 < floor <= value and at >= self.mechanism.parts[-1].low
 
-    def _vanishes_at(self, at: Fraction) -> bool:
+    def vanishes_at(self, at: Fraction) -> bool:
+        """Whether δ is 0 at an ε."""
         return self.mechanism.vanishes_at(self.arithmetic.exactly(at), at)
 
-    def _part_on(self, line: str, low: Fraction, high: Fraction) -> Part:
+    def part_on(self, line: str, low: Fraction, high: Fraction) -> Part:
+        """Return the formula that holds on a range."""
         # where two parts meet, the later one is regular
         for part in reversed(self.mechanism.parts):
             if part.low <= low and (part.high is None or high <= part.high):
@@ -346,7 +372,7 @@ class Check:
         raise Refused(line, "it straddles a point at which the profile changes its formula")
 
     def _point(self, at: Fraction) -> Part:
-        return self._part_on(f"ε = {_about(at)}", at, at)
+        return self.part_on(f"ε = {about(at)}", at, at)
 
     @property
     def _is_its_own_proof(self) -> bool:
@@ -388,7 +414,7 @@ class Check:
         raise Undecided(line)
 
 
-def _about(value: Fraction) -> str:
+def about(value: Fraction) -> str:
     """Return a number for a reader, of any size."""
     try:
         return f"{float(value):.12g}"
@@ -405,11 +431,11 @@ def _ordered(brackets: list[tuple[Fraction, Fraction]]) -> None:
     for number, (low, high) in enumerate(brackets):
         if not last < low < high <= MAX_EPS:
             line = f"evidence.breakpoints[{number}]"
-            raise Malformed(line, f"[{_about(low)}, {_about(high)}]", "in order")
+            raise Malformed(line, f"[{about(low)}, {about(high)}]", "in order")
         last = high
 
 
-def _mu_range(line: str, low: str, high: str) -> tuple[Fraction | None, Fraction | None]:
+def mu_range(line: str, low: str, high: str) -> tuple[Fraction | None, Fraction | None]:
     """Return the ends of an interval for a μ, None standing for infinity."""
     ends = [None if end == "inf" else Fraction(end) for end in (low, high)]
     if any(end is not None and end > MAX_MU for end in ends):

@@ -1,0 +1,479 @@
+"""Composed privacy losses, for the checker: δ is the larger one of two directions, above and below.
+
+Each direction has smooth curves above its δ, of lines or of Chernoff's bound, and cells that prove
+each curve to be below the Gaussian one; the lower curve of one line at the witness is the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from gdpbridge.certificate.checker.arithmetic import Interval, Jet
+from gdpbridge.certificate.checker.curve import GaussianCurve
+from gdpbridge.certificate.checker.lines import Line, LineData, Runs
+from gdpbridge.certificate.checker.mechanisms import Mechanism, Part, parameters_of
+from gdpbridge.certificate.checker.refusal import Malformed, Refused
+from gdpbridge.certificate.checker.statement import Check, about, binary, mu_range
+from gdpbridge.certificate.checker.transforms import (
+    Gaussian,
+    Laplace,
+    Losses,
+    Nodes,
+    SampledGaussian,
+    Transform,
+)
+from gdpbridge.certificate.kinds import KINDS, Nature
+from gdpbridge.certificate.model import CurvePiece, Evidence
+from gdpbridge.certificate.model import Line as LineModel
+from gdpbridge.certificate.model import Nodes as NodesModel
+
+__all__ = ["ComposedCheck", "is_composed"]
+
+Spec = dict[str, str | None]
+
+_MOST_RUNS = 10**15
+_MOST_PARTS = 1000
+_NATURES: tuple[Nature, ...] = ("own", "class", "bound")
+
+
+def is_composed(evidence: Evidence) -> bool:
+    """Whether a document proves its claim in the way of composed losses."""
+    return evidence.directions is not None
+
+
+@dataclass(frozen=True)
+class _Composition:
+    """The parts of a mechanism, the nature of δ, and which relation they agree on."""
+
+    parts: tuple[Runs, ...]
+    nature: Nature
+    relation: str | None
+
+
+class ComposedCheck(Check):
+    """The lines of a certificate of a composed loss, at one precision."""
+
+    @cached_property
+    def _composition(self) -> _Composition:
+        return _composition_of(self.spec)
+
+    def build_mechanism(self) -> Mechanism:
+        """Return what is known of the tail; the formulas are those of the pieces."""
+        found = self._composition
+        self.nature_of_kind = found.nature
+        if self.evidence.breakpoints or self.evidence.cells:
+            raise Malformed("evidence.cells", len(self.evidence.cells), "in the directions")
+        if self.evidence.tail_from is not None:
+            raise Malformed("evidence.tail_from", self.evidence.tail_from, "null")
+        directions = self.evidence.directions or ()
+        wanted = 1 if all(part.transform.symmetric for part in found.parts) else 2
+        if len(directions) != wanted and self.claim.mu.high != "inf" and not self._is_whole:
+            raise Malformed("evidence.directions", len(directions), f"{wanted} of them")
+        return Mechanism(())
+
+    @property
+    def _is_whole(self) -> bool:
+        return self.claim.statement == "whole"
+
+    # --- the tail ------------------------------------------------------------------------------
+
+    @cached_property
+    def _failure_mass(self) -> Interval:
+        """Enclose p_∞ = 1 - ∏(1 - δ_i)^{T_i}."""
+        exactly = self.arithmetic.exactly
+        log = exactly(0)
+        for part in self._composition.parts:
+            if part.transform.failure:
+                log += exactly(part.times) * (-exactly(part.transform.failure)).log1p()
+        return -log.expm1()
+
+    @property
+    def _fails(self) -> bool:
+        return any(part.transform.failure for part in self._composition.parts)
+
+    @cached_property
+    def _largest(self) -> Interval | None:
+        """Enclose the largest finite loss, None if there is none."""
+        total = self.arithmetic.exactly(0)
+        for part in self._composition.parts:
+            one = part.transform.largest(self.arithmetic)
+            if one is None:
+                return None
+            total += self.arithmetic.exactly(part.times) * one
+        return total
+
+    @property
+    def _tail_variance(self) -> Fraction:
+        return sum(
+            (part.times * part.transform.tail_variance for part in self._composition.parts),
+            Fraction(0),
+        )
+
+    def verdict(self) -> str:
+        """Prove that some finite μ covers every ε, or that none does."""
+        actual, why = "gdp", "every part's losses have a Gaussian tail, or are bounded"
+        if self._fails:
+            actual, why = "not-gdp", f"δ never falls below {float(self._failure_mass.low):g}"
+        if self.claim.verdict != actual:
+            raise Refused("claim.verdict", f"it is {self.claim.verdict}, but {why}: {actual}")
+        return f"the verdict is {actual}: {why}"
+
+    def tail_parameter(self) -> str:
+        """Prove that the interval for μ_t holds √ΣT_i·μ_{t,i}²."""
+        low, high = mu_range("claim.mu_tail", self.claim.mu_tail.low, self.claim.mu_tail.high)
+        if self._fails:
+            if low is not None:
+                raise Refused("claim.mu_tail", "it is finite, but the mechanism is not GDP")
+            return "the tail parameter is infinite"
+        if low is None or high is None:
+            raise Refused("claim.mu_tail", "it is infinite, but the mechanism is GDP")
+        if not low**2 <= self._tail_variance <= high**2:
+            actual = float(self._tail_variance) ** 0.5
+            raise Refused("claim.mu_tail", f"the tail parameter is {actual:.12g}")
+        return f"the tail parameter: {self.claim.mu_tail.low} to {self.claim.mu_tail.high}"
+
+    # --- the upper end ---------------------------------------------------------------------------
+
+    def failure_at_head(self) -> list[str]:
+        """Prove δ(ε_h) ≤ p in every direction, by its last piece."""
+        if self.eps_h is None:
+            return []
+        line = "claim.failure_probability"
+        for number in range(self._count_of_directions):
+            if not self._has_ended(self.eps_h):
+                log = self._log_above(number, self.eps_h)
+                if self.failure == 0:
+                    raise Refused(line, "it is 0, but δ(eps_h) is positive")
+                self._hold(line, self.arithmetic.exactly(self.failure).log() - log)
+        return [f"δ at eps_h = {self.claim.eps_h} is at most {self.claim.failure_probability}"]
+
+    def _log_above(self, direction: int, at: Fraction) -> Interval:
+        point = Jet.variable(self.arithmetic.exactly(at))
+        part = self._piece_on("evidence.directions", direction, at, at)
+        return part.log(point).value
+
+    def _has_ended(self, at: Fraction) -> bool:
+        """Whether there is nothing left of δ at ε but, at most, p_∞, which is at most p."""
+        largest = self._largest
+        if largest is None:
+            return False
+        point = self.arithmetic.exactly(at)
+        if not point >= largest:
+            return False
+        return not self._fails or self.arithmetic.exactly(self.failure) >= self._failure_mass
+
+    @property
+    def _count_of_directions(self) -> int:
+        return len(self.evidence.directions or ())
+
+    def count_of_cells(self) -> int:
+        """Return how many cells there are to prove in all."""
+        return sum(len(one.cells) for one in self.evidence.directions or ())
+
+    def numbered_cell(self, number: int) -> None:
+        """Prove a cell for its direction, and that it begins where the last one ended."""
+        for direction, one in enumerate(self.evidence.directions or ()):
+            if number < len(one.cells):
+                self._direction = direction
+                self.adjacent_cell(f"evidence.directions[{direction}]", one.cells, number)
+                return
+            number -= len(one.cells)
+
+    def cell_of(self, direction: int) -> None:
+        """Let the next cell be one of a direction."""
+        self._direction = direction
+
+    def upper_end(self) -> str:
+        """Prove that the statement holds with mu.high."""
+        if self.high is None:
+            return "no upper end is claimed for μ"
+        if self._is_whole and not self.count_of_cells():
+            return self._whole_by_tail()
+        for direction, one in enumerate(self.evidence.directions or ()):
+            reached = binary(one.cells[-1].high) if one.cells else Fraction(0)
+            self._require_reach(direction, reached)
+        return f"{self.covers}, with μ = {self.claim.mu.high}"
+
+    def _whole_by_tail(self) -> str:
+        """δ is at most that of Gaussian mechanisms with the same noise and no sampling."""
+        assert self.high is not None
+        variances = [part.transform.tail_variance for part in self._composition.parts]
+        if not all(variances) or self._fails:
+            raise Refused("evidence.directions", "there is no proof for the whole range")
+        if self._tail_variance > self.high**2:
+            raise Refused("claim.mu.high", "it is less than that of the run without sampling")
+        return f"{self.covers}, with μ = {self.claim.mu.high}: that of the run without sampling"
+
+    def _require_reach(self, direction: int, reached: Fraction) -> None:
+        """Prove that cells up to ``reached`` are all that the statement needs."""
+        line = f"evidence.directions[{direction}].cells"
+        # past the largest loss δ is p_∞: nothing, or what an approximate statement sets aside
+        approximate = self.claim.statement == "approximate"
+        if self._has_ended(reached) if approximate else self.vanishes_at(reached):
+            return
+        if self.claim.statement == "head":
+            assert self.eps_h is not None
+            if reached < self.eps_h:
+                raise Refused(line, f"they end {about(self.eps_h - reached)} before eps_h")
+        elif approximate:
+            log = self._log_above(direction, reached)
+            self._hold(line, self.arithmetic.exactly(self.failure).log() - log)
+        else:
+            raise Refused(line, "they end before the losses do")
+
+    def part_on(self, line: str, low: Fraction, high: Fraction) -> Part:
+        """Return the curve above δ of the direction that is being proved."""
+        return self._piece_on(line, self._direction, low, high)
+
+    def _piece_on(self, line: str, direction: int, low: Fraction, high: Fraction) -> Part:
+        pieces = (self.evidence.directions or ())[direction].pieces
+        starts = self._starts[direction]
+        found = None
+        for number, start in enumerate(starts):
+            if start <= low:
+                found = number
+        if found is None:
+            raise Refused(line, "no piece begins before it")
+        if found + 1 < len(starts) and high > starts[found + 1]:
+            raise Refused(line, "it straddles the end of a piece")
+        return self._curve_of(direction, found, pieces[found])
+
+    @cached_property
+    def _starts(self) -> list[list[Fraction]]:
+        return [
+            [binary(piece.start) for piece in one.pieces] for one in self.evidence.directions or ()
+        ]
+
+    @cached_property
+    def _curves(self) -> dict[tuple[int, int], Part]:
+        return {}
+
+    def _curve_of(self, direction: int, number: int, piece: CurvePiece) -> Part:
+        key = direction, number
+        if key not in self._curves:
+            if (piece.line is None) == (piece.tilt is None):
+                raise Malformed("evidence.directions: piece", "both or neither", "a line or a tilt")
+            if piece.line is None:
+                self._curves[key] = self._of_chernoff(direction, binary(str(piece.tilt)))
+            else:
+                self._curves[key] = self._of_line(self._line(piece.line, bool(direction)))
+        return self._curves[key]
+
+    def _line(self, model: LineModel, backward: bool) -> Line:
+        return Line(self._composition.parts, backward, _data(model), self.arithmetic)
+
+    def _of_line(self, line: Line) -> Part:
+        if line.is_complement:
+            # 1 - δ is at least what is below H
+            return Part(Fraction(0), None, lambda eps: _log1mexp(line.below(eps)), line.below)
+
+        def log(eps: Jet) -> Jet:
+            return self._with_failure(line.above(eps))
+
+        return Part(Fraction(0), None, log, lambda eps: _log1mexp(log(eps)))
+
+    def _of_chernoff(self, direction: int, tilt: Fraction) -> Part:
+        """D(ε) ≤ κ(b)·M(b)·e^{-bε}."""
+        if tilt <= 0:
+            raise Malformed("evidence.directions: tilt", about(tilt), "a number > 0")
+        exactly = self.arithmetic.exactly
+        constant = exactly(tilt) * exactly(tilt).log()
+        constant += -(exactly(1 + tilt) * exactly(1 + tilt).log())
+        for part in self._composition.parts:
+            place = -tilt if direction else 1 + tilt
+            constant += exactly(part.times) * part.transform.at(self.arithmetic, place).log()
+        top = constant.ends()[1]
+
+        def log(eps: Jet) -> Jet:
+            return self._with_failure(-eps.scaled(exactly(tilt)) + top)
+
+        return Part(Fraction(0), None, log, lambda eps: _log1mexp(log(eps)))
+
+    def _with_failure(self, log: Jet) -> Jet:
+        return (log.exp() + self._failure_mass).log() if self._fails else log
+
+    def vanishes_at(self, at: Fraction) -> bool:
+        """Whether δ is 0 at an ε."""
+        return not self._fails and self._largest is not None and self._has_ended(at)
+
+    # --- the lower end ---------------------------------------------------------------------------
+
+    def lower_end(self) -> str:
+        """Prove that the statement fails below mu.low, by the curve below δ of one line."""
+        line, witness = "evidence.witness", self.evidence.witness
+        if self.low is None:
+            failure = self.arithmetic.exactly(self.failure)
+            if self.claim.statement != "approximate" or not self._failure_mass > failure:
+                raise Refused("claim.mu.low", "it is infinite, and nothing shows it")
+            return f"no finite μ will do: δ never falls below {float(self._failure_mass.low):g}"
+        if self.low == 0:
+            return "the lower end 0 needs no proof"
+        if witness == "tail":
+            if not self._is_whole or self._fails or self.low**2 > self._tail_variance:
+                raise Refused(line, "the tail is no witness for this claim")
+            return f"{self.no_smaller}: it is at most the tail parameter"
+        if witness is None or self.evidence.witness_line is None:
+            raise Refused(line, "there is none for a positive mu.low")
+        at = self.witness_in_range(witness)
+        given = self.evidence.witness_line
+        curve = self._line(given.line, given.reverse)
+        eps = self.arithmetic.exactly(at)
+        point = Jet.variable(eps)
+        if curve.is_complement:
+            complement = curve.above(point)
+            below = Part(Fraction(0), None, lambda _: _log1mexp(complement), lambda _: complement)
+        else:
+            log = self._with_failure(curve.below(point))
+            below = Part(Fraction(0), None, lambda _: log, lambda _: _log1mexp(log))
+        gaussian = GaussianCurve(self.arithmetic.exactly(self.low))
+        if self.is_large(below, point):
+            excess = gaussian.log_complement(eps) - self.log_complement(below, point).value
+        else:
+            excess = self.log(below, point).value - gaussian.log_delta(eps)
+        self._hold(line, excess)
+        return f"{self.no_smaller}: δ exceeds the bound at ε = {about(at)}"
+
+
+def _data(model: LineModel) -> LineData:
+    return LineData(
+        signed(model.c),
+        binary(model.h),
+        model.count,
+        signed(model.right),
+        signed(model.left),
+        tuple(_nodes(one) for one in model.nodes),
+        tuple(_nodes(one) for one in model.far),
+    )
+
+
+def _nodes(model: NodesModel | None) -> Nodes | None:
+    if model is None:
+        return None
+    return Nodes(
+        binary(model.shift), binary(model.strip), binary(model.step), model.first, model.last
+    )
+
+
+def signed(text: str) -> Fraction:
+    """Return the number that ``-0x…p…`` or ``0x…p…`` stands for."""
+    return -binary(text[1:]) if text.startswith("-") else binary(text)
+
+
+def _log1mexp(value: Jet) -> Jet:
+    return (-value.expm1()).log()
+
+
+# --- which mechanism ---------------------------------------------------------------------------
+
+
+def _composition_of(spec: Spec) -> _Composition:
+    """Read parts and counts from a certificate's mechanism.
+
+    Raises:
+        Malformed: for what is no composition of known mechanisms.
+    """
+    runs, natures, relations = _read(spec, 1)
+    relations.add(spec.get("neighbours"))
+    if len(relations - {None}) > 1:
+        raise Malformed("mechanism.neighbours", spec.get("neighbours"), "the same in every part")
+    nature = max(natures, key=_NATURES.index)
+    return _Composition(_merged(runs), nature, next(iter(relations - {None}), None))
+
+
+def _merged(runs: list[tuple[tuple[str, ...], Transform, int]]) -> tuple[Runs, ...]:
+    """Count equal parts together, in the order in which they first come."""
+    counted: dict[tuple[str, ...], tuple[Transform, int]] = {}
+    for key, transform, times in runs:
+        before = counted.get(key)
+        counted[key] = transform, times + (0 if before is None else before[1])
+    total = sum(times for _, times in counted.values())
+    if not counted or len(counted) > _MOST_PARTS or total > _MOST_RUNS:
+        raise Malformed("mechanism", total, f"of 1 to {_MOST_PARTS} parts")
+    return tuple(Runs(transform, times) for transform, times in counted.values())
+
+
+_Run = tuple[tuple[str, ...], Transform, int]
+
+
+def _read(spec: Spec, times: int) -> tuple[list[_Run], set[Nature], set[str | None]]:
+    kind = spec.get("kind") or ""
+    if kind == "composed":
+        own = {name: text for name, text in spec.items() if "." not in name}
+        values = parameters_of(own)
+        return _read(_inner(spec, "base."), times * int(values["times"]))
+    if kind == "sequence":
+        runs: list[_Run] = []
+        natures: set[Nature] = set()
+        relations: set[str | None] = {spec.get("neighbours")}
+        for number in range(_MOST_PARTS):
+            part = _inner(spec, f"parts.{number}.")
+            if not part:
+                break
+            count = part.pop("count", "1") or ""
+            if not (count.isascii() and count.isdigit() and 0 < len(count) <= 16 and int(count)):
+                raise Malformed(f"mechanism.parts.{number}.count", count, "a whole number ≥ 1")
+            found = _read(part, times * int(count))
+            runs += found[0]
+            natures |= found[1]
+            relations |= found[2]
+        named = {name.split(".")[1] for name in spec if name.startswith("parts.")}
+        own_names = {name for name in spec if not name.startswith("parts.")}
+        if own_names != {"kind", "neighbours"} or named != {str(n) for n in range(len(named))}:
+            raise Malformed("mechanism", kind, "kind, neighbours and parts.0.…, parts.1.…")
+        if not runs:
+            raise Malformed("mechanism.parts", 0, "at least one part")
+        return runs, natures, relations
+    if kind == "subsampled":
+        own = {name: text for name, text in spec.items() if "." not in name}
+        if own.get("scheme") != "poisson":
+            raise Malformed("mechanism.scheme", own.get("scheme"), "poisson")
+        del own["scheme"]
+        rate = parameters_of(own)["rate"]
+        base = _inner(spec, "base.")
+        values = parameters_of(base)
+        if base["kind"] not in ("gaussian", "gdp"):
+            raise Malformed("mechanism.base.kind", base["kind"], "gaussian, or gdp")
+        mu = _mu(base["kind"], values)
+        return _leaf(("sampled", str(mu), str(rate)), _sampled(mu, rate), times, "own", spec, base)
+    values = parameters_of(spec)
+    if not KINDS[kind].composes:
+        raise Malformed("mechanism.kind", kind, "one that composes")
+    nature = KINDS[kind].nature
+    if kind == "dpsgd":
+        mu, rate = 1 / values["noise_multiplier"], values["sample_rate"]
+        name = ("sampled", str(mu), str(rate))
+        return _leaf(name, _sampled(mu, rate), times * int(values["steps"]), nature, spec)
+    if kind in ("gaussian", "gdp"):
+        mu = _mu(kind, values)
+        transform: Transform = Gaussian(mu**2) if mu else Losses(Fraction(0))
+        return _leaf(("gaussian", str(mu)), transform, times, nature, spec)
+    if kind == "laplace":
+        epsilon = values["sensitivity"] / values["scale"]
+        return _leaf(("laplace", str(epsilon)), Laplace(epsilon), times, nature, spec)
+    failure = values.get("delta", Fraction(0))
+    epsilon = values["epsilon"]
+    name = ("losses", str(epsilon), str(failure))
+    return _leaf(name, Losses(epsilon, failure), times, nature, spec)
+
+
+def _leaf(
+    key: tuple[str, ...], transform: Transform, times: int, nature: Nature, *specs: Spec
+) -> tuple[list[_Run], set[Nature], set[str | None]]:
+    relations = {spec.get("neighbours") for spec in specs}
+    return [(key, transform, times)], {nature}, relations
+
+
+def _mu(kind: str, values: dict[str, Fraction]) -> Fraction:
+    return values["mu"] if kind == "gdp" else values["sensitivity"] / values["sigma"]
+
+
+def _sampled(mu: Fraction, rate: Fraction) -> Transform:
+    return Gaussian(mu**2) if rate == 1 else SampledGaussian(1 / mu, rate)
+
+
+def _inner(spec: Spec, prefix: str) -> Spec:
+    return {
+        name.removeprefix(prefix): text for name, text in spec.items() if name.startswith(prefix)
+    }
