@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from gdpbridge.identify import Identification, TailStatus, Verdict, identify
     from gdpbridge.interval import Interval
     from gdpbridge.measure import Measurement, Standing, Statement, measure
+    from gdpbridge.mechanisms.base import Profile
     from gdpbridge.report.privacy import PrivacyReport, privacy_report
     from gdpbridge.risk import Risk, risk
     from gdpbridge.sources.entry import profile_of
@@ -70,6 +71,7 @@ __all__ = [
     "Nature",
     "Part",
     "PrivacyReport",
+    "Profile",
     "Release",
     "Risk",
     "Standing",
@@ -144,6 +146,7 @@ _NAMES = {
     "identify": ("Identification", "TailStatus", "Verdict", "identify"),
     "interval": ("Interval",),
     "measure": ("Measurement", "Standing", "Statement", "measure"),
+    "mechanisms.base": ("Profile",),
     "report.privacy": ("PrivacyReport", "privacy_report"),
     "risk": ("Risk", "risk"),
     "sources.entry": ("profile_of",),

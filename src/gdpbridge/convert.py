@@ -13,7 +13,7 @@ import numpy as np
 from flint import arb
 
 from gdpbridge.curves.constants import MAX_EPS
-from gdpbridge.curves.points import enclosed, least_epsilon
+from gdpbridge.curves.points import delta_interval, enclosed, least_epsilon
 from gdpbridge.errors import InputError
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.interval import Interval
@@ -59,7 +59,7 @@ def delta_at(source: Source, eps: Real) -> Interval:
     if isinstance(source, Profile):
         return source.curve.delta_at(at)
     log_delta = _log_delta(source)
-    return _ZERO if log_delta is None else enclosed(lambda: log_delta(ball(at)).exp())
+    return _ZERO if log_delta is None else delta_interval(_enclosing(log_delta), at)
 
 
 def epsilon_at(source: Source, delta: Real) -> Interval:
@@ -90,9 +90,9 @@ def epsilon_at(source: Source, delta: Real) -> Interval:
             return _ZERO if target >= p else _INFINITE
         if target > p:
             # p + (1 - p)·δ_μ ≤ δ is a question about δ_μ alone
-            return least_epsilon(_curve(mu), (target - p) / (1 - p))
+            return least_epsilon(_enclosing(_curve(mu)), (target - p) / (1 - p))
         return _INFINITE
-    return least_epsilon(log_delta, target)
+    return least_epsilon(_enclosing(log_delta), target)
 
 
 def beta_at(source: Source, alpha: Real) -> Interval:
@@ -176,6 +176,10 @@ def _log_delta(source: Real | tuple[Real, Real]) -> LogDelta | None:
         return (ball(failure) + ball(1 - failure) * log.exp()).log() if failure else log
 
     return None if width == 0 and failure == 0 else mixture
+
+
+def _enclosing(log_delta: LogDelta) -> Callable[[arb], Probability]:
+    return lambda eps: Probability.from_log(BALLS, log_delta(eps))
 
 
 def _curve(mu: Real) -> LogDelta:

@@ -61,6 +61,20 @@ class Group(TyperGroup):
     """A command whose first word chooses among others."""
 
     noun = "command"
+    # how many words stand before the one that chooses
+    own_words = 0
+
+    def leading_params(self, ctx: Any) -> list[Any]:
+        """Return the words and options that may stand before the choice."""
+        return list(self.get_params(ctx))
+
+    def choices(self, ctx: Any) -> list[tuple[str, str | None]]:
+        """Return what may be chosen, with a sentence on each."""
+        found: list[tuple[str, str | None]] = []
+        for name in self.list_commands(ctx):
+            command: Any = self.get_command(ctx, name)
+            found.append((name, command.get_short_help_str(200)))
+        return found
 
     def get_help_option(self, ctx: Any) -> TyperOption | None:
         """Return --help, described in the words of the other options."""

@@ -51,6 +51,7 @@ Method = Annotated[
     str,
     typer.Option(
         metavar="NAME",
+        autocompletion=lambda: list(_METHODS),
         help=f"one of {', '.join(_METHODS)} [default: {_METHODS[0]}, which proves]",
         show_default=False,
     ),

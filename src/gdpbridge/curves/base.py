@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.points import (
+    delta_interval,
     enclosed,
     float_epsilons,
     least_epsilon,
-    least_log_above,
+    log_delta_above,
     proved_deltas,
     proved_epsilons,
     proved_from,
@@ -28,7 +29,7 @@ from gdpbridge.curves.tail import Tail
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.interval import Interval
 from gdpbridge.numeric.decide import certainly
-from gdpbridge.numeric.kinds import BALLS, Probability, ball
+from gdpbridge.numeric.kinds import BALLS, Probability
 
 if TYPE_CHECKING:
     from gdpbridge.curves.smooth import SmoothCurve
@@ -151,15 +152,11 @@ class Curve(ABC):
         return proved_epsilons(self.enclose, delta, self.least_epsilon(delta))
 
     def delta_at(self, eps: Fraction) -> Interval:
-        """Return an interval for δ(ε), of some twenty digits where it is known exactly.
-
-        Raises:
-            UndecidedError: at the precision cap.
-        """
+        """Return an interval for δ(ε), of some twenty digits where it is known exactly."""
         # rounding would never tell that δ is 0
         if isinstance(self.end, Fraction) and eps >= self.end:
             return Interval(0, 0)
-        return enclosed(lambda: self.enclose(ball(eps)).log().exp())
+        return delta_interval(self.enclose, eps)
 
     def epsilon_at(self, delta: Fraction) -> Interval:
         """Return an interval for the least ε ≥ 0 with δ(ε) ≤ δ, infinite where none will do.
@@ -172,7 +169,7 @@ class Curve(ABC):
         level = self.tail.level
         if level is not None and level.value == delta:
             return enclosed(lambda: BALLS.constant(level.start))
-        return least_epsilon(lambda eps: self.enclose(eps).log(), delta)
+        return least_epsilon(self.enclose, delta)
 
     def delta_range(self, eps: Floats) -> tuple[Floats, Floats]:
         """Return what δ lies between in float64, as a picture shows it: equal if it is known."""
@@ -195,16 +192,7 @@ class Curve(ABC):
         return proved_from(self.enclose, failure)
 
     def log_delta_above(self, eps: Fraction) -> arb:
-        """Return a ball whose upper end bounds log δ(ε), and closely.
-
-        Raises:
-            UndecidedError: if δ could not be told from 0.
-        """
+        """Return a ball whose upper end bounds log δ(ε), and closely."""
         if isinstance(self.end, Fraction) and eps >= self.end:
             return arb.neg_inf()
-        return least_log_above(self.enclose, eps, self._just_before)
-
-    def _just_before(self, eps: arb, bits: int) -> arb:
-        """Return where to look for an upper bound of δ at ε."""
-        # δ is non-increasing; a ball about ε itself could hold a breakpoint
-        return (eps * (1 - arb(2) ** -(bits // 2))).lower()
+        return log_delta_above(self.enclose, eps)

@@ -7,8 +7,8 @@ import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 
+from gdpbridge import plugins
 from gdpbridge.curves.base import Form
 from gdpbridge.errors import InputError
 from gdpbridge.measure import methods
@@ -43,8 +43,6 @@ _DEFAULTS = {
     Form.BETWEEN: "composed",
     Form.VALUES: "adaptive",
 }
-# other packages bring methods by entry points of this group, named as the method is
-_GROUP = "gdpbridge.methods"
 
 
 @dataclass(frozen=True)
@@ -133,7 +131,13 @@ _registered: dict[str, Method] = {}
 
 
 def register_method(method: Method) -> Method:
-    """Make a method known under its name, as one of another package."""
+    """Make a method known under its name, as one of another package.
+
+    Raises:
+        ValueError: for the name of one of this library's own.
+    """
+    if method.name in _own_names():
+        raise ValueError(f"the method {method.name!r} is one of gdpbridge's own")
     _registered[method.name] = method
     return method
 
@@ -143,14 +147,9 @@ def _own_names() -> tuple[str, ...]:
     return tuple(module.name for module in pkgutil.iter_modules(methods.__path__))
 
 
-@cache
-def _brought() -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=_GROUP)}
-
-
 def method_names() -> list[str]:
     """Return the names of the measuring methods, the default first."""
-    names = sorted({*_own_names(), *_brought(), *_registered})
+    names = sorted({*_own_names(), *plugins.brought(plugins.METHODS), *_registered})
     return sorted(names, key=lambda name: name != DEFAULT_METHOD)
 
 
@@ -166,7 +165,10 @@ def method_named(name: str) -> Method:
         found: Method = importlib.import_module(f"{methods.__name__}.{name}").METHOD
         return found
     if name not in _registered:
-        register_method(_brought()[name].load())
+        brought = plugins.load(plugins.METHODS, name)
+        if brought is None:
+            raise InputError("method", name, "one whose package can be loaded")
+        register_method(brought)
     return _registered[name]
 
 

@@ -21,6 +21,7 @@ from gdpbridge.measure.method import Method, default_method
 from gdpbridge.measure.problem import Answer, Problem, Progress
 from gdpbridge.measure.result import Measurement, Statement
 from gdpbridge.mechanisms.base import Profile
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.exact import (
     ceiling_to_places,
     decimal_ceiling,
@@ -272,7 +273,7 @@ def _impossible(
 
 def _failure_up_to(log: arb) -> _Failure:
     """Return the failure probability whose logarithm is the upper end of a ball."""
-    if log == arb.neg_inf():
+    if certainly(log == arb.neg_inf()):
         return _Failure()
     # below that, the fraction itself would be out of reach
     top = log.exp().upper().max(arb(10) ** _LEAST_FAILURE)
