@@ -9,11 +9,10 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
-import numpy as np
 from flint import arb
 
 from gdpbridge.curves.constants import MAX_EPS
-from gdpbridge.curves.points import enclosed, least_epsilon
+from gdpbridge.curves.points import delta_interval, enclosed, least_epsilon
 from gdpbridge.errors import InputError
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.interval import Interval
@@ -24,8 +23,6 @@ from gdpbridge.numeric.exact import (
     decimal_floor,
     decimal_text,
     exact,
-    float_ceiling,
-    float_floor,
 )
 from gdpbridge.numeric.kinds import BALLS, Probability, ball
 
@@ -59,7 +56,7 @@ def delta_at(source: Source, eps: Real) -> Interval:
     if isinstance(source, Profile):
         return source.curve.delta_at(at)
     log_delta = _log_delta(source)
-    return _ZERO if log_delta is None else enclosed(lambda: log_delta(ball(at)).exp())
+    return _ZERO if log_delta is None else delta_interval(_enclosing(log_delta), at)
 
 
 def epsilon_at(source: Source, delta: Real) -> Interval:
@@ -90,9 +87,9 @@ def epsilon_at(source: Source, delta: Real) -> Interval:
             return _ZERO if target >= p else _INFINITE
         if target > p:
             # p + (1 - p)·δ_μ ≤ δ is a question about δ_μ alone
-            return least_epsilon(_curve(mu), (target - p) / (1 - p))
+            return least_epsilon(_enclosing(_curve(mu)), (target - p) / (1 - p))
         return _INFINITE
-    return least_epsilon(log_delta, target)
+    return least_epsilon(_enclosing(log_delta), target)
 
 
 def beta_at(source: Source, alpha: Real) -> Interval:
@@ -110,10 +107,10 @@ def beta_at(source: Source, alpha: Real) -> Interval:
     """
     at = exact_between("alpha", alpha, 0, Fraction(1), _ALPHA)
     if isinstance(source, Profile):
-        # α as a float, rounded to either side: f falls
-        sides = np.array([min(float_ceiling(at), 1.0), max(float_floor(at), 0.0)])
-        lows, highs = map(np.asarray, source.tradeoff_bounds(sides))
-        return Interval(Decimal(lows[0]), Decimal(highs[1]))
+        from gdpbridge.curves.tradeoff import errors_at
+
+        ends = errors_at(source.curve, [at])
+        return Interval(*(Decimal(end[0]) for end in ends))
     mu, p = source if isinstance(source, tuple) else (source, 0)
     width = exact_between("mu", mu, 0, _MAX_MU, f"a number in [0, {float(_MAX_MU):g}]")
     failure = exact_between("failure", p, 0, Fraction(1), "a number in [0, 1)")
@@ -125,11 +122,11 @@ def beta_at(source: Source, alpha: Real) -> Interval:
         value = max((1 - failure) * (1 - level), Fraction(0))
         return Interval(decimal_floor(value, _DIGITS), decimal_ceiling(value, _DIGITS))
     text = decimal_text(width)
-    ends = (
+    sides = (
         gaussian.beta_lower(decimal_ceiling(level, 2 * _DIGITS), text),
         gaussian.beta_upper(decimal_floor(level, 2 * _DIGITS), text),
     )
-    low, high = ((1 - failure) * Fraction(end) for end in ends)
+    low, high = ((1 - failure) * Fraction(side) for side in sides)
     return Interval(decimal_floor(low, _DIGITS), decimal_ceiling(high, _DIGITS))
 
 
@@ -176,6 +173,10 @@ def _log_delta(source: Real | tuple[Real, Real]) -> LogDelta | None:
         return (ball(failure) + ball(1 - failure) * log.exp()).log() if failure else log
 
     return None if width == 0 and failure == 0 else mixture
+
+
+def _enclosing(log_delta: LogDelta) -> Callable[[arb], Probability]:
+    return lambda eps: Probability.from_log(BALLS, log_delta(eps))
 
 
 def _curve(mu: Real) -> LogDelta:

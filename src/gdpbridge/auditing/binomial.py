@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from gdpbridge.errors import UndecidedError
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, float_below
 
@@ -59,7 +60,7 @@ def proved_upper_rate(failures: int, trials: int, level: Fraction) -> float:
     with precision(BITS):
         for share in STEPS_OUT:
             p = min(guess * (1 + share) + share * 1e-200, 1.0)
-            if lower_tail(failures, trials, ball(Fraction(p))) <= ball(level):
+            if certainly(lower_tail(failures, trials, ball(Fraction(p))) <= ball(level)):
                 return p
     return 1.0
 
@@ -68,7 +69,7 @@ def lower_tail(k: int, n: int, p: arb) -> arb:
     """Return P[Bin(n, p) ≤ k] at the working precision, for p in (0, 1) or exactly 1."""
     if k >= n:
         return arb(1)
-    if k < 0 or p == 1:
+    if k < 0 or certainly(p == 1):
         return arb(0)
     odds = (1 - p) / p
     term = total = arb(1)
@@ -76,7 +77,7 @@ def lower_tail(k: int, n: int, p: arb) -> arb:
         ratio = odds * j / (n - j + 1)
         term *= ratio
         total += term
-        if ratio < 0.999 and term < total * 1e-30:
+        if certainly(ratio < 0.999) and certainly(term < total * 1e-30):
             # the ratios fall further on the way down
             total += arb(0).union(term * ratio / (1 - ratio))
             break
@@ -115,6 +116,6 @@ def quantile_below(p: arb) -> float | None:
     guess = float(special.ndtri(low))
     for share in STEPS_OUT:
         x = guess - share * (1 + abs(guess))
-        if normal(arb(x)) <= p:
+        if certainly(normal(arb(x)) <= p):
             return x
     raise UndecidedError(f"no quantile of the normal law was proved at {low!r}")

@@ -16,6 +16,7 @@ from gdpbridge.auditing.recursion import Guesses
 from gdpbridge.auditing.search import ROUGHLY, largest, proved_below
 from gdpbridge.auditing.task import Claim, Finding, Method, Task
 from gdpbridge.gaussian import ball as gaussian
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, float_above
 
@@ -65,7 +66,7 @@ def _largest_average(first: int, r: int, p: arb) -> arb:
         total += term
         best = best.max(total / i)
         # past the mode terms only fall: an average above them falls too
-        if first + i - 1 > (r + 1) * p and term < total / i:
+        if certainly(first + i - 1 > (r + 1) * p) and certainly(term < total / i):
             break
     return best
 

@@ -20,6 +20,7 @@ from scipy import special
 
 from gdpbridge.auditing.binomial import normal, quantile_below
 from gdpbridge.mechanisms.base import Profile
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.kinds import ball
 
 __all__ = ["Gaussian", "Hypothesis", "Lines", "approximate", "of_profile"]
@@ -111,7 +112,7 @@ class Lines(Hypothesis):
         value = (
             1 - arb(delta) - arb(eps).exp() * (1 - y) if steep else (-arb(eps)).exp() * (y - delta)
         )
-        return value if value > 0 else arb(0)
+        return value if certainly(value > 0) else arb(0)
 
     @cached_property
     def _hull(self) -> tuple[Floats, Floats, NDArray[np.int64]]:

@@ -26,6 +26,7 @@ from gdpbridge.auditing.binomial import (
 from gdpbridge.auditing.hypotheses import Hypothesis
 from gdpbridge.auditing.search import least_level, proved_level
 from gdpbridge.auditing.task import Claim, Finding, Task
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, float_below
 
@@ -153,7 +154,7 @@ def _epsilon_below(a: float, b: float, delta: float) -> float:
     with precision(BITS):
         rest = 1 - ball(Fraction(delta))
         sides = [(rest - arb(miss)) / arb(alarm) for miss, alarm in ((b, a), (a, b))]
-        return max([0.0, *(float_below(side.log()) for side in sides if side > 1)])
+        return max([0.0, *(float_below(side.log()) for side in sides if certainly(side > 1))])
 
 
 def _p_value(rates: Rates, level: float, number: int, claim: Claim) -> float:
@@ -176,4 +177,6 @@ def _proved_below_curve(rates: Rates, share: Fraction, f: Hypothesis) -> bool:
     with precision(BITS):
         if math.isclose(a, 1.0) or math.isclose(b, 1.0):
             return False
-        return bool(f.error_below(Fraction(a)) > arb(b) or f.error_below(Fraction(b)) > arb(a))
+        return certainly(f.error_below(Fraction(a)) > arb(b)) or certainly(
+            f.error_below(Fraction(b)) > arb(a)
+        )

@@ -25,6 +25,7 @@ from flint import arb
 
 from gdpbridge.auditing.binomial import BITS
 from gdpbridge.auditing.hypotheses import Hypothesis
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 
@@ -82,10 +83,10 @@ def proved_excluded(guesses: Guesses, tau: Fraction, hypothesis: Hypothesis) -> 
             forced = hypothesis.inverse_below(right)
             # its lower end is as good a bound, and an exact one
             forced = arb(forced.lower())
-            if not forced > wrong:
+            if not certainly(forced > wrong):
                 break
             right = arb((right + (forced - wrong) * i / (r - i)).lower())
             wrong = forced
-            if right + wrong > total:
+            if certainly(right + wrong > total):
                 return True
-        return bool(right + wrong > total)
+        return certainly(right + wrong > total)

@@ -6,6 +6,7 @@ A curve is a non-increasing δ(ε) on [0, ∞) with values in [0, 1].
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
@@ -16,10 +17,11 @@ from numpy.typing import NDArray
 
 from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.points import (
+    delta_interval,
     enclosed,
     float_epsilons,
     least_epsilon,
-    least_log_above,
+    log_delta_above,
     proved_deltas,
     proved_epsilons,
     proved_from,
@@ -28,7 +30,7 @@ from gdpbridge.curves.tail import Tail
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.interval import Interval
 from gdpbridge.numeric.decide import certainly
-from gdpbridge.numeric.kinds import BALLS, Probability, ball
+from gdpbridge.numeric.kinds import BALLS, Probability
 
 if TYPE_CHECKING:
     from gdpbridge.curves.smooth import SmoothCurve
@@ -143,23 +145,33 @@ class Curve(ABC):
     # --- single points --------------------------------------------------------------------
 
     def delta_bounds(self, eps: Floats) -> tuple[Floats, Floats]:
-        """Return proved bounds of δ at one-dimensional ε ≥ 0."""
-        return proved_deltas(self.enclose, eps)
+        """Return proved bounds of δ at one-dimensional ε ≥ 0, binary numbers as they are."""
+        return self.deltas_at([Fraction(one) for one in eps.tolist()])
 
-    def epsilon_bounds(self, delta: Floats) -> tuple[Floats, Floats]:
-        """Return proved bounds of the least ε ≥ 0 with δ(ε) ≤ δ, for one-dimensional δ."""
-        return proved_epsilons(self.enclose, delta, self.least_epsilon(delta))
+    def deltas_at(self, eps: Sequence[Fraction]) -> tuple[Floats, Floats]:
+        """Return proved bounds of δ at some ε ≥ 0."""
+        low, high = proved_deltas(self.enclose, eps)
+        if isinstance(self.end, Fraction):
+            # rounding would never tell that δ is 0
+            high[[one >= self.end for one in eps]] = 0.0
+        return low, high
 
-    def delta_at(self, eps: Fraction) -> Interval:
-        """Return an interval for δ(ε), of some twenty digits where it is known exactly.
+    def epsilons_at(self, delta: Sequence[Fraction]) -> tuple[Floats, Floats]:
+        """Return proved bounds of the least ε ≥ 0 with δ(ε) ≤ δ, for some δ.
 
         Raises:
-            UndecidedError: at the precision cap.
+            UndecidedError: at the precision cap, if that is so for every δ; else those that are
+                open are named by an :class:`UndecidedWarning`.
         """
+        guess = self.least_epsilon(np.array([float(one) for one in delta]))
+        return proved_epsilons(self.enclose, delta, guess)
+
+    def delta_at(self, eps: Fraction) -> Interval:
+        """Return an interval for δ(ε), of some twenty digits where it is known exactly."""
         # rounding would never tell that δ is 0
         if isinstance(self.end, Fraction) and eps >= self.end:
             return Interval(0, 0)
-        return enclosed(lambda: self.enclose(ball(eps)).log().exp())
+        return delta_interval(self.enclose, eps)
 
     def epsilon_at(self, delta: Fraction) -> Interval:
         """Return an interval for the least ε ≥ 0 with δ(ε) ≤ δ, infinite where none will do.
@@ -172,7 +184,7 @@ class Curve(ABC):
         level = self.tail.level
         if level is not None and level.value == delta:
             return enclosed(lambda: BALLS.constant(level.start))
-        return least_epsilon(lambda eps: self.enclose(eps).log(), delta)
+        return least_epsilon(self.enclose, delta)
 
     def delta_range(self, eps: Floats) -> tuple[Floats, Floats]:
         """Return what δ lies between in float64, as a picture shows it: equal if it is known."""
@@ -195,16 +207,7 @@ class Curve(ABC):
         return proved_from(self.enclose, failure)
 
     def log_delta_above(self, eps: Fraction) -> arb:
-        """Return a ball whose upper end bounds log δ(ε), and closely.
-
-        Raises:
-            UndecidedError: if δ could not be told from 0.
-        """
+        """Return a ball whose upper end bounds log δ(ε), and closely."""
         if isinstance(self.end, Fraction) and eps >= self.end:
             return arb.neg_inf()
-        return least_log_above(self.enclose, eps, self._just_before)
-
-    def _just_before(self, eps: arb, bits: int) -> arb:
-        """Return where to look for an upper bound of δ at ε."""
-        # δ is non-increasing; a ball about ε itself could hold a breakpoint
-        return (eps * (1 - arb(2) ** -(bits // 2))).lower()
+        return log_delta_above(self.enclose, eps)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from flint import arb
 
 from gdpbridge.interval import Interval
-from gdpbridge.numeric.decide import certainly
+from gdpbridge.numeric.decide import is_above, with_enough_precision
 from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, ball, to_fraction
@@ -67,9 +67,14 @@ def upper_bound(value: Constant) -> Fraction:
 
 
 def exceeds(value: Constant, other: Fraction) -> bool:
-    """Whether a constant is proved to be above a rational."""
-    with precision(256):
-        return certainly(BALLS.constant(value) > ball(other))
+    """Decide whether a constant is above a rational.
+
+    Raises:
+        UndecidedError: if they are too close to be told apart.
+    """
+    if isinstance(value, Fraction):
+        return value > other
+    return with_enough_precision(256, lambda: is_above(BALLS.constant(value), ball(other)))
 
 
 def constant_text(value: Constant) -> str:

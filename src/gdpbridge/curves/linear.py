@@ -84,10 +84,6 @@ class LinearCurve(PiecewiseCurve):
         lines = PastFailureLines(self.lines, failure, BALLS.constant(end))
         return LinearCurve(lines, pieces, ConstantTail(end, Fraction(0)), end)
 
-    def _just_before(self, eps: arb, _: int) -> arb:
-        # lines have no jumps, but may fall steeply, and cancel where they end
-        return eps
-
     def _one_by_one(self, count: int) -> Iterator[Piece]:
         for index in range(count):
             yield Piece(self._start(index), self._line(index))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
@@ -12,18 +13,25 @@ from flint import arb
 from numpy.typing import NDArray
 
 from gdpbridge.curves.constants import MAX_EPS
-from gdpbridge.errors import UndecidedError
+from gdpbridge.errors import UndecidedError, UndecidedWarning
 from gdpbridge.interval import Interval
-from gdpbridge.numeric.decide import certainly
+from gdpbridge.numeric.decide import (
+    MAX_PRECISION,
+    MorePrecisionError,
+    certainly,
+    with_enough_precision,
+)
 from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor
 from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import Probability, ball, float_above, float_below, to_fraction
+from gdpbridge.numeric.kinds import BALLS, Probability, ball, float_above, float_below, to_fraction
 
 __all__ = [
+    "delta_interval",
     "enclosed",
     "float_epsilons",
     "least_epsilon",
-    "least_log_above",
+    "log_delta_above",
+    "proved_delta",
     "proved_deltas",
     "proved_epsilons",
     "proved_from",
@@ -31,67 +39,165 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Enclose = Callable[[arb], Probability]
-LogDelta = Callable[[arb], arb]
 
 _BITS = 160
-_MAX_BITS = 8192
+# bounds of δ agree in so many bits, more than a float has and twenty digits need
+_ACCURACY = 72
+# digits of an interval for a number; below the least one they are of no use, and a fraction of it
+# would fill the memory
+_DIGITS = 20
+_LEAST = Decimal("1e-4000")
 # a guess in floats is off by a few neighbours: so often is the distance doubled
 _DOUBLINGS = 64
 # in a search for an ε: how far
-_FARTHEST = 2.0**200
+_FARTHEST = 2.0**1000
+# a δ that agrees with another one in 300 digits, as at a row of a table, may be the same
+_TIE_BITS = 1024
 
 
-def proved_deltas(enclose: Enclose, eps: Floats) -> tuple[Floats, Floats]:
-    """Return bounds of δ at one-dimensional ε ≥ 0."""
-    pairs = [_delta(enclose, float(one)) for one in eps]
-    low, high = np.reshape(pairs, (eps.size, 2)).T
+# --- δ at an ε --------------------------------------------------------------------------------
+
+
+def proved_delta(enclose: Enclose, eps: Fraction) -> tuple[arb, arb]:
+    """Return exact bounds of δ(ε) that agree in 72 bits, unless the precision cap comes first.
+
+    Args:
+        enclose: encloses δ.
+        eps: ε ≥ 0.
+    """
+    low, high = arb(0), arb(1)
+
+    def attempt() -> tuple[arb, arb]:
+        nonlocal low, high
+        low, high = _bounds(enclose(ball(eps)))
+        if certainly(high - low <= high * arb(2) ** -_ACCURACY):
+            return low, high
+        raise MorePrecisionError
+
+    try:
+        return with_enough_precision(_BITS, attempt)
+    except UndecidedError:
+        # δ cannot be told from 0, or ε from a place where δ falls by a jump
+        return low, high
+
+
+def _bounds(delta: Probability) -> tuple[arb, arb]:
+    """Return exact bounds in [0, 1] of an enclosure."""
+    log = delta.log()
+    # what cannot be told from 0 has no logarithm, and one minus it does
+    value = -BALLS.expm1(delta.log_complement()) if log.is_nan() else BALLS.exp(log)
+    if value.is_nan():
+        return arb(0), arb(1)
+    return value.lower().max(arb(0)), value.upper().min(arb(1))
+
+
+def delta_interval(enclose: Enclose, eps: Fraction) -> Interval:
+    """Return an interval for δ(ε), of twenty digits where they are certain."""
+    low, high = proved_delta(enclose, eps)
+    return _rounded(low, high)
+
+
+def _rounded(low: arb, high: arb) -> Interval:
+    """Round exact numbers ≥ 0 outward to twenty digits."""
+    if certainly(high == 0):
+        return Interval(0, 0)
+    least = ball(Fraction(_LEAST))
+    if certainly(high < least):
+        return Interval(0, _LEAST)
+    down = Decimal(0) if certainly(low < least) else decimal_floor(to_fraction(low), _DIGITS)
+    return Interval(down, decimal_ceiling(to_fraction(high), _DIGITS))
+
+
+def log_delta_above(enclose: Enclose, eps: Fraction) -> arb:
+    """Return a ball whose upper end is at least log δ(ε), and closely; see :func:`proved_delta`."""
+    _, high = proved_delta(enclose, eps)
+    with precision(_BITS):
+        return arb.neg_inf() if high.is_zero() else high.log()
+
+
+def proved_deltas(enclose: Enclose, eps: Sequence[Fraction]) -> tuple[Floats, Floats]:
+    """Return bounds of δ at some ε ≥ 0."""
+    pairs = [_float_bounds(enclose, one) for one in eps]
+    low, high = np.reshape(pairs, (len(eps), 2)).T
     return low, high
 
 
-def _delta(enclose: Enclose, eps: float) -> tuple[float, float]:
-    bits = _BITS
-    while bits <= _MAX_BITS:
-        with precision(bits):
-            log = enclose(ball(Fraction(eps))).log()
-            if not log.is_nan():
-                delta = log.exp()
-                return max(float_below(delta), 0.0), min(float_above(delta), 1.0)
-        bits *= 2
-    # the precision cannot tell it from 0
-    return 0.0, math.ulp(0.0)
+def _float_bounds(enclose: Enclose, eps: Fraction) -> tuple[float, float]:
+    low, high = proved_delta(enclose, eps)
+    return float_below(low), float_above(high)
 
 
-def proved_epsilons(enclose: Enclose, delta: Floats, guess: Floats) -> tuple[Floats, Floats]:
-    """Return bounds of the least ε ≥ 0 with δ(ε) ≤ δ.
+# --- the least ε for a δ ----------------------------------------------------------------------
+
+
+def _is_above(
+    enclose: Enclose, eps: float, target: Fraction, most: int = MAX_PRECISION
+) -> bool | None:
+    """Tell whether δ(ε) is above a number; None where no precision tells them apart."""
+
+    def attempt() -> bool:
+        low, high = _bounds(enclose(ball(Fraction(eps))))
+        if certainly(low > ball(target)):
+            return True
+        if certainly(high <= ball(target)):
+            return False
+        raise MorePrecisionError
+
+    try:
+        return with_enough_precision(_BITS, attempt, most=most)
+    except UndecidedError:
+        return None
+
+
+def proved_epsilons(
+    enclose: Enclose, delta: Sequence[Fraction], guess: Floats
+) -> tuple[Floats, Floats]:
+    """Return bounds of the least ε ≥ 0 with δ(ε) ≤ δ, for some δ.
 
     Args:
         enclose: encloses δ(ε).
-        delta: one-dimensional.
-        guess: about these ε.
+        delta: the δ.
+        guess: about these ε; infinite for what is beyond the largest ε.
 
     Raises:
-        UndecidedError: at the precision cap.
+        UndecidedError: at the precision cap, if that is so for every δ; else an
+            :class:`UndecidedWarning` names those that are open, from 0 to infinity.
     """
-    low, high = np.zeros(delta.size), np.full(delta.size, np.inf)
-    for number, (target, near) in enumerate(zip(delta.tolist(), guess.tolist(), strict=True)):
-        low[number], high[number] = _epsilon(enclose, target, near)
+    low, high = np.zeros(len(delta)), np.full(len(delta), np.inf)
+    undecided: dict[int, UndecidedError] = {}
+    for number, (target, near) in enumerate(zip(delta, guess.tolist(), strict=True)):
+        try:
+            low[number], high[number] = _epsilon(enclose, target, near)
+        except UndecidedError as error:
+            undecided[number] = error
+    if undecided and len(undecided) == len(delta):
+        raise undecided[0]
+    if undecided:
+        places = ", ".join(
+            f"δ = {float(delta[number]):g} (number {number})" for number in undecided
+        )
+        said = f"undecided, so that ε is only known to be at least 0: {places}"
+        warnings.warn(said, UndecidedWarning, stacklevel=4)
     return low, high
 
 
-def _epsilon(enclose: Enclose, delta: float, guess: float) -> tuple[float, float]:
-    if not math.isfinite(guess):
-        return MAX_EPS, math.inf
+def _epsilon(enclose: Enclose, delta: Fraction, guess: float) -> tuple[float, float]:
     high, step = guess, math.ulp(guess)
+    if not math.isfinite(guess):
+        return _above_until(enclose, delta, MAX_EPS), math.inf
     for _ in range(_DOUBLINGS):
-        if _delta(enclose, high)[1] <= delta:
-            break
+        if _is_above(enclose, high, delta) is False:
+            return _above_until(enclose, delta, high), high
         high, step = high + step, 2 * step
-    else:
-        raise UndecidedError(f"no ε was found where δ(ε) is proved to be at most {delta:g}")
-    low, step = high, math.ulp(high)
-    while low > 0 and not _delta(enclose, low)[0] > delta:
+    raise UndecidedError(f"no ε was found where δ(ε) is proved to be at most {float(delta):g}")
+
+
+def _above_until(enclose: Enclose, delta: Fraction, eps: float) -> float:
+    """Return an ε, a little below the one given, up to where δ(ε) is proved to be above δ."""
+    low, step = eps, math.ulp(eps)
+    while low > 0 and _is_above(enclose, low, delta) is not True:
         low, step = max(low - step, 0.0), 2 * step
-    return low, high
+    return low
 
 
 def float_epsilons(log_delta: Callable[[Floats], Floats], delta: Floats) -> Floats:
@@ -115,57 +221,54 @@ def proved_from(enclose: Enclose, failure: Fraction) -> Fraction:
     Raises:
         UndecidedError: if no such ε was found.
     """
-    with precision(128):
-        log_failure = ball(failure).log()
-
-        def holds(eps: float) -> bool:
-            return certainly(enclose(ball(Fraction(eps))).log() <= log_failure)
-
-        if holds(0.0):
-            return Fraction(0)
-        high = 1.0
-        while not holds(high):
-            high *= 2
-            if high > _FARTHEST:
-                raise UndecidedError(f"no ε was found where δ(ε) falls to {float(failure):g}")
-        low = 0.0 if high == 1.0 else high / 2
-        _, high = _halved(lambda eps: not holds(eps), low, high)
-    return Fraction(high)
+    _, last = _bracket(enclose, failure, _TIE_BITS)
+    if math.isinf(last):
+        raise UndecidedError(f"no ε was found where δ(ε) falls to {float(failure):g}")
+    return Fraction(last)
 
 
-# a bound of log δ is as close as that, unless the precision cap comes first
-_SHARP = 2.0**-40
+def least_epsilon(enclose: Enclose, target: Fraction) -> Interval:
+    """Return floats at one of which δ is proved above a number, and at the other not above.
 
-
-def least_log_above(
-    enclose: Enclose, eps: Fraction, place: Callable[[arb, int], arb], bits: int = 256
-) -> arb:
-    """Return a ball whose upper end is at least log δ(ε), and closely.
-
-    Args:
-        enclose: encloses δ.
-        eps: the ε.
-        place: gives the exact number ≤ ε at which to look, at a precision in bits.
-        bits: the precision to begin with.
-
-    Raises:
-        UndecidedError: if δ could not be told from 0.
+    They are neighbours, but for a float between them where δ is the number itself; infinite where
+    no ε will do.
     """
-    while bits <= _MAX_BITS:
-        with precision(bits):
-            log = enclose(place(ball(eps), bits)).log()
-            if certainly(log == arb.neg_inf()) or certainly(log.rad() < _SHARP):
-                return log
-            if 2 * bits > _MAX_BITS and not log.is_nan():
-                return log
-        bits *= 2
-    raise UndecidedError(f"δ at eps_h = {float(eps):g} could not be told from 0")
+    if target == 0:
+        return Interval("Infinity", "Infinity")
+    first, last = _bracket(enclose, target, MAX_PRECISION)
+    return Interval(Decimal(first), Decimal(last))
 
 
-# digits of an interval for a number; below the least one they are of no use, and a fraction of it
-# would fill the memory
-_DIGITS = 20
-_LEAST = Decimal("1e-4000")
+def _bracket(enclose: Enclose, target: Fraction, most: int) -> tuple[float, float]:
+    """Bisect from 0 and 1 on: up to the first ε δ is above a number, from the last one not above.
+
+    Both are 0 where it never is, and infinite where it always is.
+    """
+
+    def above(eps: float) -> bool | None:
+        return _is_above(enclose, eps, target, most)
+
+    low, high = 0.0, 1.0
+    if above(low) is False:
+        return 0.0, 0.0
+    while (found := above(high)) is not False:
+        low, high = (high if found else low), 2 * high
+        if high > _FARTHEST:
+            return (math.inf if found else low), math.inf
+    # δ may be the number itself on the way, as at a row of a table
+    first, _ = _halved(lambda eps: above(eps) is True, low, high)
+    _, last = _halved(lambda eps: above(eps) is not False, first, high)
+    return first, last
+
+
+def _halved(holds: Callable[[float], bool], low: float, high: float) -> tuple[float, float]:
+    """Return the neighbouring floats between which a condition ends."""
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low, high
+
+
+# --- any number -------------------------------------------------------------------------------
 
 
 def enclosed(value: Callable[[], arb]) -> Interval:
@@ -174,62 +277,14 @@ def enclosed(value: Callable[[], arb]) -> Interval:
     Raises:
         UndecidedError: at the precision cap.
     """
-    bits = _BITS
-    while bits <= _MAX_BITS:
-        with precision(bits):
-            enclosure = value()
-            if certainly(enclosure >= 0) and certainly(enclosure < arb(str(_LEAST))):
-                return Interval(0, _LEAST)
-            if enclosure.is_finite() and (
-                enclosure.is_exact() or enclosure.rel_accuracy_bits() > _BITS // 2
-            ):
-                low, high = to_fraction(enclosure.lower()), to_fraction(enclosure.upper())
-                return Interval(decimal_floor(low, _DIGITS), decimal_ceiling(high, _DIGITS))
-        bits *= 2
-    raise UndecidedError(f"undecided with {_MAX_BITS} bits of precision")
 
+    def attempt() -> Interval:
+        enclosure = value()
+        if enclosure.is_finite():
+            low, high = enclosure.lower().max(arb(0)), enclosure.upper()
+            close = certainly(high - low <= high * arb(2) ** -_ACCURACY)
+            if close or certainly(high < ball(Fraction(_LEAST))):
+                return _rounded(low, high)
+        raise MorePrecisionError
 
-# δ above 0 is looked for up to there
-_LAST = 2.0**1000
-
-
-def least_epsilon(log_delta: LogDelta, target: Fraction) -> Interval:
-    """Bisect down to floats at one of which δ is proved above the target, at the other not above.
-
-    They are neighbours, but for a float between them where δ is the target itself; infinite where
-    no ε will do.
-    """
-    if target == 0:
-        return Interval("Infinity", "Infinity")
-
-    def is_above(eps: float) -> bool | None:
-        """Tell whether δ(ε) is above the target; None where no precision tells them apart."""
-        bits = _BITS
-        while bits <= _MAX_BITS:
-            with precision(bits):
-                log, bound = log_delta(ball(Fraction(eps))), ball(target).log()
-                if certainly(log > bound):
-                    return True
-                if certainly(log <= bound):
-                    return False
-            bits *= 2
-        return None
-
-    low, high = 0.0, 1.0
-    if is_above(low) is False:
-        return Interval(0, 0)
-    while (above := is_above(high)) is not False:
-        low, high = (high if above else low), 2 * high
-        if high > _LAST:
-            return Interval("Infinity" if above else Decimal(low), "Infinity")
-    # δ may be the target itself on the way, as at a row of a table
-    first, _ = _halved(lambda eps: is_above(eps) is True, low, high)
-    _, last = _halved(lambda eps: is_above(eps) is not False, first, high)
-    return Interval(Decimal(first), Decimal(last))
-
-
-def _halved(holds: Callable[[float], bool], low: float, high: float) -> tuple[float, float]:
-    """Return the neighbouring floats between which a condition ends."""
-    while low < (middle := (low + high) / 2) < high:
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low, high
+    return with_enough_precision(_BITS, attempt)

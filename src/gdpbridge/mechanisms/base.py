@@ -229,6 +229,8 @@ class Profile(BaseModel):
     ) -> tuple[float | NDArray[np.float64], float | NDArray[np.float64]]:
         """Return proved bounds of δ(ε), rounded outward to float64.
 
+        A float ε stands for the decimal that it prints as, like a parameter.
+
         Args:
             eps: ε in [0, 1e5], a number or an array.
 
@@ -242,7 +244,7 @@ class Profile(BaseModel):
             InputError: for ε outside the range.
         """
         points = _checked_eps(eps)
-        low, high = self.curve.delta_bounds(points.ravel())
+        low, high = self.curve.deltas_at(_decimals(points))
         return _like(eps, low.reshape(points.shape)), _like(eps, high.reshape(points.shape))
 
     def epsilon_bounds(
@@ -258,10 +260,11 @@ class Profile(BaseModel):
 
         Raises:
             InputError: for δ outside the range.
-            UndecidedError: at the precision cap.
+            UndecidedError: at the precision cap. Of several δ, those that are decided are answered,
+                and a :class:`~gdpbridge.errors.UndecidedWarning` names the others.
         """
         targets = _checked(delta, "delta", 1.0)
-        low, high = self.curve.epsilon_bounds(targets.ravel())
+        low, high = self.curve.epsilons_at(_decimals(targets))
         return _like(delta, low.reshape(targets.shape)), _like(delta, high.reshape(targets.shape))
 
     def tradeoff(self, alpha: ArrayLike) -> float | NDArray[np.float64]:
@@ -295,10 +298,10 @@ class Profile(BaseModel):
         in e^ε, as the profile of every mechanism is. Arguments as in :meth:`tradeoff`; see
         :meth:`delta_bounds`.
         """
-        from gdpbridge.curves.tradeoff import proved_errors
+        from gdpbridge.curves.tradeoff import errors_at
 
         points = _checked(alpha, "alpha", 1.0)
-        low, high = proved_errors(self.curve, points.ravel())
+        low, high = errors_at(self.curve, _decimals(points))
         return _like(alpha, low.reshape(points.shape)), _like(alpha, high.reshape(points.shape))
 
     def subsample(
@@ -451,6 +454,11 @@ def _checked(values: ArrayLike, field: str, top: float) -> NDArray[np.float64]:
     if outside.any():
         raise InputError(field, points[outside].flat[0], allowed)
     return points
+
+
+def _decimals(points: NDArray[np.float64]) -> list[Fraction]:
+    """Return the decimals that floats stand for."""
+    return [exact(point) for point in points.ravel().tolist()]
 
 
 def _like(given: ArrayLike, values: NDArray[np.float64]) -> float | NDArray[np.float64]:
