@@ -21,8 +21,6 @@ LONG = {
     "gaussian/curve.py",
     "ledger/book.py",
     "losses/composition.py",
-    "mechanisms/base.py",
-    "mechanisms/pld.py",
     "paper/claims.py",
     "paper/flags.py",
 }
