@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.errors import Advice, InputError, Words
-from gdpbridge.measure.method import DEFAULT_METHOD, default_method, method_named
+from gdpbridge.measure.method import default_method, method_for
 from gdpbridge.measure.problem import Progress, silent
 from gdpbridge.measure.result import Measurement
 from gdpbridge.measure.statements import LEAST_TOL, Request
@@ -70,8 +70,7 @@ def measure(
     if eps_h is not None and failure is not None:
         raise InputError("eps_h and failure", Words("both"), Advice("give one of them"))
     form = profile.curve.form
-    how = default_method(form) if method == DEFAULT_METHOD else method_named(method)
-    how.check(form)
+    how = method_for(form, method)
     return Request(
         profile,
         tol=exact_between(

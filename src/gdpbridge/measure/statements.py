@@ -48,6 +48,7 @@ LEAST_TOL = Fraction(1, 10**100)
 # the exponent of the least failure probability that is written out
 _LEAST_FAILURE = -4000
 _INFINITE = Interval("Infinity", "Infinity")
+_VAGUE = "the ends of the interval are so far apart that they say little"
 _BY_TAIL = "the supremum is the tail parameter μ_t, approached as ε grows"
 
 
@@ -116,7 +117,12 @@ class Request:
             cells=found.cells,
             by_failure=self._by_failure(found),
             seconds=time.perf_counter() - started,
-            notes=(*found.notes, *self.profile.remarks, *self.profile.assumptions),
+            notes=(
+                *found.notes,
+                *((_VAGUE,) if found.mu.is_vague else ()),
+                *self.profile.remarks,
+                *self.profile.assumptions,
+            ),
             failure=found.failure.exact,
             evidence=None if self.profile.assumptions else found.proof,
         )
