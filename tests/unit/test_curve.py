@@ -317,7 +317,7 @@ def test_results_do_not_depend_on_blocks(block: int, monkeypatch: pytest.MonkeyP
         return [*forward, *inverse, curve.beta(np.exp(log_delta), mu)]
 
     whole = everything()
-    monkeypatch.setattr(curve, "_BLOCK", block)
+    monkeypatch.setattr(kernels, "_BLOCK", block)
     for one, other in zip(whole, everything(), strict=True):
         np.testing.assert_array_equal(one, other)
 
