@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gdpbridge.errors import InputError
-from gdpbridge.gaussian import ball as gaussian
+from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement
 from gdpbridge.mechanisms.base import Profile

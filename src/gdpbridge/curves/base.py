@@ -27,7 +27,7 @@ from gdpbridge.curves.points import (
     proved_from,
 )
 from gdpbridge.curves.tail import Tail
-from gdpbridge.gaussian import ball as gaussian
+from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.interval import Interval
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.kinds import BALLS, Probability
