@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-__all__ = ["Proof", "ProvedCell"]
+if TYPE_CHECKING:
+    from gdpbridge.losses.line import Evidence
+
+__all__ = ["Proof", "ProvedCell", "ProvedDirection", "ProvedPiece"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,34 @@ class ProvedCell:
 
 
 @dataclass(frozen=True)
+class ProvedPiece:
+    """A smooth curve above δ of a composed loss.
+
+    Attributes:
+        start: where it begins.
+        line: the line that gives it, or None.
+        tilt: then the tilt of Chernoff's bound.
+    """
+
+    start: Fraction
+    line: Evidence | None = None
+    tilt: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class ProvedDirection:
+    """One direction of a composed loss.
+
+    Attributes:
+        pieces: the curve above δ.
+        cells: adjacent ranges from 0 on, each within a piece.
+    """
+
+    pieces: tuple[ProvedPiece, ...]
+    cells: tuple[ProvedCell, ...]
+
+
+@dataclass(frozen=True)
 class Proof:
     """The evidence for an interval; empty where the mechanism itself is evidence enough.
 
@@ -34,9 +65,14 @@ class Proof:
             witness is needed.
         tail_from: from where on the tail's rate of decay is the proof, if it is.
         bits: the precision of the search, to which breakpoints are bracketed.
+        directions: of a composed loss, in place of the cells.
+        witness_line: of a composed loss, the line that shows δ at the witness, and whether it is of
+            Q against P.
     """
 
     cells: tuple[ProvedCell, ...] = ()
     witness: Fraction | Literal["tail"] | None = None
     tail_from: Fraction | None = None
     bits: int = 256
+    directions: tuple[ProvedDirection, ...] = ()
+    witness_line: tuple[Evidence, bool] | None = None

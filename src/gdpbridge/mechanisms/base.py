@@ -33,7 +33,16 @@ from gdpbridge.reading.parameters import Real, Whole, parameter
 if TYPE_CHECKING:
     from gdpbridge.losses.step import Losses
 
-__all__ = ["DEFAULT_FAILURE", "Base", "Neighbours", "Profile", "Real", "Whole", "parameter"]
+__all__ = [
+    "DEFAULT_FAILURE",
+    "Base",
+    "Neighbours",
+    "Profile",
+    "Real",
+    "Whole",
+    "parameter",
+    "prefixed",
+]
 
 Neighbours = Literal["add-remove", "replace-one"]
 
@@ -341,11 +350,20 @@ class Profile(BaseModel):
         return exact(getattr(self, name))
 
     def specification(self) -> dict[str, str | None]:
-        """Return kind, relation and parameters as text, numbers as exact decimals."""
-        return {
-            name: decimal_text(exact(value)) if isinstance(value, float | int) else value
-            for name, value in self.model_dump().items()
-        }
+        """Return kind, relation and parameters as text, numbers as exact decimals.
+
+        Those of a mechanism inside this one are named base.… there.
+        """
+        found: dict[str, str | None] = {}
+        for name, value in self.model_dump().items():
+            given = getattr(self, name, None)
+            if isinstance(given, Profile):
+                found |= prefixed(name, given.specification())
+            else:
+                found[name] = (
+                    decimal_text(exact(value)) if isinstance(value, float | int) else value
+                )
+        return found
 
     def require(self, name: str, holds: bool, allowed: str) -> None:
         """Refuse parameters that are each allowed but not together.
@@ -379,6 +397,11 @@ class Profile(BaseModel):
         extra = cast(dict[str, Any], fields[name].json_schema_extra or {})
         place = ".".join(str(part) for part in first["loc"] if part != "[key]")
         return InputError(place, first["input"], str(extra.get("allowed", first["msg"])))
+
+
+def prefixed(name: str, texts: dict[str, str | None]) -> dict[str, str | None]:
+    """Return texts with a name before each of theirs, and a dot between."""
+    return {f"{name}.{key}": text for key, text in texts.items()}
 
 
 def _checked_eps(eps: ArrayLike) -> NDArray[np.float64]:

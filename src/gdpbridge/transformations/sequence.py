@@ -17,7 +17,7 @@ from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.nature import Nature, weakest
 from gdpbridge.errors import InputError
-from gdpbridge.mechanisms.base import Base, Profile
+from gdpbridge.mechanisms.base import Base, Profile, prefixed
 from gdpbridge.mechanisms.gaussian import gaussian_curve
 from gdpbridge.mechanisms.registry import register_transformation
 from gdpbridge.numeric.kinds import BALLS
@@ -63,6 +63,22 @@ class Sequence(Profile):
     def profile_is(self) -> Nature:
         """What is composed says what the composition is."""
         return weakest([self.nature, *(profile.composed_is for profile in self.inner)])
+
+    def specification(self) -> dict[str, str | None]:
+        """Return the parts' as parts.0.…, parts.1.…, equal ones once and with their count."""
+        found: dict[str, str | None] = {"kind": self.kind, "neighbours": self.neighbours}
+        for number, (part, count) in enumerate(self._counted()):
+            texts = {**part.specification(), "count": str(count)}
+            found |= prefixed(f"parts.{number}", texts)
+        return found
+
+    def _counted(self) -> list[tuple[Profile, int]]:
+        """Return the parts, equal ones once, in the order in which they first come."""
+        counted: dict[str, tuple[Profile, int]] = {}
+        for part in self.parts:
+            _, count = counted.get(key := part.model_dump_json(), (part, 0))
+            counted[key] = part, count + 1
+        return list(counted.values())
 
     def build_curve(self) -> Curve:
         """Return the curve of all parts together."""

@@ -95,14 +95,14 @@ class CellChecker:
         # what the writer tries is at least what the checker will do, but for the other lines
         self._ladder = _Ladder(document, share=0.9)
 
-    def proves(self, cell: Cell) -> bool:
-        """Whether the checker will accept a cell.
+    def proves(self, cell: Cell, direction: int = 0) -> bool:
+        """Whether the checker will accept a cell, of a composed loss one of a direction.
 
         Raises:
             UndecidedError: if all cells so far are more work than the checker allows.
         """
         try:
-            self._ladder.decide(lambda check: check.cell("cell", cell))
+            self._ladder.decide(lambda check: check.cell_of("cell", cell, direction))
         except (Refused, Undecided):
             return False
         except OutOfWork:

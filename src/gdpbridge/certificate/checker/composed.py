@@ -25,7 +25,7 @@ from gdpbridge.certificate.checker.transforms import (
     Transform,
 )
 from gdpbridge.certificate.kinds import KINDS, Nature
-from gdpbridge.certificate.model import CurvePiece, Evidence
+from gdpbridge.certificate.model import Cell, CurvePiece, Evidence
 from gdpbridge.certificate.model import Line as LineModel
 from gdpbridge.certificate.model import Nodes as NodesModel
 
@@ -181,9 +181,10 @@ class ComposedCheck(Check):
                 return
             number -= len(one.cells)
 
-    def cell_of(self, direction: int) -> None:
-        """Let the next cell be one of a direction."""
+    def cell_of(self, line: str, cell: Cell, direction: int) -> None:
+        """Prove a cell of a direction."""
         self._direction = direction
+        self.cell(line, cell)
 
     def upper_end(self) -> str:
         """Prove that the statement holds with mu.high."""
@@ -375,36 +376,24 @@ def _composition_of(spec: Spec) -> _Composition:
         Malformed: for what is no composition of known mechanisms.
     """
     runs, natures, relations = _read(spec, 1)
+    total = sum(part.times for part in runs)
+    if len(runs) > _MOST_PARTS or total > _MOST_RUNS:
+        raise Malformed("mechanism", total, f"of at most {_MOST_PARTS} parts")
     relations.add(spec.get("neighbours"))
     if len(relations - {None}) > 1:
         raise Malformed("mechanism.neighbours", spec.get("neighbours"), "the same in every part")
     nature = max(natures, key=_NATURES.index)
-    return _Composition(_merged(runs), nature, next(iter(relations - {None}), None))
+    return _Composition(tuple(runs), nature, next(iter(relations - {None}), None))
 
 
-def _merged(runs: list[tuple[tuple[str, ...], Transform, int]]) -> tuple[Runs, ...]:
-    """Count equal parts together, in the order in which they first come."""
-    counted: dict[tuple[str, ...], tuple[Transform, int]] = {}
-    for key, transform, times in runs:
-        before = counted.get(key)
-        counted[key] = transform, times + (0 if before is None else before[1])
-    total = sum(times for _, times in counted.values())
-    if not counted or len(counted) > _MOST_PARTS or total > _MOST_RUNS:
-        raise Malformed("mechanism", total, f"of 1 to {_MOST_PARTS} parts")
-    return tuple(Runs(transform, times) for transform, times in counted.values())
-
-
-_Run = tuple[tuple[str, ...], Transform, int]
-
-
-def _read(spec: Spec, times: int) -> tuple[list[_Run], set[Nature], set[str | None]]:
+def _read(spec: Spec, times: int) -> tuple[list[Runs], set[Nature], set[str | None]]:
     kind = spec.get("kind") or ""
     if kind == "composed":
         own = {name: text for name, text in spec.items() if "." not in name}
         values = parameters_of(own)
         return _read(_inner(spec, "base."), times * int(values["times"]))
     if kind == "sequence":
-        runs: list[_Run] = []
+        runs: list[Runs] = []
         natures: set[Nature] = set()
         relations: set[str | None] = {spec.get("neighbours")}
         for number in range(_MOST_PARTS):
@@ -429,40 +418,40 @@ def _read(spec: Spec, times: int) -> tuple[list[_Run], set[Nature], set[str | No
         own = {name: text for name, text in spec.items() if "." not in name}
         if own.get("scheme") != "poisson":
             raise Malformed("mechanism.scheme", own.get("scheme"), "poisson")
-        del own["scheme"]
+        for name in ("scheme", "sample", "population"):
+            if own.pop(name, None) is not None and name != "scheme":
+                raise Malformed(f"mechanism.{name}", spec.get(name), "null: the rate says it")
         rate = parameters_of(own)["rate"]
         base = _inner(spec, "base.")
         values = parameters_of(base)
         if base["kind"] not in ("gaussian", "gdp"):
             raise Malformed("mechanism.base.kind", base["kind"], "gaussian, or gdp")
         mu = _mu(base["kind"], values)
-        return _leaf(("sampled", str(mu), str(rate)), _sampled(mu, rate), times, "own", spec, base)
+        return _leaf(_sampled(mu, rate), times, "own", spec, base)
     values = parameters_of(spec)
     if not KINDS[kind].composes:
         raise Malformed("mechanism.kind", kind, "one that composes")
     nature = KINDS[kind].nature
     if kind == "dpsgd":
         mu, rate = 1 / values["noise_multiplier"], values["sample_rate"]
-        name = ("sampled", str(mu), str(rate))
-        return _leaf(name, _sampled(mu, rate), times * int(values["steps"]), nature, spec)
+        return _leaf(_sampled(mu, rate), times * int(values["steps"]), nature, spec)
     if kind in ("gaussian", "gdp"):
         mu = _mu(kind, values)
         transform: Transform = Gaussian(mu**2) if mu else Losses(Fraction(0))
-        return _leaf(("gaussian", str(mu)), transform, times, nature, spec)
+        return _leaf(transform, times, nature, spec)
     if kind == "laplace":
         epsilon = values["sensitivity"] / values["scale"]
-        return _leaf(("laplace", str(epsilon)), Laplace(epsilon), times, nature, spec)
+        return _leaf(Laplace(epsilon), times, nature, spec)
     failure = values.get("delta", Fraction(0))
     epsilon = values["epsilon"]
-    name = ("losses", str(epsilon), str(failure))
-    return _leaf(name, Losses(epsilon, failure), times, nature, spec)
+    return _leaf(Losses(epsilon, failure), times, nature, spec)
 
 
 def _leaf(
-    key: tuple[str, ...], transform: Transform, times: int, nature: Nature, *specs: Spec
-) -> tuple[list[_Run], set[Nature], set[str | None]]:
+    transform: Transform, times: int, nature: Nature, *specs: Spec
+) -> tuple[list[Runs], set[Nature], set[str | None]]:
     relations = {spec.get("neighbours") for spec in specs}
-    return [(key, transform, times)], {nature}, relations
+    return [Runs(transform, times)], {nature}, relations
 
 
 def _mu(kind: str, values: dict[str, Fraction]) -> Fraction:

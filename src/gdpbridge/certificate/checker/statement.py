@@ -224,6 +224,10 @@ class Check:
             raise Refused(line, "it does not end after it begins")
         self.cell(line, cells[number])
 
+    def cell_of(self, line: str, cell: Cell, direction: int) -> None:
+        """Prove a cell of a direction; where there are no directions, it is 0."""
+        self.cell(line, cell)
+
     def cell(self, line: str, cell: Cell) -> None:
         """Prove δ ≤ δ_μ (or its approximate form) on one cell for mu.high."""
         low, high = binary(cell.low), binary(cell.high)

@@ -5,6 +5,7 @@ The mathematics is that of docs/check-a-mu.md. |F(w)| ≤ F(Re w), and F(1 + s) 
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -219,6 +220,9 @@ class SampledGaussian(Transform):
     def at(self, of: Arithmetic, w: Fraction) -> Interval:
         """Bound F(w): the trapezoid rule on the real line, in steps that need no search."""
         strip = min(_STRIP, self.sigma * Fraction(3, 2))
+        if w < 0:
+            # so that cos(a/2σ)^w is at most about e^4
+            strip = min(strip, self.sigma * _root(Fraction(32) / -w))
         reach = Fraction(_REACH)
         nodes = Nodes(
             Fraction(0),
@@ -338,6 +342,12 @@ class SampledGaussian(Transform):
 def _normal_tail(x: Interval) -> Interval:
     """Return P(N(0, 1) > x)."""
     return (x / x.of.exactly(2).sqrt()).erfc() / 2
+
+
+def _root(value: Fraction) -> Fraction:
+    """Return about the square root, from below."""
+    scale = 1 << 20
+    return Fraction(math.isqrt(_floor(value * scale * scale)), scale)
 
 
 def _floor(value: Fraction) -> int:

@@ -1,0 +1,97 @@
+"""Write the certificate of a composed loss: its lines, and cells that the checker accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from gdpbridge.certificate.binaries import binary_text, optional_binary_text
+from gdpbridge.certificate.cells import accepted
+from gdpbridge.certificate.checker.check import CellChecker
+from gdpbridge.certificate.model import (
+    Certificate,
+    CurvePiece,
+    Direction,
+    Line,
+    Nodes,
+    WitnessLine,
+)
+from gdpbridge.certificate.proof import Proof, ProvedPiece
+from gdpbridge.losses.line import Evidence
+from gdpbridge.losses.transforms.base import Plan
+from gdpbridge.losses.transforms.sampled_gaussian import Quadrature
+
+__all__ = ["with_directions"]
+
+
+def with_directions(bare: Certificate, proof: Proof) -> Certificate:
+    """Return a certificate with the directions of a composed loss and their cells.
+
+    Raises:
+        UndecidedError: if the checker cannot be convinced of a cell.
+    """
+    witness_line = None
+    if proof.witness_line is not None:
+        evidence, reverse = proof.witness_line
+        witness_line = WitnessLine(reverse=reverse, line=_line(evidence))
+    empty = tuple(
+        Direction(pieces=tuple(_piece(piece) for piece in one.pieces), cells=())
+        for one in proof.directions
+    )
+    update = {"directions": empty, "witness_line": witness_line}
+    bare = _with_evidence(bare, update)
+    checker = CellChecker(bare)
+    full = tuple(
+        direction.model_copy(
+            update={
+                "cells": tuple(
+                    cell
+                    for proved in one.cells
+                    for cell in accepted(checker, proved, direction=number)
+                )
+            }
+        )
+        for number, (direction, one) in enumerate(zip(empty, proof.directions, strict=True))
+    )
+    return _with_evidence(bare, {"directions": full})
+
+
+def _with_evidence(bare: Certificate, update: Mapping[str, object]) -> Certificate:
+    return bare.model_copy(update={"evidence": bare.evidence.model_copy(update=dict(update))})
+
+
+def _piece(piece: ProvedPiece) -> CurvePiece:
+    return CurvePiece(
+        start=binary_text(piece.start),
+        line=None if piece.line is None else _line(piece.line),
+        tilt=optional_binary_text(piece.tilt),
+    )
+
+
+def _line(evidence: Evidence) -> Line:
+    choice = evidence.choice
+    return Line(
+        c=_signed(choice.c),
+        h=binary_text(choice.h),
+        count=choice.count,
+        right=_signed(choice.right),
+        left=_signed(choice.left),
+        nodes=tuple(_nodes(plan) for plan in evidence.plans),
+        far=tuple(_nodes(plan) for plan in evidence.far),
+    )
+
+
+def _nodes(plan: Plan) -> Nodes | None:
+    if not isinstance(plan, Quadrature):
+        return None
+    return Nodes(
+        shift=binary_text(plan.shift),
+        strip=binary_text(plan.strip),
+        step=binary_text(plan.step),
+        first=plan.first,
+        last=plan.last,
+    )
+
+
+def _signed(value: Fraction) -> str:
+    return f"-{binary_text(-value)}" if value < 0 else binary_text(value)
