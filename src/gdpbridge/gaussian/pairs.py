@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gdpbridge.gaussian import curve
+from gdpbridge.numeric.arrays import Floats
 
 __all__ = ["log_pair", "mu_from_logs"]
 
-Array = NDArray[np.float64]
 
-
-def mu_from_logs(eps: Array, log_delta: Array, log_complement: Array) -> Array:
+def mu_from_logs(eps: Floats, log_delta: Floats, log_complement: Floats) -> Floats:
     """Return μ(ε, δ), using whichever of the two logarithms is the better conditioned."""
     return np.asarray(curve._in_blocks(curve._mu_from_log, eps, log_delta, log_complement))
 
 
-def log_pair(eps: Array, mu: Array) -> tuple[Array, Array]:
+def log_pair(eps: Floats, mu: Floats) -> tuple[Floats, Floats]:
     """Return log δ_μ(ε) and log(1 - δ_μ(ε)), both accurate."""
     return curve._log_pair(eps, mu)
