@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from gdpbridge.errors import InputError
-from gdpbridge.gaussian import ball as gaussian
+from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement
 from gdpbridge.mechanisms.base import Profile

@@ -26,7 +26,7 @@ from gdpbridge.curves.points import (
     proved_from,
 )
 from gdpbridge.curves.tail import Tail
-from gdpbridge.gaussian import ball as gaussian
+from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.interval import Interval
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly

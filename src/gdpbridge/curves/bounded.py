@@ -128,7 +128,7 @@ class CurveBounds:
 
     def _width_for(self, eps: Floats) -> float:
         """Return a width that is small beside μ(ε, δ(ε))."""
-        from gdpbridge.gaussian.pairs import mu_from_logs
+        from gdpbridge.gaussian.kernels import mu_from_logs
 
         width = self.first_width()
         if eps.size == 0:

@@ -636,7 +636,7 @@ def _good(stretch: Stretch, slack: float) -> tuple[int, int]:
 
 def _gaps(found: _Covered, covered: float) -> tuple[Floats, Floats]:
     """Return a few ε from one on, and the widths of the intervals for μ(ε, δ) there."""
-    from gdpbridge.gaussian.pairs import mu_from_logs
+    from gdpbridge.gaussian.kernels import mu_from_logs
 
     eps = np.linspace(max(covered, found.start), found.stop, _LOOKS)
     low = mu_from_logs(eps, *_values(found.lower, eps, Fraction(0), high=False))

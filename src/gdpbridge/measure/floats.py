@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gdpbridge.errors import WorkLimitError
-from gdpbridge.gaussian.pairs import log_pair
+from gdpbridge.gaussian.kernels import log_pair
 from gdpbridge.measure.problem import Problem
 from gdpbridge.numeric.arrays import Floats
 

@@ -18,8 +18,8 @@ from flint import arb
 
 from gdpbridge.curves.base import Form
 from gdpbridge.curves.bounded import ComposedCurve, CurveBounds
-from gdpbridge.gaussian import ball as gaussian
-from gdpbridge.gaussian.pairs import mu_from_logs
+from gdpbridge.gaussian import enclosures as gaussian
+from gdpbridge.gaussian.kernels import mu_from_logs
 from gdpbridge.losses.composition import Bounds, ComposedLoss
 from gdpbridge.measure.method import BOUNDS, COMPOSED_TOL, Method
 from gdpbridge.measure.methods import breakpoints
