@@ -70,7 +70,10 @@ def test_statement_and_risk(reports: Reports, name: str) -> None:
     """The first screen's numbers are those of the measurement and of the risk of its upper end."""
     report = reports[name]
     found = gdp.measure(gdp.load_profile(KINDS[name]))
-    assert (report.measurement.mu, report.measurement.verdict) == (found.mu, found.verdict)
+    assert (report.found.mu, report.found.verdict) == (
+        found.mu,
+        found.verdict,
+    )
     assert report.risk is not None
     risk = gdp.risk(found.mu.high, found.failure_probability)
     assert report.risk.advantage == risk.advantage
