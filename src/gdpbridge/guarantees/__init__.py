@@ -1,0 +1,1 @@
+"""What sets of guarantees imply about a privacy profile."""
