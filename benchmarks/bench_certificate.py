@@ -13,7 +13,7 @@ from typing import Any
 
 import gdpbridge
 from gdpbridge import profiles
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 
 ROUNDS = 5
 MOST = 2.0

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import gdpbridge as gdp
 from gdpbridge import profiles
 from gdpbridge.errors import GdpBridgeError
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 
 MECHANISMS: dict[str, Profile] = {
     "laplace 0.5": profiles.Laplace(scale=0.5),

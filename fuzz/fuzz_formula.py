@@ -15,7 +15,7 @@ import atheris
 with atheris.instrument_imports():
     from gdpbridge.errors import GdpBridgeError
     from gdpbridge.expressions.parse import parse_expression
-    from gdpbridge.profiles.formula import Formula
+    from gdpbridge.mechanisms.formula import Formula
 
 _LIMITS = ["-runs=100000", "-timeout=5", "-rss_limit_mb=1024", "-max_len=2200"]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from gdpbridge import profiles
-from gdpbridge.calibrate import Calibration, calibrate
-from gdpbridge.compose import Composition, Part, compose
 from gdpbridge.errors import (
     GdpBridgeError,
     InputError,
@@ -15,11 +15,6 @@ from gdpbridge.errors import (
     UndecidedError,
     WorkLimitError,
 )
-from gdpbridge.identify import Identification, TailStatus, Verdict, identify
-from gdpbridge.interval import Interval
-from gdpbridge.measure import Measurement, Statement, measure
-from gdpbridge.profiles.spec import load_profile
-from gdpbridge.risk import Risk, risk
 
 if TYPE_CHECKING:
     from gdpbridge import ledger, plot
@@ -28,8 +23,10 @@ if TYPE_CHECKING:
     from gdpbridge.amplify.frames import sample
     from gdpbridge.amplify.subsample import SubsamplePlan, subsampling_plan
     from gdpbridge.amplify.tradeoff import ClippingTradeoff, clipping_tradeoff
+    from gdpbridge.calibrate import Calibration, calibrate
     from gdpbridge.certificate.checker import Verification, verify
     from gdpbridge.certificate.model import Certificate
+    from gdpbridge.compose import Composition, Part, compose
     from gdpbridge.fit import regret
     from gdpbridge.gaussian import ball
     from gdpbridge.gaussian.curve import (
@@ -41,9 +38,14 @@ if TYPE_CHECKING:
         log_delta_complement,
         mu,
     )
-    from gdpbridge.profiles.release import Release
+    from gdpbridge.identify import Identification, TailStatus, Verdict, identify
+    from gdpbridge.interval import Interval
+    from gdpbridge.measure import Measurement, Statement, measure
     from gdpbridge.report.privacy import PrivacyReport, privacy_report
+    from gdpbridge.risk import Risk, risk
     from gdpbridge.sources.entry import profile_of
+    from gdpbridge.specification.load import load_profile
+    from gdpbridge.specification.release import Release
 
 __all__ = [
     "Calibration",
@@ -97,54 +99,67 @@ __all__ = [
 ]
 
 
+# what is loaded is what is used: each name's module, which is imported when the name is first used
 _MODULES = {
     "ball": "gdpbridge.gaussian.ball",
     "ledger": "gdpbridge.ledger",
     "plot": "gdpbridge.plot",
 }
-# names whose modules are slow to import, for SciPy or for pydantic's models
-_LAZY = {
-    "Certificate": "gdpbridge.certificate.model",
-    "ClipRectifyPlan": "gdpbridge.amplify.clip_rectify",
-    "ClippingTradeoff": "gdpbridge.amplify.tradeoff",
-    "PrivacyReport": "gdpbridge.report.privacy",
-    "Release": "gdpbridge.profiles.release",
-    "SubsamplePlan": "gdpbridge.amplify.subsample",
-    "Verification": "gdpbridge.certificate.checker",
-    "clip_and_rectify": "gdpbridge.amplify.clip_rectify",
-    "clipping_tradeoff": "gdpbridge.amplify.tradeoff",
-    "sample": "gdpbridge.amplify.frames",
-    "sample_file": "gdpbridge.amplify.files",
-    "subsampling_plan": "gdpbridge.amplify.subsample",
-    "privacy_report": "gdpbridge.report.privacy",
-    "profile_of": "gdpbridge.sources.entry",
-    "regret": "gdpbridge.fit",
-    "verify": "gdpbridge.certificate.checker",
-    **dict.fromkeys(
-        (
-            "beta",
-            "delta",
-            "delta_complement",
-            "epsilon",
-            "log_delta",
-            "log_delta_complement",
-            "mu",
-        ),
-        "gdpbridge.gaussian.curve",
+_NAMES = {
+    "amplify.clip_rectify": ("ClipRectifyPlan", "clip_and_rectify"),
+    "amplify.files": ("sample_file",),
+    "amplify.frames": ("sample",),
+    "amplify.subsample": ("SubsamplePlan", "subsampling_plan"),
+    "amplify.tradeoff": ("ClippingTradeoff", "clipping_tradeoff"),
+    "calibrate": ("Calibration", "calibrate"),
+    "certificate.checker": ("Verification", "verify"),
+    "certificate.model": ("Certificate",),
+    "compose": ("Composition", "Part", "compose"),
+    "fit": ("regret",),
+    "gaussian.curve": (
+        "beta",
+        "delta",
+        "delta_complement",
+        "epsilon",
+        "log_delta",
+        "log_delta_complement",
+        "mu",
     ),
+    "identify": ("Identification", "TailStatus", "Verdict", "identify"),
+    "interval": ("Interval",),
+    "measure": ("Measurement", "Statement", "measure"),
+    "report.privacy": ("PrivacyReport", "privacy_report"),
+    "risk": ("Risk", "risk"),
+    "sources.entry": ("profile_of",),
+    "specification.load": ("load_profile",),
+    "specification.release": ("Release",),
 }
+_HOMES = {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
-    """Load what is slow to import only when it is asked for."""
     if name == "__version__":
         return importlib.import_module("importlib.metadata").version(__name__)
     if name in _MODULES:
         return importlib.import_module(_MODULES[name])
-    if name in _LAZY:
-        return getattr(importlib.import_module(_LAZY[name]), name)
+    if name in _HOMES:
+        found = getattr(importlib.import_module(_HOMES[name]), name)
+        globals()[name] = found
+        return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     return [*__all__, "__version__"]
+
+
+class _Package(ModuleType):
+    """Keeps ``gdpbridge.measure`` a function when the module of that name is imported."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        # the import system makes each submodule an attribute of its package
+        if name not in _HOMES or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

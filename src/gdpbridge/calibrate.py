@@ -17,10 +17,10 @@ from pydantic.fields import FieldInfo
 from gdpbridge.errors import InputError
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement, default_tol, measure
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.registry import profile_class
 from gdpbridge.numeric.checked import Real
 from gdpbridge.numeric.exact import exact
-from gdpbridge.profiles.base import Profile
-from gdpbridge.profiles.registry import profile_class
 
 __all__ = ["Calibration", "calibrate"]
 

@@ -17,13 +17,13 @@ from gdpbridge.convert import epsilon_at
 from gdpbridge.errors import InputError
 from gdpbridge.interval import Interval
 from gdpbridge.measure import measure
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.laplace import Laplace
+from gdpbridge.mechanisms.pure_dp import PureDP
 from gdpbridge.numeric.checked import Real
 from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor, exact
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
-from gdpbridge.profiles.base import Profile
-from gdpbridge.profiles.laplace import Laplace
-from gdpbridge.profiles.pure_dp import PureDP
 
 __all__ = ["DELTAS", "Comparison", "Row", "compare"]
 

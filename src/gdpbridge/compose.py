@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from gdpbridge.errors import InputError
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement, Statement, measure
+from gdpbridge.mechanisms.base import Neighbours, Profile
 from gdpbridge.numeric.exact import exact, float_ceiling
-from gdpbridge.profiles.base import Neighbours, Profile
 
 __all__ = ["ADAPTIVITY", "Composition", "Part", "compose"]
 

@@ -12,9 +12,13 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
+from gdpbridge.curves.constants import MAX_EPS
+from gdpbridge.curves.points import proved_deltas
+from gdpbridge.curves.tail import ConstantTail, PlateauTail
 from gdpbridge.errors import InputError, UndecidedError
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.interval import Interval
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real, exact_between
 from gdpbridge.numeric.exact import (
     decimal_ceiling,
@@ -25,9 +29,6 @@ from gdpbridge.numeric.exact import (
 )
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, Probability, ball, to_fraction
-from gdpbridge.profiles.base import MAX_EPS, Profile
-from gdpbridge.profiles.points import proved_deltas
-from gdpbridge.profiles.tail import ConstantTail, PlateauTail
 
 __all__ = ["Source", "beta_at", "delta_at", "epsilon_at", "mu_of_pair"]
 

@@ -14,16 +14,16 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from gdpbridge.curves.points import proved_deltas
 from gdpbridge.errors import InputError
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real, exact_between
 from gdpbridge.numeric.exact import float_ceiling, float_floor
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, float_above, float_below
-from gdpbridge.profiles.base import Profile
-from gdpbridge.profiles.points import proved_deltas
 
 __all__ = ["GOOD_FIT", "regret"]
 

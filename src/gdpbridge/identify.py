@@ -12,12 +12,8 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import assert_never
 
-from gdpbridge.errors import InputError
-from gdpbridge.interval import Interval
-from gdpbridge.numeric.exact import float_ceiling
-from gdpbridge.profiles.base import Profile
-from gdpbridge.profiles.constants import constant_text, interval_around
-from gdpbridge.profiles.tail import (
+from gdpbridge.curves.constants import constant_text, interval_around
+from gdpbridge.curves.tail import (
     AssumedTail,
     CertainFailureTail,
     CoarseDecayTail,
@@ -33,6 +29,10 @@ from gdpbridge.profiles.tail import (
     Tail,
     UnknownTail,
 )
+from gdpbridge.errors import InputError
+from gdpbridge.interval import Interval
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.numeric.exact import float_ceiling
 
 __all__ = ["Identification", "TailStatus", "Verdict", "identify"]
 

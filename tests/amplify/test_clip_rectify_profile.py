@@ -8,8 +8,8 @@ import pytest
 
 import gdpbridge as gdp
 from gdpbridge.errors import InputError
-from gdpbridge.profiles.base import Profile
-from gdpbridge.profiles.clip_rectify import ClipRectify
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.transformations.clip_rectify import ClipRectify
 
 ICEA = gdp.profiles.ICEA(messages=20, users=4)
 

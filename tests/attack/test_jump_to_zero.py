@@ -8,7 +8,7 @@ import pytest
 
 import gdpbridge as gdp
 from gdpbridge.convert import delta_at
-from gdpbridge.profiles.formula import Formula
+from gdpbridge.mechanisms.formula import Formula
 
 
 @pytest.mark.parametrize("part", ["1", "2", "2 - eps", "exp(1 - eps)", "1.005 - 0.01*eps"])

@@ -11,7 +11,7 @@ import pytest
 
 import gdpbridge
 from gdpbridge import InputError, UndecidedError, profiles, verify
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 
 SGD = profiles.SGDFamily(A=1.0, B=2.0, sigma=1.0)
 CROSSING = profiles.SGDFamily(A=1.0, B=0.5, sigma=1.0)

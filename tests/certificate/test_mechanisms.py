@@ -14,10 +14,10 @@ from gdpbridge.certificate.checker import mechanisms
 from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval, Jet
 from gdpbridge.certificate.checker.check import binary
 from gdpbridge.certificate.checker.refusal import Malformed, Refused
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 from gdpbridge.profiles import kinds
-from gdpbridge.profiles.base import Profile
 
 BITS = 400
 AT = Arithmetic(BITS)

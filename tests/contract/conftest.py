@@ -9,7 +9,7 @@ import pytest
 from hypothesis import strategies as st
 
 from gdpbridge import profiles
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 
 
 def drawable(cls: type[Profile]) -> bool:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import gdpbridge as gdp
 from gdpbridge.errors import WorkLimitError
 from gdpbridge.measure import Measurement, Statement, method_names
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 
 Draw = Callable[[type[Profile]], st.SearchStrategy[dict[str, Any]]]
 GENERAL = [name for name in method_names() if name not in ("breakpoints", "composed")]

@@ -17,17 +17,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import gdpbridge as gdp
-from gdpbridge.errors import InputError
-from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import SERIES, ball
-from gdpbridge.profiles.base import Profile
-from gdpbridge.profiles.pieces import ZERO
-from gdpbridge.profiles.tail import (
+from gdpbridge.curves.smooth import ZERO
+from gdpbridge.curves.tail import (
     ConstantTail,
     GaussianCurveTail,
     GaussianDecayTail,
     SlowDecayTail,
 )
+from gdpbridge.errors import InputError
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import SERIES, ball
 
 Draw = Callable[[type[Profile]], st.SearchStrategy[dict[str, Any]]]
 

@@ -24,6 +24,8 @@ OPTIONAL = [
     "vl_convert",
 ]
 HEAVY = ["alembic", "scipy", "sqlalchemy", *OPTIONAL]
+# what the first word of a command line needs none of
+NUMBERS = ["flint", "gmpy2", "lark", "numpy", "pydantic", "rich", *HEAVY]
 
 IMPORT = "import gdpbridge\n"
 HELP = """\
@@ -52,6 +54,31 @@ def test_nothing_heavy_is_loaded(code: str) -> None:
     """Neither `import gdpbridge` nor any `--help` loads a heavy or an optional module."""
     shown = _run(f"{code}\nprint('loaded:', *[m for m in {HEAVY} if m in sys.modules])")
     assert shown.splitlines()[-1].strip() == "loaded:"
+
+
+@pytest.mark.parametrize("code", [IMPORT, HELP.format(words=["--help"])])
+def test_nothing_is_loaded_before_it_is_used(code: str) -> None:
+    """`import gdpbridge` and `gdpbridge --help` load no numbers, models or parsers."""
+    shown = _run(f"{code}\nprint('loaded:', *[m for m in {NUMBERS} if m in sys.modules])")
+    assert shown.splitlines()[-1].strip() == "loaded:"
+
+
+def test_one_mechanism_is_loaded_without_the_others() -> None:
+    """Measuring a kind loads neither the other kinds, nor formulas, certificates or ledgers."""
+    code = HELP.format(words=["measure", "laplace", "--scale", "0.5"])
+    shown = _run(f"{code}\nprint('loaded:', *sys.modules)").splitlines()[-1].split()
+    assert "gdpbridge.mechanisms.laplace" in shown
+    spare = ["mechanisms.pld", "mechanisms.written", "losses", "expressions", "plot", "ledger"]
+    others = [f"gdpbridge.{name}" for name in [*spare, "certificate.model", "cli.ledger"]]
+    assert not {*others, "lark", *OPTIONAL} & set(shown)
+
+
+def test_a_public_function_is_not_hidden_by_its_module() -> None:
+    """`gdpbridge.measure` is the function, also once the module of that name is imported."""
+    names = ["calibrate", "compose", "identify", "measure", "risk"]
+    code = "".join(f"import gdpbridge.{name}\n" for name in names)
+    shown = _run(f"{code}print(*[callable(getattr(gdpbridge, name)) for name in {names}])")
+    assert shown.split() == ["True"] * len(names)
 
 
 def test_every_public_name_without_extras() -> None:

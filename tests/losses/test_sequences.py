@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.profiles import PLD, ApproxDP, PureDP, Sequence
-from gdpbridge.profiles.base import Profile
 
 Atoms = list[tuple[float, float]]
 

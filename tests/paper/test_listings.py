@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import gdpbridge as gdp
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.paper.listings import Listing, Pairing, naive_listing, optimised_listing, steps
-from gdpbridge.profiles.base import Profile
 
 LAPLACE = gdp.profiles.Laplace(scale=0.5)
 SGD = gdp.profiles.SGDFamily(A=2, B=1, sigma=2)

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import gdpbridge as gdp
 from gdpbridge import profiles
 from gdpbridge.measure import Statement
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.flint_context import precision
-from gdpbridge.profiles.base import Profile
 
 POINTS = 60
 

@@ -13,7 +13,7 @@ import pytest
 import gdpbridge as gdp
 from gdpbridge import profiles
 from gdpbridge.errors import UndecidedError, WorkLimitError
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 
 ROWS = json.loads(
     (Path(__file__).parents[1] / "data" / "measurements.json").read_text(encoding="utf-8")

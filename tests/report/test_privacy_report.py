@@ -16,7 +16,7 @@ from tests.report.conftest import KINDS, SAID
 
 import gdpbridge as gdp
 from gdpbridge.errors import InputError
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.report.privacy.numbers import rounded_down, rounded_up
 
 Reports = dict[str, gdp.PrivacyReport]

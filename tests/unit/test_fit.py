@@ -9,7 +9,7 @@ import pytest
 
 import gdpbridge as gdp
 from gdpbridge.errors import InputError
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 
 RUN = gdp.profiles.DPSGD(noise_multiplier=9.4, sample_rate=0.328, steps=2000)
 

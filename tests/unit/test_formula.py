@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import gdpbridge as gdp
+from gdpbridge.curves.tail import ConstantTail, EstimatedTail, SlowDecayTail, SlowerTail
 from gdpbridge.errors import InputError
 from gdpbridge.expressions.parse import parse_expression
+from gdpbridge.guarantees.estimate import estimated_tail
 from gdpbridge.identify import TailStatus, Verdict
-from gdpbridge.profiles.base import Profile
-from gdpbridge.profiles.estimate import estimated_tail
-from gdpbridge.profiles.formula import Formula
-from gdpbridge.profiles.tail import ConstantTail, EstimatedTail, SlowDecayTail, SlowerTail
-from gdpbridge.profiles.tradeoff import Tradeoff
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.formula import Formula
+from gdpbridge.mechanisms.tradeoff import Tradeoff
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 import gdpbridge as gdp
 from gdpbridge import profiles
 from gdpbridge.identify import TailStatus, Verdict
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 
 ROOT_HALF = Decimal("0.70710678118654752440084436210484903928")
 

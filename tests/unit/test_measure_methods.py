@@ -13,15 +13,15 @@ from flint import arb
 
 import gdpbridge as gdp
 from gdpbridge import profiles
+from gdpbridge.curves.tail import GaussianDecayTail
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.measure.floats import curve_is_below, rounded_out, search
 from gdpbridge.measure.methods import certified, staircase
 from gdpbridge.measure.problem import Problem
 from gdpbridge.measure.tail import gaussian_decay_handover
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
-from gdpbridge.profiles.base import Profile
-from gdpbridge.profiles.tail import GaussianDecayTail
 
 LAPLACE = profiles.Laplace(scale=0.5)
 MU = Decimal("1.80090519327558068229230302842752510318")

@@ -14,7 +14,7 @@ import gdpbridge as gdp
 from gdpbridge import profiles
 from gdpbridge.identify import Verdict
 from gdpbridge.measure import Statement
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 
 LAPLACE = profiles.Laplace(scale=0.5)
 ICEA = profiles.ICEA(messages=20, users=4)

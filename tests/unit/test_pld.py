@@ -119,7 +119,7 @@ def test_composition_agrees_with_the_other_engine() -> None:
     assert exact.curve.lines is not None
     from dataclasses import replace
 
-    from gdpbridge.profiles.bounded import composed_loss_curve
+    from gdpbridge.curves.bounded import composed_loss_curve
 
     losses = [replace(pair, times=20) for pair in profile.privacy_losses()]
     bounds = composed_loss_curve(losses).bounds

@@ -14,11 +14,11 @@ import pytest
 from flint import arb, fmpq
 
 from gdpbridge import profiles
+from gdpbridge.curves.smooth import ZERO
 from gdpbridge.errors import InputError, WorkLimitError
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
-from gdpbridge.profiles.base import Profile
-from gdpbridge.profiles.pieces import ZERO
 
 REFERENCE = json.loads(
     (Path(__file__).parents[1] / "data" / "profiles.json").read_text(encoding="utf-8")

@@ -15,9 +15,9 @@ import pytest
 from flint import arb, fmpq
 
 from gdpbridge import profiles
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
-from gdpbridge.profiles.base import Profile
 
 REFERENCE = json.loads(
     (Path(__file__).parents[1] / "data" / "refined.json").read_text(encoding="utf-8")

@@ -9,8 +9,8 @@ import pytest
 
 import gdpbridge as gdp
 from gdpbridge.errors import InputError
-from gdpbridge.profiles.schema import mechanism_schema
-from gdpbridge.profiles.spec import parse_specification
+from gdpbridge.specification.load import parse_specification
+from gdpbridge.specification.schema import mechanism_schema
 
 TWO = '[[parts]]\nkind = "gdp"\nmu = 1\n[[parts]]\n'
 MALFORMED = {

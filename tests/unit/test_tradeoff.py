@@ -13,7 +13,7 @@ import pytest
 
 import gdpbridge as gdp
 from gdpbridge.errors import InputError
-from gdpbridge.profiles.tradeoff import Tradeoff
+from gdpbridge.mechanisms.tradeoff import Tradeoff
 
 CASES = json.loads((Path(__file__).parents[1] / "data" / "tradeoff_cases.json").read_text())
 

@@ -12,7 +12,7 @@ from mpmath import mp, mpf, ncdf
 
 import gdpbridge as gdp
 from gdpbridge.errors import InputError
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 
 ALPHA = np.array([0, 1e-10, 1e-6, 1e-3, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999, 1])
 RUN = gdp.profiles.DPSGD(noise_multiplier=1.0, sample_rate=0.01, steps=1000)

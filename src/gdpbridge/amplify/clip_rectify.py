@@ -17,10 +17,10 @@ from gdpbridge.errors import InputError
 from gdpbridge.identify import Verdict
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement, measure
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real
 from gdpbridge.numeric.exact import exact, float_ceiling
-from gdpbridge.profiles.base import Profile
-from gdpbridge.profiles.clip_rectify import ClipRectify
+from gdpbridge.transformations.clip_rectify import ClipRectify
 
 if TYPE_CHECKING:
     from gdpbridge.amplify.mechanism import RectifiedMechanism

@@ -15,10 +15,10 @@ from gdpbridge.errors import InputError
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement, measure
 from gdpbridge.measure.problem import Progress, silent
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real
 from gdpbridge.numeric.exact import exact
-from gdpbridge.profiles.base import Profile
-from gdpbridge.profiles.subsample import Subsampled
+from gdpbridge.transformations.subsample import Subsampled
 
 __all__ = ["SubsamplePlan", "subsampling_plan"]
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from gdpbridge.amplify.clip_rectify import clip_and_rectify
 from gdpbridge.errors import InputError
 from gdpbridge.interval import Interval
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 
 __all__ = ["ClippingTradeoff", "TradeoffRow", "clipping_tradeoff"]
 

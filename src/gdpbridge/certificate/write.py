@@ -23,10 +23,10 @@ from gdpbridge.certificate.model import (
 from gdpbridge.certificate.proof import Proof, ProvedCell
 from gdpbridge.errors import UndecidedError
 from gdpbridge.interval import Interval
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import to_fraction
-from gdpbridge.profiles.base import Profile
-from gdpbridge.profiles.clip_rectify import ClipRectify
+from gdpbridge.transformations.clip_rectify import ClipRectify
 
 __all__ = ["range_of", "write"]
 

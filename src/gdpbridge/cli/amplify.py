@@ -15,7 +15,7 @@ from gdpbridge.cli.output import Output, has_colour, text_width
 from gdpbridge.cli.progress import Progress
 from gdpbridge.cli.show import as_json_text
 from gdpbridge.errors import InputError
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.report.amplify import (
     ClipRectifyRecord,
     SubsampleRecord,
@@ -27,9 +27,8 @@ from gdpbridge.report.amplify import (
 if TYPE_CHECKING:
     from gdpbridge.amplify.subsample import SubsamplePlan
 
-__all__ = ["add_amplify_commands"]
+__all__ = ["add_to"]
 
-_AMPLIFY = "Make a mechanism safer: by clipping and noise, or on a sample of the data."
 _CLIP_RECTIFY = "Plan to clip a mechanism's output and add Laplace noise, which makes it GDP."
 _SUBSAMPLE = "Find the largest sampling rate with which a mechanism reaches a target μ."
 
@@ -70,7 +69,7 @@ OutputFile = Annotated[
 ]
 
 
-def add_amplify_commands(app: typer.Typer) -> None:
+def add_to(app: typer.Typer, name: str, summary: str) -> None:
     """Add the commands of this group."""
     group = typer.Typer(cls=Group, rich_markup_mode=None, add_completion=False)
     add_mechanism_command(
@@ -94,7 +93,7 @@ def add_amplify_commands(app: typer.Typer) -> None:
         within="amplify",
         required="--mu 1",
     )
-    app.add_typer(group, name="amplify", help=_AMPLIFY, short_help=_AMPLIFY)
+    app.add_typer(group, name=name, help=summary, short_help=summary)
 
 
 def clip_rectify(

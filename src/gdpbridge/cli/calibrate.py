@@ -7,13 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from gdpbridge.cli.measure import EpsH, Failure, Tol
+from gdpbridge.cli.mechanism import add_mechanism_command
 from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output
 from gdpbridge.cli.show import answered
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.report.answers import calibration_record
 
-__all__ = ["calibrate"]
+__all__ = ["add_to", "calibrate"]
 
 Target = Annotated[
     str,
@@ -27,6 +28,19 @@ Free = Annotated[
         help="the parameter to find [default: the required one that is not given]",
     ),
 ]
+
+
+def add_to(app: typer.Typer, name: str, summary: str) -> None:
+    """Add the command."""
+    add_mechanism_command(
+        app,
+        name,
+        calibrate,
+        summary=summary,
+        epilog="Example: gdpbridge calibrate laplace --mu 1",
+        required="--target-mu 1",
+        complete=False,
+    )
 
 
 def calibrate(

@@ -6,15 +6,16 @@ from typing import Annotated
 
 import typer
 
+from gdpbridge.cli.mechanism import add_mechanism_command
 from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output
 from gdpbridge.cli.show import answered
 from gdpbridge.errors import InputError
-from gdpbridge.profiles.base import Profile
-from gdpbridge.profiles.pure_dp import PureDP
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.pure_dp import PureDP
 from gdpbridge.report.answers import comparison_record
 
-__all__ = ["compare"]
+__all__ = ["add_to", "compare"]
 
 Times = Annotated[
     str,
@@ -28,6 +29,18 @@ Deltas = Annotated[
         help="a number > 0 and < 1; may be repeated [default: 0.1, 0.01, 0.001, 0.0001]",
     ),
 ]
+
+
+def add_to(app: typer.Typer, name: str, summary: str) -> None:
+    """Add the command."""
+    add_mechanism_command(
+        app,
+        name,
+        compare,
+        summary=summary,
+        epilog="Example: gdpbridge compare --compose 50 pure-dp --epsilon 0.2",
+        required="--compose 50",
+    )
 
 
 def compare(

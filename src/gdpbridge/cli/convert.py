@@ -8,15 +8,29 @@ from typing import Annotated, Any
 import typer
 
 from gdpbridge.cli.measure import EpsH
+from gdpbridge.cli.mechanism import add_mechanism_command
 from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output
 from gdpbridge.cli.show import answered
 from gdpbridge.errors import InputError
 from gdpbridge.interval import Interval
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.report.answers import conversion_record
 
-__all__ = ["convert_mechanism", "convert_numbers"]
+__all__ = ["add_to", "convert_mechanism", "convert_numbers"]
+
+_EPILOG = """\
+Examples:
+
+\b
+  gdpbridge convert --mu 1 --delta 1e-5                  ε at which 1-GDP is (ε, 1e-5)-DP
+  gdpbridge convert --mu 1 --epsilon 1                   δ at which it is (1, δ)-DP
+  gdpbridge convert --epsilon 1                          the μ of every 1-DP mechanism
+  gdpbridge convert --epsilon 1 --delta 1e-5             the μ of a Gaussian mechanism calibrated so
+  gdpbridge convert --rho 0.5                            the μ of every 0.5-zCDP mechanism
+  gdpbridge convert laplace --scale 0.5 --epsilon 1      δ of a mechanism
+  gdpbridge convert laplace --scale 0.5 --alpha 0.01     an attacker's least type II error
+"""
 
 _EPS, _DELTA = "a number in [0, 1e5]", "a number in [0, 1]"
 
@@ -65,6 +79,19 @@ _PAIR_NOTE = (
     "this is the μ of a Gaussian mechanism calibrated to the pair; a mechanism known only to be "
     "(ε, δ)-DP need not be GDP"
 )
+
+
+def add_to(app: typer.Typer, name: str, summary: str) -> None:
+    """Add the command."""
+    add_mechanism_command(
+        app,
+        name,
+        convert_mechanism,
+        summary=summary,
+        epilog=_EPILOG,
+        required="--at-delta 1e-5",
+        alone=convert_numbers,
+    )
 
 
 def convert_mechanism(
@@ -149,7 +176,7 @@ def _of_zcdp(
     rho: str, eps_h: str | None, epsilon: list[str] | None, delta: list[str] | None, json: bool
 ) -> Output:
     from gdpbridge.measure import measure
-    from gdpbridge.profiles.zcdp import ZCDP
+    from gdpbridge.mechanisms.zcdp import ZCDP
 
     try:
         profile = ZCDP(rho=float(rho))
@@ -167,7 +194,7 @@ def _of_zcdp(
 def _mu(epsilon: list[str], delta: list[str] | None, json: bool) -> Output:
     from gdpbridge.convert import mu_of_pair
     from gdpbridge.measure import measure
-    from gdpbridge.profiles.pure_dp import PureDP
+    from gdpbridge.mechanisms.pure_dp import PureDP
 
     if len(epsilon) != 1 or (delta is not None and len(delta) != 1):
         raise InputError("epsilon", ", ".join(epsilon), "given once, as is --delta, without --mu")

@@ -15,14 +15,13 @@ from gdpbridge.cli.output import Output, Status, has_colour, text_width
 from gdpbridge.cli.progress import Progress
 from gdpbridge.cli.show import as_json_text
 from gdpbridge.errors import InputError
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 
 if TYPE_CHECKING:
     from gdpbridge.ledger import Ledger, Receipt
 
-__all__ = ["add_ledger_commands"]
+__all__ = ["add_to"]
 
-_LEDGER = "Keep privacy budgets in a database, where they cannot be overspent."
 _NUMBERS = """\
 Examples:
 
@@ -138,7 +137,7 @@ Target = Annotated[
 Source = Annotated[str, typer.Argument(metavar="FILE", help="what export wrote; - for input")]
 
 
-def add_ledger_commands(app: typer.Typer) -> None:
+def add_to(app: typer.Typer, name: str, summary: str) -> None:
     """Add the commands of this group."""
     group = _group()
     add_command(group, "init", init, summary="Make the tables of a ledger.", example="ledger init")
@@ -176,18 +175,18 @@ def add_ledger_commands(app: typer.Typer) -> None:
         example="ledger budget set census --mu 2 --failure 1e-6",
     )
     _add_group(group, sub, "budget", "Set a budget.")
-    for name, measured, stated, summary in (
+    for verb, measured, stated, about in (
         ("quote", quote, quote_numbers, "Say what a spend would leave; nothing is recorded."),
         ("spend", spend, spend_numbers, "Record a release, if the budget allows it."),
         ("reserve", reserve, reserve_numbers, "Spend before a release, to commit or cancel after."),
     ):
-        purpose = "" if name == "quote" else " --purpose 'table 3'"
+        purpose = "" if verb == "quote" else " --purpose 'table 3'"
         add_mechanism_command(
             group,
-            name,
+            verb,
             measured,
-            summary=summary,
-            epilog=_NUMBERS.format(name=name, rest=purpose),
+            summary=about,
+            epilog=_NUMBERS.format(name=verb, rest=purpose),
             within="ledger",
             required=purpose.strip(),
             alone=stated,
@@ -241,7 +240,7 @@ def add_ledger_commands(app: typer.Typer) -> None:
         summary="Add a data set with its history, as exported.",
         example="ledger import census.jsonl",
     )
-    _add_group(app, group, "ledger", _LEDGER)
+    _add_group(app, group, name, summary)
 
 
 def _group() -> typer.Typer:

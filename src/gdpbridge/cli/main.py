@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import traceback
@@ -10,25 +11,10 @@ from typing import Annotated, Any
 
 import typer
 
-from gdpbridge.cli.amplify import add_amplify_commands
-from gdpbridge.cli.calibrate import calibrate
-from gdpbridge.cli.commands import Group, add_command
-from gdpbridge.cli.compare import compare
-from gdpbridge.cli.convert import convert_mechanism, convert_numbers
+from gdpbridge.cli.commands import Group
 from gdpbridge.cli.errors import CommandLineError
-from gdpbridge.cli.identify import identify
-from gdpbridge.cli.ledger import add_ledger_commands
-from gdpbridge.cli.measure import measure
-from gdpbridge.cli.mechanism import add_mechanism_command
 from gdpbridge.cli.output import Output, Status, is_unicode, write
-from gdpbridge.cli.paper import paper
-from gdpbridge.cli.plot import add_plot_commands
-from gdpbridge.cli.report import report
-from gdpbridge.cli.risk import risk
-from gdpbridge.cli.specification import add_schema_command
-from gdpbridge.cli.verify import verify
 from gdpbridge.errors import GdpBridgeError, MissingExtraError, RefusedError, UnavailableError
-from gdpbridge.report.json import to_json
 
 __all__ = ["main"]
 
@@ -47,45 +33,22 @@ Exit status:
 \b
 {_STATUSES}
 """
-_MEASURE = "Measure the least μ of a mechanism, as a proved interval."
-_IDENTIFY = "Tell whether a mechanism is GDP for some finite μ."
-_MEASURE_EPILOG = """\
-Example: gdpbridge measure laplace --scale 0.5
-
-With neither --eps-h nor --failure, μ covers every ε where some finite μ does; else all but the
-mass at infinity, as a failure probability; else the head up to ε = 100.
-"""
-_CONVERT = "Convert between a μ, a mechanism, (ε, δ) pairs, and an attacker's errors."
-_CONVERT_EPILOG = """\
-Examples:
-
-\b
-  gdpbridge convert --mu 1 --delta 1e-5                  ε at which 1-GDP is (ε, 1e-5)-DP
-  gdpbridge convert --mu 1 --epsilon 1                   δ at which it is (1, δ)-DP
-  gdpbridge convert --epsilon 1                          the μ of every 1-DP mechanism
-  gdpbridge convert --epsilon 1 --delta 1e-5             the μ of a Gaussian mechanism calibrated so
-  gdpbridge convert --rho 0.5                            the μ of every 0.5-zCDP mechanism
-  gdpbridge convert laplace --scale 0.5 --epsilon 1      δ of a mechanism
-  gdpbridge convert laplace --scale 0.5 --alpha 0.01     an attacker's least type II error
-"""
-_CALIBRATE = "Find the parameter with which a mechanism meets a target μ, from the safe side."
-_COMPARE = "Compare what different theorems say of a composition of ε-DP mechanisms."
-_RISK = "Say what a μ means for an attacker."
-_VERIFY = "Re-prove a certificate with arithmetic of its own; exit status 3 if a line fails."
-_PAPER = "Reproduce the source paper: each figure, table and number, beside what is printed."
-_REPORT = "Write a report on a mechanism: one page for those who must judge a release."
-_REPORT_EPILOG = """\
-Examples:
-
-\b
-  gdpbridge report laplace --scale 0.5 -o report.html
-  gdpbridge report --spec release.toml -o report.md
-"""
-_IDENTIFY_EPILOG = """\
-Example: gdpbridge identify icea --messages 20 --users 4
-
-The exit status is 0 for GDP, 3 for not GDP and 4 for unknown.
-"""
+# in the order of the help; each is found in the module of its name
+_COMMANDS = {
+    "measure": "Measure the least μ of a mechanism, as a proved interval.",
+    "identify": "Tell whether a mechanism is GDP for some finite μ.",
+    "convert": "Convert between a μ, a mechanism, (ε, δ) pairs, and an attacker's errors.",
+    "calibrate": "Find the parameter with which a mechanism meets a target μ, from the safe side.",
+    "compare": "Compare what different theorems say of a composition of ε-DP mechanisms.",
+    "risk": "Say what a μ means for an attacker.",
+    "amplify": "Make a mechanism safer: by clipping and noise, or on a sample of the data.",
+    "plot": "Draw pictures: PNG, SVG, PDF, or HTML that needs no network.",
+    "report": "Write a report on a mechanism: one page for those who must judge a release.",
+    "verify": "Re-prove a certificate with arithmetic of its own; exit status 3 if a line fails.",
+    "ledger": "Keep privacy budgets in a database, where they cannot be overspent.",
+    "schema": "Print the JSON Schema of a file that this program reads or writes.",
+    "paper": "Reproduce the source paper: each figure, table and number, beside what is printed.",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -114,52 +77,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     return output.status
 
 
+class _Program(Group):
+    """The commands, each loaded when it is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return their names, in the order of the help."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Load a command."""
+        if cmd_name not in _COMMANDS:
+            return None
+        app = typer.Typer(rich_markup_mode=None, add_completion=False)
+        module = importlib.import_module(f"gdpbridge.cli.{cmd_name}")
+        module.add_to(app, cmd_name, _COMMANDS[cmd_name])
+        return typer.main.get_group(app).commands[cmd_name]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
 def _app() -> typer.Typer:
-    app = typer.Typer(cls=Group, rich_markup_mode=None, add_completion=False)
+    app = typer.Typer(cls=_Program, rich_markup_mode=None, add_completion=False)
     app.callback(help=_HELP, epilog=_EPILOG)(_general_options)
-    add_mechanism_command(app, "measure", measure, summary=_MEASURE, epilog=_MEASURE_EPILOG)
-    add_mechanism_command(app, "identify", identify, summary=_IDENTIFY, epilog=_IDENTIFY_EPILOG)
-    add_mechanism_command(
-        app,
-        "convert",
-        convert_mechanism,
-        summary=_CONVERT,
-        epilog=_CONVERT_EPILOG,
-        required="--at-delta 1e-5",
-        alone=convert_numbers,
-    )
-    add_mechanism_command(
-        app,
-        "calibrate",
-        calibrate,
-        summary=_CALIBRATE,
-        epilog="Example: gdpbridge calibrate laplace --mu 1",
-        required="--target-mu 1",
-        complete=False,
-    )
-    add_mechanism_command(
-        app,
-        "compare",
-        compare,
-        summary=_COMPARE,
-        epilog="Example: gdpbridge compare --compose 50 pure-dp --epsilon 0.2",
-        required="--compose 50",
-    )
-    add_amplify_commands(app)
-    add_command(app, "risk", risk, summary=_RISK, example="risk --mu 1")
-    add_command(app, "verify", verify, summary=_VERIFY, example="verify certificate.json")
-    add_plot_commands(app)
-    add_mechanism_command(
-        app,
-        "report",
-        report,
-        summary=_REPORT,
-        epilog=_REPORT_EPILOG,
-        required="-o report.html",
-    )
-    add_ledger_commands(app)
-    add_command(app, "paper", paper, summary=_PAPER, example="paper -o paper")
-    add_schema_command(app)
     return app
 
 
@@ -181,7 +123,7 @@ def _general_options(
 
 
 def _run(words: list[str]) -> Output:
-    command = typer.main.get_command(_app())
+    command = typer.main.get_group(_app())
     answer: Any = command.main(args=words, prog_name="gdpbridge", standalone_mode=False)
     if answer == Status.INTERRUPTED:
         raise KeyboardInterrupt
@@ -215,6 +157,8 @@ def _complain(words: list[str], what: Exception | str, status: Status) -> int:
             "message": str(what),
             **getattr(what, "details", {}),
         }
+        from gdpbridge.report.json import to_json
+
         text = to_json({"error": about}, ascii_only=not is_unicode(sys.stderr))
     else:
         text = " ".join(str(what).split())

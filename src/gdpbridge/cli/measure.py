@@ -7,16 +7,24 @@ from typing import Annotated
 import typer
 
 import gdpbridge
+from gdpbridge.cli.mechanism import add_mechanism_command
 from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output
 from gdpbridge.cli.progress import Progress
 from gdpbridge.cli.show import rendered
 from gdpbridge.errors import InputError
 from gdpbridge.measure import COMPOSED_TOL, DEFAULT_TOL, method_names
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.report.record import measurement_record
 
-__all__ = ["check_statement", "measure"]
+__all__ = ["add_to", "check_statement", "measure"]
+
+_EPILOG = """\
+Example: gdpbridge measure laplace --scale 0.5
+
+With neither --eps-h nor --failure, μ covers every ε where some finite μ does; else all but the
+mass at infinity, as a failure probability; else the head up to ε = 100.
+"""
 
 _METHODS = method_names()
 _MOST_DIGITS = 100
@@ -63,6 +71,11 @@ CertificateFile = Annotated[
         "--certificate", metavar="FILE", help="a file to write the proof to, for gdpbridge verify"
     ),
 ]
+
+
+def add_to(app: typer.Typer, name: str, summary: str) -> None:
+    """Add the command."""
+    add_mechanism_command(app, name, measure, summary=summary, epilog=_EPILOG)
 
 
 def measure(

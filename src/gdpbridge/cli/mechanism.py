@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from pathlib import Path
@@ -34,8 +34,8 @@ from gdpbridge.cli.parameters import (
 from gdpbridge.cli.specification import FROM_FILE, declared_file, names_file, read_file
 from gdpbridge.cli.transformations import declared_transformations, transformed
 from gdpbridge.errors import InputError
-from gdpbridge.profiles import kinds
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.registry import find_class, kinds
 
 __all__ = ["add_mechanism_command", "example", "mechanism_of"]
 
@@ -143,13 +143,18 @@ class _Mechanisms(Group):
             return self._of_file
         if cmd_name == _ALONE and self.alone is not None:
             return _command(_ALONE, self.alone, _own(self.alone), "Numbers, not a mechanism.", "")
-        cls = kinds().get(cmd_name)
+        cls = find_class(cmd_name)
         if cls is None:
             return None
         command = " ".join([self.path, *map(_metavar, _words(self.action))])
         words = f"{example(command, cls, whole=self.complete)} {self.required}".strip()
         make = _subcommand if self.complete else _incomplete
         return make(cls, self.action, words)
+
+    def check_choice(self, ctx: Any, words: Sequence[str]) -> None:
+        """Refuse a first word that is no kind; a kind is loaded without the others."""
+        if not words or find_class(words[0]) is None:
+            super().check_choice(ctx, words)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Let the command's own options stand before the mechanism too, or --spec instead of it."""

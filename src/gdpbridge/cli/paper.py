@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
+from gdpbridge.cli.commands import add_command
 from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output, Status, has_colour, text_width
 from gdpbridge.cli.progress import Progress
 from gdpbridge.cli.show import as_json_text
 
-__all__ = ["paper"]
+__all__ = ["add_to", "paper"]
 
 Folder = Annotated[
     str,
@@ -20,6 +21,11 @@ Folder = Annotated[
         "-o", "--output", metavar="FOLDER", help="a folder for the page, its numbers and figures"
     ),
 ]
+
+
+def add_to(app: typer.Typer, name: str, summary: str) -> None:
+    """Add the command."""
+    add_command(app, name, paper, summary=summary, example="paper -o paper")
 
 
 def paper(*, output: Folder, json: AsJson = False) -> Output:

@@ -15,7 +15,7 @@ import typer
 from pydantic.fields import FieldInfo
 
 from gdpbridge.errors import InputError
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 
 __all__ = ["PREFIX", "declared", "example_words", "fields_of", "is_word", "read"]
 

@@ -15,14 +15,12 @@ from gdpbridge.cli.output import Output
 from gdpbridge.cli.progress import Progress
 from gdpbridge.cli.show import as_json_text
 from gdpbridge.errors import InputError
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 
 if TYPE_CHECKING:
     from gdpbridge.plot import Picture
 
-__all__ = ["add_plot_commands"]
-
-_SUMMARY = "Draw pictures: PNG, SVG, PDF, or HTML that needs no network."
+__all__ = ["add_to"]
 
 OutputFile = Annotated[
     str,
@@ -80,10 +78,10 @@ Widths = Annotated[
 ]
 
 
-def add_plot_commands(app: typer.Typer) -> None:
+def add_to(app: typer.Typer, name: str, summary: str) -> None:
     """Add the pictures, each a command whose words name a mechanism."""
     pictures = typer.Typer(cls=_Pictures, rich_markup_mode=None, add_completion=False)
-    for name, action, summary, more in (
+    for picture, action, about, more in (
         ("profile", profile, "Draw δ(ε) beside Gaussian curves δ_μ(ε).", "--mu 1 --mu 2 "),
         ("gdpt", gdpt, "Draw G(ε) = μ(ε, δ(ε)), with the least μ, head and tail.", ""),
         (
@@ -97,15 +95,15 @@ def add_plot_commands(app: typer.Typer) -> None:
     ):
         add_mechanism_command(
             pictures,
-            name,
+            picture,
             action,
-            summary=summary,
-            epilog=f"Example: gdpbridge plot {name} laplace --scale 0.5 {more}-o {name}.png",
+            summary=about,
+            epilog=f"Example: gdpbridge plot {picture} laplace --scale 0.5 {more}-o {picture}.png",
             within="plot",
-            required=f"-o {name}.png",
+            required=f"-o {picture}.png",
         )
     app.add_typer(
-        pictures, name="plot", help=_SUMMARY, short_help=_SUMMARY, subcommand_metavar="PICTURE"
+        pictures, name=name, help=summary, short_help=summary, subcommand_metavar="PICTURE"
     )
 
 

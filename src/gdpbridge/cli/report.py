@@ -10,14 +10,23 @@ from typing import Annotated
 import typer
 
 from gdpbridge.cli.measure import EpsH, Failure, Tol, check_statement
+from gdpbridge.cli.mechanism import add_mechanism_command
 from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output, is_unicode
 from gdpbridge.cli.progress import Progress
 from gdpbridge.errors import InputError
-from gdpbridge.profiles.base import Profile
-from gdpbridge.profiles.release import Release
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.specification.release import Release
 
-__all__ = ["report"]
+__all__ = ["add_to", "report"]
+
+_EPILOG = """\
+Examples:
+
+\b
+  gdpbridge report laplace --scale 0.5 -o report.html
+  gdpbridge report --spec release.toml -o report.md
+"""
 
 ReportFile = Annotated[
     str | None,
@@ -37,6 +46,13 @@ ReleaseFile = Annotated[
         "table release in the file of --spec does the same",
     ),
 ]
+
+
+def add_to(app: typer.Typer, name: str, summary: str) -> None:
+    """Add the command."""
+    add_mechanism_command(
+        app, name, report, summary=summary, epilog=_EPILOG, required="-o report.html"
+    )
 
 
 def report(
@@ -86,7 +102,7 @@ def _refuse_inputs(output: str, inputs: Iterable[object]) -> None:
 
 def _stated(release: object) -> Release | None:
     """Return what is said of the release; the file of a mechanism is read already."""
-    from gdpbridge.profiles.spec import parse_release, read_specification
+    from gdpbridge.specification.load import parse_release, read_specification
 
     if not isinstance(release, str):
         return release if isinstance(release, Release) else None

@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
+from gdpbridge.cli.commands import add_command
 from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output
 from gdpbridge.cli.show import answered
-from gdpbridge.report.answers import risk_record
 
-__all__ = ["risk"]
+__all__ = ["add_to", "risk"]
 
 Mu = Annotated[str, typer.Option("--mu", metavar="μ", help="the μ: a number ≥ 0")]
 Failure = Annotated[
@@ -27,8 +27,14 @@ Prior = Annotated[
 ]
 
 
+def add_to(app: typer.Typer, name: str, summary: str) -> None:
+    """Add the command."""
+    add_command(app, name, risk, summary=summary, example="risk --mu 1")
+
+
 def risk(*, mu: Mu, failure: Failure = None, prior: Prior = None, json: AsJson = False) -> Output:
     """Answer with bounds on what an attacker can find out."""
+    from gdpbridge.report.answers import risk_record
     from gdpbridge.risk import risk as measured
 
     found = measured(mu, failure=failure or "0", prior=prior or "0.5")

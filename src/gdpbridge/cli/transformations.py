@@ -10,7 +10,7 @@ import typer
 
 from gdpbridge.cli.parameters import PREFIX
 from gdpbridge.errors import InputError
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 
 __all__ = ["declared_transformations", "transformed"]
 

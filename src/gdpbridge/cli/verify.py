@@ -8,15 +8,21 @@ from typing import Annotated
 
 import typer
 
+from gdpbridge.cli.commands import add_command
 from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output, Status
 from gdpbridge.cli.show import answered
 from gdpbridge.errors import InputError
 from gdpbridge.report.answers import verification_record
 
-__all__ = ["verify"]
+__all__ = ["add_to", "verify"]
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="a certificate, or - for standard input")]
+
+
+def add_to(app: typer.Typer, name: str, summary: str) -> None:
+    """Add the command."""
+    add_command(app, name, verify, summary=summary, example="verify certificate.json")
 
 
 def verify(file: File, *, json: AsJson = False) -> Output:

@@ -1,1 +1,1 @@
-"""What sets of guarantees imply about a privacy profile."""
+"""What sets of (ε, δ) statements imply: refinement, envelopes, implicit profiles, decay."""

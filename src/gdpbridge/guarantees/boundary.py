@@ -32,7 +32,7 @@ from gdpbridge.guarantees.march import Track, follow
 from gdpbridge.guarantees.roots import enclose, jets, solve_floats
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability, ball
-from gdpbridge.profiles.pieces import Piece
+from gdpbridge.curves.smooth import Piece
 
 __all__ = ["Bound", "renyi_pieces", "zcdp_pieces"]
 

@@ -59,7 +59,7 @@ from gdpbridge.ledger.rows import (
 )
 from gdpbridge.ledger.store import DEFAULT_TIMEOUT, Store
 from gdpbridge.measure import Measurement
-from gdpbridge.profiles.base import Neighbours, Profile
+from gdpbridge.mechanisms.base import Neighbours, Profile
 
 if TYPE_CHECKING:
     from gdpbridge.certificate.model import Certificate

@@ -23,8 +23,8 @@ from gdpbridge.ledger.amounts import (
 )
 from gdpbridge.measure import Measurement, measure
 from gdpbridge.measure.problem import silent
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.exact import decimal_ceiling
-from gdpbridge.profiles.base import Profile
 
 if TYPE_CHECKING:
     from gdpbridge.certificate.model import Certificate

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from gdpbridge.errors import InputError, MissingExtraError
 from gdpbridge.ledger.entries import Entry
 from gdpbridge.measure import Measurement
-from gdpbridge.profiles.approx_dp import ApproxDP
-from gdpbridge.profiles.base import Profile
-from gdpbridge.profiles.pure_dp import PureDP
-from gdpbridge.profiles.zcdp import ZCDP
+from gdpbridge.mechanisms.approx_dp import ApproxDP
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.pure_dp import PureDP
+from gdpbridge.mechanisms.zcdp import ZCDP
 
 if TYPE_CHECKING:
     from gdpbridge.ledger.book import Ledger

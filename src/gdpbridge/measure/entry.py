@@ -13,6 +13,26 @@ import numpy as np
 from flint import arb
 
 from gdpbridge.certificate.proof import Proof
+from gdpbridge.curves.constants import (
+    MAX_EPS,
+    Constant,
+    constant_text,
+    interval_around,
+    rational_above,
+)
+from gdpbridge.curves.failure import past_failure
+from gdpbridge.curves.smooth import Curve
+from gdpbridge.curves.tail import (
+    AssumedTail,
+    CertainFailureTail,
+    CoarseDecayTail,
+    ConstantTail,
+    FloorTail,
+    GaussianBoundTail,
+    GaussianCurveTail,
+    GaussianDecayTail,
+    PlateauTail,
+)
 from gdpbridge.errors import InputError, UndecidedError
 from gdpbridge.identify import Verdict, identify
 from gdpbridge.interval import Interval
@@ -20,6 +40,8 @@ from gdpbridge.measure import methods
 from gdpbridge.measure.problem import Answer, Method, Problem, Progress, silent
 from gdpbridge.measure.result import Measurement, Statement
 from gdpbridge.measure.tail import Handover, gaussian_decay_handover, upper_bound
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.callable import Callable as TrustedFunction
 from gdpbridge.numeric.checked import Real, exact_between
 from gdpbridge.numeric.exact import (
     ceiling_to_places,
@@ -32,22 +54,6 @@ from gdpbridge.numeric.exact import (
 )
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, ball, float_above, to_fraction
-from gdpbridge.profiles.base import MAX_EPS, Profile
-from gdpbridge.profiles.constants import Constant, constant_text, interval_around, rational_above
-from gdpbridge.profiles.failure import past_failure
-from gdpbridge.profiles.function import Callable as TrustedFunction
-from gdpbridge.profiles.pieces import Curve
-from gdpbridge.profiles.tail import (
-    AssumedTail,
-    CertainFailureTail,
-    CoarseDecayTail,
-    ConstantTail,
-    FloorTail,
-    GaussianBoundTail,
-    GaussianCurveTail,
-    GaussianDecayTail,
-    PlateauTail,
-)
 
 __all__ = [
     "COMPOSED_TOL",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from gdpbridge.certificate.proof import Proof
-from gdpbridge.profiles.pieces import Curve
+from gdpbridge.curves.smooth import Curve
 
 __all__ = ["Answer", "Method", "Problem", "Progress", "silent"]
 
@@ -29,7 +29,7 @@ class Problem:
         tol: the largest width allowed of the interval for the supremum.
         progress: called now and then during long work.
         ceiling: a number known to be at least the supremum, if there is one.
-        failure: p, where the curve is another one's past p (see profiles/failure.py), else 0.
+        failure: p, where the curve is another one's past p (see curves/failure.py), else 0.
     """
 
     curve: Curve

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from gdpbridge.certificate.proof import Proof
 from gdpbridge.identify import TailStatus, Verdict
 from gdpbridge.interval import Interval
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.exact import decimal_text, exact
-from gdpbridge.profiles.base import Profile
 
 if TYPE_CHECKING:
     from gdpbridge.certificate.model import Certificate

@@ -8,13 +8,13 @@ from itertools import pairwise
 
 from flint import arb
 
+from gdpbridge.curves.constants import Constant
+from gdpbridge.curves.smooth import Curve
+from gdpbridge.curves.tail import GaussianDecayTail
 from gdpbridge.errors import UndecidedError
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, to_fraction
-from gdpbridge.profiles.constants import Constant
-from gdpbridge.profiles.pieces import Curve
-from gdpbridge.profiles.tail import GaussianDecayTail
 
 __all__ = ["Handover", "gaussian_decay_handover", "upper_bound"]
 

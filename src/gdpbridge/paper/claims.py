@@ -14,9 +14,13 @@ from flint import arb
 from gdpbridge.amplify.clip_rectify import clip_and_rectify
 from gdpbridge.compose import Part, compose
 from gdpbridge.convert import delta_at, epsilon_at, mu_of_pair
+from gdpbridge.curves.constants import interval_around
 from gdpbridge.gaussian.ball import log_delta_of, log_delta_series
 from gdpbridge.identify import Verdict, identify
 from gdpbridge.interval import Interval
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.laplace import Laplace
+from gdpbridge.mechanisms.pure_dp import PureDP
 from gdpbridge.numeric.exact import exact
 from gdpbridge.numeric.kinds import ball
 from gdpbridge.paper.examples import (
@@ -37,11 +41,7 @@ from gdpbridge.paper.finding import Claim, Fact, Found
 from gdpbridge.paper.order import implied_is_enough, implied_is_reached, worst_event
 from gdpbridge.paper.sides import sides
 from gdpbridge.paper.tables import comparison
-from gdpbridge.profiles.base import Profile
-from gdpbridge.profiles.constants import interval_around
-from gdpbridge.profiles.laplace import Laplace
-from gdpbridge.profiles.pure_dp import PureDP
-from gdpbridge.profiles.spec import load_profile
+from gdpbridge.specification.load import load_profile
 
 __all__ = ["CLAIMS"]
 

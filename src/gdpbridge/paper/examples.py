@@ -6,12 +6,12 @@ from functools import cache
 
 from gdpbridge.interval import Interval
 from gdpbridge.measure import measure
-from gdpbridge.profiles.base import Profile
-from gdpbridge.profiles.icea import ICEA
-from gdpbridge.profiles.laplace import Laplace
-from gdpbridge.profiles.pure_dp import PureDP
-from gdpbridge.profiles.sgd_family import SGDFamily
-from gdpbridge.profiles.spec import load_profile
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.icea import ICEA
+from gdpbridge.mechanisms.laplace import Laplace
+from gdpbridge.mechanisms.pure_dp import PureDP
+from gdpbridge.mechanisms.sgd_family import SGDFamily
+from gdpbridge.specification.load import load_profile
 
 __all__ = [
     "EXAMPLES",

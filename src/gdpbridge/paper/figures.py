@@ -13,6 +13,10 @@ from functools import partial
 import numpy as np
 
 from gdpbridge.compare import compare
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.gaussian import GDP
+from gdpbridge.mechanisms.laplace import Laplace
+from gdpbridge.mechanisms.pure_dp import PureDP
 from gdpbridge.paper.examples import (
     EXAMPLES,
     RATES,
@@ -26,10 +30,6 @@ from gdpbridge.paper.examples import (
     sgd,
 )
 from gdpbridge.plot import Picture, Series, gdpt, lines, profile, staircase
-from gdpbridge.profiles.base import Profile
-from gdpbridge.profiles.gaussian import GDP
-from gdpbridge.profiles.laplace import Laplace
-from gdpbridge.profiles.pure_dp import PureDP
 
 __all__ = ["FIGURES", "Figure"]
 

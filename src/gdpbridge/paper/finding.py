@@ -9,8 +9,8 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from enum import StrEnum
 from fractions import Fraction
 
+from gdpbridge.curves.constants import Constant, interval_around
 from gdpbridge.interval import Interval
-from gdpbridge.profiles.constants import Constant, interval_around
 
 __all__ = ["Claim", "Fact", "Finding", "Found", "Status", "agrees", "as_printed", "check"]
 

@@ -13,20 +13,20 @@ import numpy as np
 from flint import arb
 
 from gdpbridge.convert import delta_at
+from gdpbridge.curves.constants import interval_around
 from gdpbridge.gaussian.ball import log_delta_of
 from gdpbridge.gaussian.curve import delta as gaussian_delta
 from gdpbridge.gaussian.curve import mu as mu_of_pair
 from gdpbridge.identify import identify
 from gdpbridge.interval import Interval
 from gdpbridge.measure import measure
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.laplace import Laplace
 from gdpbridge.paper.examples import EXAMPLES, cloak, laplace, least_mu, sgd
 from gdpbridge.paper.finding import Claim, Fact, Found
 from gdpbridge.paper.listings import Listing, Pairing, naive_listing, optimised_listing, steps
 from gdpbridge.paper.order import four_outcomes, profile_of_pair
 from gdpbridge.paper.sides import sides
-from gdpbridge.profiles.base import Profile
-from gdpbridge.profiles.constants import interval_around
-from gdpbridge.profiles.laplace import Laplace
 
 __all__ = ["FLAGS"]
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gdpbridge.gaussian.pairs import mu_from_logs
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 
 __all__ = ["Listing", "Pairing", "Steps", "naive_listing", "optimised_listing", "steps"]
 

@@ -16,12 +16,12 @@ from typing import Any
 from flint import arb
 
 from gdpbridge.convert import delta_at
+from gdpbridge.curves.constants import interval_around
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.exact import exact
 from gdpbridge.numeric.kinds import ball
 from gdpbridge.paper.finding import Fact, Found
-from gdpbridge.profiles.base import Profile
-from gdpbridge.profiles.constants import interval_around
-from gdpbridge.profiles.spec import load_profile
+from gdpbridge.specification.load import load_profile
 
 __all__ = [
     "four_outcomes",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gdpbridge.gaussian.ball import delta_lower, delta_upper
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 
 __all__ = ["Sides", "sides"]
 

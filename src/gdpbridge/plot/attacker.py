@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gdpbridge.errors import InputError
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real
 from gdpbridge.plot.lines import Series, Slider, lines
 from gdpbridge.plot.mechanisms import Stated, names_of, rounded_down, rounded_up
 from gdpbridge.plot.picture import Picture
-from gdpbridge.profiles.base import Profile
 
 __all__ = ["attack", "tradeoff"]
 

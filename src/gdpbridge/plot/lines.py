@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from gdpbridge.errors import InputError
 from gdpbridge.plot.picture import Picture, charts
 from gdpbridge.plot.style import COLOURS, CONFIG, NEUTRAL, Style, dash_of
-from gdpbridge.profiles.title import number_text
+from gdpbridge.specification.title import number_text
 
 __all__ = ["Point", "Rule", "Series", "Slider", "lines"]
 

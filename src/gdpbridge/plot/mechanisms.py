@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gdpbridge.curves.constants import MAX_EPS
+from gdpbridge.curves.tail import ConstantTail, PlateauTail
 from gdpbridge.errors import InputError
 from gdpbridge.gaussian.curve import beta, delta, epsilon
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real, exact_between
 from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor, exact
-from gdpbridge.profiles.base import MAX_EPS, Profile
-from gdpbridge.profiles.tail import ConstantTail, PlateauTail
-from gdpbridge.profiles.title import mechanism_title, number_text
+from gdpbridge.specification.title import mechanism_title, number_text
 
 __all__ = [
     "Stated",

@@ -10,11 +10,11 @@ import numpy as np
 from gdpbridge.errors import InputError
 from gdpbridge.identify import Verdict
 from gdpbridge.measure import Measurement, Statement
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real
 from gdpbridge.plot.lines import Point, Rule, Series, lines
 from gdpbridge.plot.mechanisms import Stated, grid, names_of, range_end, rounded_up
 from gdpbridge.plot.picture import Picture
-from gdpbridge.profiles.base import Profile
 
 __all__ = ["gdpt", "profile"]
 

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from gdpbridge.errors import InputError
 from gdpbridge.gaussian.pairs import mu_from_logs
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real, exact_between
 from gdpbridge.plot.lines import Series, lines
 from gdpbridge.plot.mechanisms import grid, names_of, range_end
 from gdpbridge.plot.picture import Picture
 from gdpbridge.plot.style import Style
-from gdpbridge.profiles.base import Profile
 
 __all__ = ["WIDTHS", "staircase"]
 

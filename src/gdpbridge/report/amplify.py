@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from gdpbridge.identify import Verdict
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Statement
-from gdpbridge.profiles.title import mechanism_title, number_text
 from gdpbridge.report.record import Schema
 from gdpbridge.report.text import (
     Row,
     certain_and_ends,
     laid_out,
 )
+from gdpbridge.specification.title import mechanism_title, number_text
 
 if TYPE_CHECKING:
     from gdpbridge.amplify.clip_rectify import ClipRectifyPlan

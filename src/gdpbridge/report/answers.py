@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from gdpbridge.interval import Interval
 from gdpbridge.numeric.exact import ceiling_to_places, decimal_ceiling
-from gdpbridge.profiles.title import mechanism_title, number_text
 from gdpbridge.report.record import MeasurementRecord, Schema, measurement_record
 from gdpbridge.report.text import (
     Row,
     certain_and_ends,
     laid_out,
 )
+from gdpbridge.specification.title import mechanism_title, number_text
 
 if TYPE_CHECKING:
     from gdpbridge.calibrate import Calibration

@@ -11,7 +11,7 @@ from typing import Any
 from gdpbridge.identify import Identification, TailStatus, Verdict
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement, Statement
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 
 __all__ = [
     "FailureRecord",

@@ -13,8 +13,8 @@ from gdpbridge.identify import TailStatus, Verdict
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Statement
 from gdpbridge.numeric.exact import decimal_ceiling
-from gdpbridge.profiles.title import mechanism_title, number_text
 from gdpbridge.report.record import MeasurementRecord, Record, TailRecord
+from gdpbridge.specification.title import mechanism_title, number_text
 
 __all__ = ["Row", "certain_and_ends", "laid_out", "to_text"]
 

@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gdpbridge.errors import InputError
-from gdpbridge.profiles.base import Profile
-from gdpbridge.profiles.dpsgd import DPSGD
-from gdpbridge.profiles.gaussian import Gaussian
-from gdpbridge.profiles.laplace import Laplace
-from gdpbridge.profiles.pld import PLD
-from gdpbridge.profiles.pure_dp import PureDP
-from gdpbridge.profiles.randomized_response import RandomizedResponse
-from gdpbridge.profiles.sequence import Sequence
-from gdpbridge.profiles.zcdp import ZCDP
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.dpsgd import DPSGD
+from gdpbridge.mechanisms.gaussian import Gaussian
+from gdpbridge.mechanisms.laplace import Laplace
+from gdpbridge.mechanisms.pld import PLD
+from gdpbridge.mechanisms.pure_dp import PureDP
+from gdpbridge.mechanisms.randomized_response import RandomizedResponse
+from gdpbridge.mechanisms.zcdp import ZCDP
+from gdpbridge.transformations.sequence import Sequence
 
 __all__ = ["profile_of_event", "profile_of_pld"]
 

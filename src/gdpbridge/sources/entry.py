@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gdpbridge.errors import InputError
-from gdpbridge.profiles.base import Profile
+from gdpbridge.mechanisms.base import Profile
 
 __all__ = ["profile_of"]
 
@@ -27,7 +27,7 @@ def profile_of(source: Any) -> Profile:
     if isinstance(source, Profile):
         return source
     if isinstance(source, Mapping):
-        from gdpbridge.profiles.training_history import history_in, profile_of_history
+        from gdpbridge.mechanisms.opacus import history_in, profile_of_history
 
         return profile_of_history(history_in(source))
     tools = {base.__module__.partition(".")[0] for base in type(source).__mro__}
@@ -38,7 +38,7 @@ def profile_of(source: Any) -> Profile:
             return profile_of_pld(source)
         return profile_of_event(source)
     if hasattr(source, "history") and "opacus" in tools:
-        from gdpbridge.profiles.training_history import profile_of_history
+        from gdpbridge.mechanisms.opacus import profile_of_history
 
         return profile_of_history(list(source.history))
     raise InputError(

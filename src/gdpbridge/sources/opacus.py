@@ -17,9 +17,9 @@ from copy import deepcopy
 from typing import Any
 
 from gdpbridge.errors import InputError
-from gdpbridge.profiles.base import Profile
-from gdpbridge.profiles.dpsgd import DPSGD
-from gdpbridge.profiles.training_history import profile_of_history
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.dpsgd import DPSGD
+from gdpbridge.mechanisms.opacus import profile_of_history
 
 __all__ = ["BoundsAccountant"]
 

@@ -19,6 +19,7 @@ import numpy as np
 from flint import arb
 
 from gdpbridge.certificate.proof import Proof
+from gdpbridge.curves.linear import Line, Lines
 from gdpbridge.errors import UndecidedError
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.gaussian.pairs import mu_from_logs
@@ -27,7 +28,6 @@ from gdpbridge.measure.problem import Answer, Problem
 from gdpbridge.numeric.exact import ceiling_to_places, digits_of, floor_to_places
 from gdpbridge.numeric.flint_context import working_precision
 from gdpbridge.numeric.kinds import ball, to_fraction
-from gdpbridge.profiles.lines import Line, Lines
 
 __all__ = ["solve"]
 

@@ -20,6 +20,7 @@ import numpy as np
 from flint import arb, arb_series
 
 from gdpbridge.certificate.proof import Proof, ProvedCell
+from gdpbridge.curves.smooth import Curve, Formula
 from gdpbridge.errors import UndecidedError, WorkLimitError
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.gaussian.pairs import mu_from_logs
@@ -28,7 +29,6 @@ from gdpbridge.measure.problem import Answer, Problem
 from gdpbridge.numeric.exact import ceiling_to_places, digits_of, floor_to_places
 from gdpbridge.numeric.flint_context import working_precision
 from gdpbridge.numeric.kinds import BALLS, SERIES, Probability, ball, to_fraction
-from gdpbridge.profiles.pieces import Curve, Formula
 
 __all__ = ["solve"]
 

@@ -16,18 +16,18 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
+from gdpbridge.curves.bounded import CurveBounds
+from gdpbridge.curves.failure import past_failure
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.gaussian.pairs import mu_from_logs
 from gdpbridge.losses.composition import Bounds, ComposedLoss
 from gdpbridge.measure.floats import Array
 from gdpbridge.measure.methods import breakpoints
 from gdpbridge.measure.problem import Answer, Problem
+from gdpbridge.mechanisms.table import Table
 from gdpbridge.numeric.exact import float_ceiling
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import Probability, ball, float_below, to_fraction
-from gdpbridge.profiles.bounded import CurveBounds
-from gdpbridge.profiles.failure import past_failure
-from gdpbridge.profiles.table import Table
 
 __all__ = ["solve"]
 

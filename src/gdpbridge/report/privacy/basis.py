@@ -7,9 +7,9 @@ import math
 from gdpbridge.amplify.clip_rectify import RECTIFYING
 from gdpbridge.identify import TailStatus, Verdict
 from gdpbridge.measure import Measurement, Statement
-from gdpbridge.profiles.base import Neighbours, Profile
-from gdpbridge.profiles.release import Release
+from gdpbridge.mechanisms.base import Neighbours, Profile
 from gdpbridge.report.privacy.numbers import plain, rounded_up
+from gdpbridge.specification.release import Release
 
 __all__ = [
     "NOT_STATED",

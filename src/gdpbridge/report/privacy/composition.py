@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gdpbridge.profiles.base import Profile
-from gdpbridge.profiles.title import mechanism_title
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.specification.title import mechanism_title
 
 __all__ = [
     "Component",

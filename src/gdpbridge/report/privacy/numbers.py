@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from gdpbridge.interval import Interval
 from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor
-from gdpbridge.profiles.title import number_text
+from gdpbridge.specification.title import number_text
 
 __all__ = ["plain", "rounded_down", "rounded_up"]
 

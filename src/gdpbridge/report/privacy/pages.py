@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from gdpbridge.errors import MissingExtraError
 from gdpbridge.identify import Verdict
 from gdpbridge.interval import Interval
-from gdpbridge.profiles.release import Release
 from gdpbridge.report.privacy.basis import NOT_STATED, sentence_case
 from gdpbridge.report.privacy.numbers import plain, rounded_down, rounded_up
+from gdpbridge.specification.release import Release
 
 if TYPE_CHECKING:
     from gdpbridge.report.privacy.report import PrivacyReport

@@ -20,10 +20,9 @@ from gdpbridge.errors import InputError
 from gdpbridge.fit import GOOD_FIT, regret
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement, measure
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.exact import ceiling_to_places
 from gdpbridge.plot.picture import checked_path
-from gdpbridge.profiles.base import Profile
-from gdpbridge.profiles.release import Release
 from gdpbridge.report.privacy.basis import (
     assumed,
     coverage,
@@ -56,6 +55,7 @@ from gdpbridge.report.privacy.tables import (
 )
 from gdpbridge.report.record import MeasurementRecord, Schema, measurement_record
 from gdpbridge.risk import Risk, risk
+from gdpbridge.specification.release import Release
 
 if TYPE_CHECKING:
     from gdpbridge.plot import Picture

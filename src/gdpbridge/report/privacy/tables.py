@@ -9,9 +9,10 @@ from fractions import Fraction
 import numpy as np
 
 from gdpbridge.convert import beta_at, delta_at, epsilon_at
+from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.errors import UndecidedError
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.exact import decimal_ceiling, float_ceiling
-from gdpbridge.profiles.base import MAX_EPS, Profile
 from gdpbridge.risk import Risk
 
 __all__ = [

@@ -1,0 +1,242 @@
+"""Curves that are known between bounds: those of composed privacy losses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from gdpbridge.curves.smooth import ZERO, Curve, Piece
+from gdpbridge.curves.tail import ConstantTail, FloorTail, GaussianBoundTail, Tail
+from gdpbridge.errors import UndecidedError
+from gdpbridge.numeric.kinds import (
+    BALLS,
+    FLOATS,
+    Operations,
+    Probability,
+    ball,
+    float_above,
+    float_below,
+)
+
+if TYPE_CHECKING:
+    from gdpbridge.losses.composition import Bounds, ComposedLoss, Resolution
+    from gdpbridge.losses.step import Losses, LossPair
+
+__all__ = ["CurveBounds", "composed_loss_curve"]
+
+Floats = NDArray[np.float64]
+
+# relative to μ where it is below 1: the width of intervals for μ that a plain evaluation aims at
+_WIDTH = 6e-5
+# in a search for an ε: how many are looked at at once, how often, and how far
+_SECTIONS = 33
+_NARROWINGS = 11
+_LEAST_END = 1e-300
+_LEAST = 5e-324
+_FARTHEST = 2.0**200
+# at first, to see how large μ is
+_FIRST_WIDTH = 1e-2
+
+
+@dataclass(frozen=True)
+class CurveBounds:
+    """A curve δ(ε) between bounds that come as close as asked.
+
+    Attributes:
+        directions: the composed privacy loss, of P against Q and, if it differs, of Q against P.
+    """
+
+    directions: tuple[ComposedLoss, ...]
+
+    @cached_property
+    def deviation(self) -> float:
+        """The standard deviation of the loss, roughly: about the size of μ."""
+        return max(loss.deviation for loss in self.directions)
+
+    @property
+    def evaluations(self) -> int:
+        """How many points of the mechanisms' curves have been evaluated."""
+        return sum(loss.evaluations for loss in self.directions)
+
+    @property
+    def end(self) -> float:
+        """An ε that no finite loss exceeds in either direction."""
+        return max(loss.largest for loss in self.directions)
+
+    @property
+    def failure(self) -> Fraction:
+        """The probability of an infinite loss, the larger one of both directions."""
+        return max(loss.failure for loss in self.directions)
+
+    def first_width(self) -> float:
+        """Return a coarse width, with which to see how large μ is."""
+        return _FIRST_WIDTH * min(1.0, self.deviation)
+
+    def at(self, eps: Floats) -> Bounds:
+        """Bound δ(ε), as closely as an interval for μ of a relative width of 6e-5 asks."""
+        points = np.ravel(eps)
+        return self._both(points, self._width_for(points))
+
+    def epsilon(self, delta: Floats) -> tuple[Floats, Floats]:
+        """Bound the least ε ≥ 0 with δ(ε) ≤ δ, as closely; infinite where there is none.
+
+        Args:
+            delta: δ in [0, 1], one-dimensional.
+        """
+        low, high = np.zeros(delta.size), np.zeros(delta.size)
+        least = float(self.failure)
+        never = (delta < least) | ((delta == 0) & (self.end == np.inf))
+        low[never], high[never] = np.inf, np.inf
+        asked = ~never & (delta < 1)
+        if asked.any():
+            log_delta = np.log(np.maximum(delta[asked], _LEAST))
+            end = float(self.below_from(float(log_delta.min())))
+            width = self._width_for(np.array([end]))
+            low[asked], high[asked] = (
+                self._narrow(log_delta, end, width, high=side) for side in (False, True)
+            )
+        return low, high
+
+    def _narrow(self, log_delta: Floats, end: float, width: float, *, high: bool) -> Floats:
+        """Return the ε at which one of the bounds falls to δ, on the safe side."""
+        first, last = np.zeros(log_delta.size), np.full(log_delta.size, end)
+        shares = np.linspace(0.0, 1.0, _SECTIONS)
+        for _ in range(_NARROWINGS):
+            eps = first[:, None] + (last - first)[:, None] * shares
+            found = self._both(eps.ravel(), width)
+            logs = (found.log_high if high else found.log_low).reshape(eps.shape)
+            below = logs <= log_delta[:, None]
+            # the upper bound is known to be below at the end; the lower one is below before it
+            index = np.where(below.any(axis=1), below.argmax(axis=1), _SECTIONS - 1)
+            rows = np.arange(eps.shape[0])
+            first, last = eps[rows, np.maximum(index - 1, 0)], eps[rows, index]
+        return last if high else first
+
+    def _width_for(self, eps: Floats) -> float:
+        """Return a width that is small beside μ(ε, δ(ε))."""
+        from gdpbridge.gaussian.pairs import mu_from_logs
+
+        width = self.first_width()
+        if eps.size == 0:
+            return width
+        rough = self._both(eps, width)
+        mu = float(np.max(mu_from_logs(eps, rough.log_high, rough.log_rest_at_high)))
+        # where δ is 0 throughout there is nothing to be close to
+        return min(_WIDTH * min(1.0, mu), width) if mu > 0 else width
+
+    def below_from(self, log_delta: float) -> Fraction:
+        """Return an ε from which log δ(ε) is proved to be at most a number.
+
+        Raises:
+            UndecidedError: if no such ε was found.
+        """
+        width, end = self.first_width(), max(self.deviation, _LEAST_END)
+        while self._both(np.array([end]), width).log_high[0] > log_delta:
+            end *= 2
+            if end > _FARTHEST:
+                raise UndecidedError(f"no ε was found where δ(ε) falls to {np.exp(log_delta):g}")
+        return Fraction(float(self._narrow(np.array([log_delta]), end, width, high=True)[0]))
+
+    def _both(self, eps: Floats, width: float) -> Bounds:
+        """Bound the larger of both directions; the second is looked at where it may be larger."""
+        first, *others = self.directions
+        found = first.within(width).bounds(eps)
+        for other in others:
+            found = found.larger(self._where_larger(other.within(width), eps, found))
+        return found
+
+    @staticmethod
+    def _where_larger(direction: Resolution, eps: Floats, than: Bounds) -> Bounds:
+        result = direction.rough_bounds(eps)
+        wanted = ~(result.log_high < than.log_low)
+        if wanted.any():
+            result = result.narrowed(wanted, direction.bounds(eps[wanted]))
+        return result
+
+    def formula(self, eps: Any, ops: Operations) -> Probability:
+        """Return δ(ε): the upper bound on floats, what lies between the bounds on balls."""
+        if ops is FLOATS:
+            points = np.asarray(eps, dtype=np.float64)
+            found = self.at(points)
+            log, rest = found.log_high, found.log_rest_at_high
+            return Probability(
+                lambda: log.reshape(points.shape), lambda: rest.reshape(points.shape)
+            )
+        if ops is BALLS:
+            found = self.at(np.array([max(float_below(eps), 0.0), float_above(eps)]))
+            return Probability(
+                lambda: _between(found.log_low[1], found.log_high[0]),
+                lambda: _between(found.log_rest_at_high[0], found.log_rest_at_low[1]),
+            )
+        raise NotImplementedError("a curve known between bounds has no power series")
+
+
+def _between(low: float, high: float) -> arb:
+    if high == -np.inf:
+        return arb.neg_inf()
+    return arb(low).union(arb(high)) if low > -np.inf else arb.nan()
+
+
+def composed_loss_curve(losses: Losses) -> Curve:
+    """Return the curve of mechanisms run one after the other, also adaptively.
+
+    Args:
+        losses: privacy losses and how often each is composed.
+    """
+    from gdpbridge.losses.composition import ComposedLoss
+
+    if not losses:
+        nothing = Fraction(0)
+        return Curve((Piece(nothing, lambda *_: ZERO),), ConstantTail(nothing, nothing), nothing)
+
+    symmetric = all(pair.step.symmetric for pair in losses)
+    directions = tuple(
+        ComposedLoss([pair.directed(reverse=reverse) for pair in losses])
+        for reverse in ((False,) if symmetric else (False, True))
+    )
+    bounds = CurveBounds(directions)
+    tail = _tail(losses, bounds.failure)
+    end = tail.start if isinstance(tail, ConstantTail) and tail.value == 0 else None
+    return Curve((Piece(Fraction(0), bounds.formula),), tail, end=end, bounds=bounds)
+
+
+def _tail(losses: Losses, failure: Fraction) -> Tail:
+    def mu_t() -> arb:
+        return _variance(losses).sqrt()
+
+    def mu() -> arb:
+        # what has losses up to B is B-DP, and so μ-GDP for μ = -2·Φ⁻¹(1/(1 + e^B))
+        total = _variance(losses)
+        for pair in losses:
+            if not pair.step.tail_variance:
+                share = 1 / (1 + _largest(pair).exp())
+                one = 2 * arb(2).sqrt() * (2 * share).erfcinv()
+                total += pair.times * one * one
+        return total.sqrt()
+
+    def largest() -> arb:
+        return sum((pair.times * _largest(pair) for pair in losses), arb(0))
+
+    if all(not pair.step.tail_variance for pair in losses):
+        return ConstantTail(largest, failure)
+    if failure:
+        return FloorTail(failure)
+    if all(pair.step.tail_variance for pair in losses):
+        return GaussianBoundTail(mu_t)
+    return GaussianBoundTail(mu, mu_t)
+
+
+def _variance(losses: Losses) -> arb:
+    return ball(sum((pair.times * pair.step.tail_variance for pair in losses), Fraction(0)))
+
+
+def _largest(pair: LossPair) -> arb:
+    """Return the greatest finite loss of either direction."""
+    other = -pair.step.least_loss() if pair.reverse is None else pair.reverse.greatest_loss()
+    return pair.step.greatest_loss().max(other)

@@ -1,0 +1,57 @@
+"""Real constants known exactly, or enclosed at whatever precision is in force."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+
+from flint import arb
+
+from gdpbridge.interval import Interval
+from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor
+from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import BALLS, ball, to_fraction
+
+__all__ = ["MAX_EPS", "Constant", "constant_text", "interval_around", "logarithm", "rational_above"]
+
+# a rational number, or a function that encloses a real one at the working precision
+Constant = Fraction | Callable[[], arb]
+
+# the largest ε that can be asked about
+MAX_EPS = 1e5
+
+_DIGITS = 25
+_LEAST_FLOAT = Decimal("1e-300")
+
+
+def logarithm(value: Fraction) -> Constant:
+    """Return log of a positive rational as a constant."""
+    return lambda: ball(value).log()
+
+
+def interval_around(value: Constant, digits: int = _DIGITS) -> Interval:
+    """Return an interval that holds the constant and agrees with it in nearly as many digits."""
+    if isinstance(value, Fraction):
+        low = high = value
+    else:
+        with precision(4 * digits):
+            enclosure = BALLS.constant(value)
+            low, high = to_fraction(enclosure.lower()), to_fraction(enclosure.upper())
+    return Interval(decimal_floor(low, digits), decimal_ceiling(high, digits))
+
+
+def rational_above(value: Constant) -> Fraction:
+    """Return a constant if it is rational, else a decimal of twenty digits hardly above it."""
+    if isinstance(value, Fraction):
+        return value
+    return Fraction(interval_around(value, 20).high)
+
+
+def constant_text(value: Constant) -> str:
+    """Return a constant that is not negative, for a reader: its first digits, all certain."""
+    low = interval_around(value).low
+    if 0 < low < _LEAST_FLOAT:
+        return f"{low:.4e}…"
+    text = f"{float(decimal_floor(Fraction(low), 10)):.10g}"
+    return text if isinstance(value, Fraction) and Fraction(text) == value else f"{text}…"

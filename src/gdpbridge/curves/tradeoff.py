@@ -1,0 +1,141 @@
+"""The trade-off function f(α) that a profile stands for: the attacker's least type II error.
+
+With t = e^ε and the mirror image δ(1/t) = 1 - (1 - δ(t))/t, f(α) is the supremum over t > 0 of
+g(t) = 1 - δ(t) - tα, which is concave in t because δ is convex in it (Dong, Roth and Su 2022,
+proposition 2.12). Every t gives a lower bound of f; four points about the largest one, through
+which a concave function can be extended, give an upper bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gdpbridge.curves.points import proved_deltas
+from gdpbridge.curves.smooth import Curve
+
+__all__ = ["least_errors", "proved_errors"]
+
+Floats = NDArray[np.float64]
+# the least ε ≥ 0 with δ(ε) ≤ δ
+LeastEpsilon = Callable[[Floats], Floats]
+
+# e^-ε leaves the range of a double beyond it
+_FARTHEST = 700.0
+_LEAST_ALPHA = 1e-30
+_SECTIONS = 33
+_NARROWINGS = 11
+# near points follow a bend closely, far ones are less disturbed by a gap between the bounds of δ
+_APART = tuple(10.0**-power for power in np.arange(0.5, 7.5, 0.5))
+# a few roundings of products and sums, relative to the largest term
+_ROUNDING = 4e-15
+
+
+def least_errors(curve: Curve, alpha: Floats, least_epsilon: LeastEpsilon) -> Floats:
+    """Return f(α) in float64, one-dimensional; where δ is only bounded, a lower bound of f."""
+    return np.maximum(_values(curve, _best(curve, alpha, least_epsilon), alpha), 0.0)
+
+
+def proved_errors(
+    curve: Curve, alpha: Floats, least_epsilon: LeastEpsilon
+) -> tuple[Floats, Floats]:
+    """Return bounds of f(α), one-dimensional, rounded outward."""
+    best = _best(curve, alpha, least_epsilon)
+    low, _ = _bounds(curve, best, alpha)
+    most = np.where(alpha == 0, 1.0, np.nextafter(1 - alpha, 1.0))
+    most = np.where(alpha == 1, 0.0, most)
+    high = most.copy()
+    inside = (alpha > 0) & (alpha < 1)
+    for apart in _APART:
+        found = _ceilings(curve, best[inside], alpha[inside], apart)
+        high[inside] = np.minimum(high[inside], found)
+    low = np.clip(low, 0.0, most)
+    # a mere upper bound of a profile need not be convex, and may then imply more than is seen here
+    return low, np.maximum(high, low)
+
+
+def _best(curve: Curve, alpha: Floats, least_epsilon: LeastEpsilon) -> Floats:
+    """Return the signed ε at which g is largest."""
+    if curve.bounds is not None:
+        # far out, bounds of composed losses take long; the best ε for this α is nearly as good
+        alpha = np.maximum(alpha, _LEAST_ALPHA)
+    with np.errstate(divide="ignore"):
+        # beyond the first, e^ε·α > 1; beyond the second, δ(ε) ≤ α could not make up for it
+        reach = np.minimum(-np.log(alpha), np.log1p(np.exp(_capped(least_epsilon(alpha)))))
+    # beyond it e^-ε is too small for what half of 1 - α leaves
+    back = _capped(least_epsilon((1 - alpha) / 2)) + np.log(2.0)
+    # either side on its own: a mere upper bound of a profile may have a dent where they meet
+    sides = [
+        _largest(curve, first, last, alpha)
+        for first, last in ((-_capped(back), np.zeros(alpha.shape)), (0 * back, _capped(reach)))
+    ]
+    better = _values(curve, sides[1], alpha) > _values(curve, sides[0], alpha)
+    return np.where(better, sides[1], sides[0])
+
+
+def _largest(curve: Curve, first: Floats, last: Floats, alpha: Floats) -> Floats:
+    """Return the signed ε in a range at which g is largest, if it rises and then falls there."""
+    shares = np.linspace(0.0, 1.0, _SECTIONS)
+    rows = np.arange(alpha.size)
+    for _ in range(_NARROWINGS):
+        eps = first[:, None] + (last - first)[:, None] * shares
+        index = np.argmax(_values(curve, eps, alpha[:, None]), axis=1)
+        best = eps[rows, index]
+        first = eps[rows, np.maximum(index - 1, 0)]
+        last = eps[rows, np.minimum(index + 1, _SECTIONS - 1)]
+    return best
+
+
+def _capped(eps: Floats) -> Floats:
+    return np.minimum(eps, _FARTHEST)
+
+
+def _values(curve: Curve, eps: Floats, alpha: Floats) -> Floats:
+    """Return g at signed ε in float64."""
+    rest = np.exp(curve.logs(np.abs(eps))[1])
+    return _g(rest, eps, alpha)
+
+
+def _g(rest: Floats, eps: Floats, alpha: Floats) -> Floats:
+    """Return g from 1 - δ(|ε|)."""
+    size = np.exp(-np.abs(eps))
+    return np.where(eps >= 0, rest - np.exp(np.maximum(eps, 0.0)) * alpha, size * (rest - alpha))
+
+
+def _bounds(curve: Curve, eps: Floats, alpha: Floats) -> tuple[Floats, Floats]:
+    """Return proved bounds of g at signed ε."""
+    delta_low, delta_high = proved_deltas(curve, np.abs(eps))
+    # an error of rounding is at most so large beside the terms of g
+    slack = _ROUNDING * np.exp(np.minimum(eps, 0.0)) * (1 + np.exp(np.maximum(eps, 0.0)) * alpha)
+    return (
+        _g(1 - delta_high, eps, alpha) - slack,
+        _g(1 - delta_low, eps, alpha) + slack,
+    )
+
+
+def _ceilings(curve: Curve, eps: Floats, alpha: Floats, apart: float) -> Floats:
+    """Bound the supremum of g from four points about where it is; 1 - α where that fails."""
+    places = eps[:, None] + apart * np.array([-2.0, -1.0, 1.0, 2.0])
+    flat, alphas = places.ravel(), np.repeat(alpha, 4)
+    low, high = (side.reshape(places.shape) for side in _bounds(curve, flat, alphas))
+    t = np.exp(places)
+    # slopes that no chord exceeds on the left, and that none falls short of on the right
+    left = (high[:, 1] - low[:, 0]) / (t[:, 1] - t[:, 0])
+    right = (low[:, 3] - high[:, 2]) / (t[:, 3] - t[:, 2])
+    across = (low[:, 2] - high[:, 1]) / (t[:, 2] - t[:, 1])
+    back = (high[:, 2] - low[:, 1]) / (t[:, 2] - t[:, 1])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gap = t[:, 2] - t[:, 1]
+        # the lines from the left and from the right meet there
+        share = (high[:, 2] - high[:, 1] - right * gap) / ((left - right) * gap)
+        meeting = high[:, 1] + left * gap * np.clip(np.nan_to_num(share), 0.0, 1.0)
+    inner = np.maximum(meeting, np.maximum(high[:, 1], high[:, 2]))
+    outer = np.maximum(
+        high[:, 1] + np.maximum(-across, 0.0) * (t[:, 1] - t[:, 0]),
+        high[:, 2] + np.maximum(back, 0.0) * (t[:, 3] - t[:, 2]),
+    )
+    falls = (low[:, 1] >= high[:, 0]) & (low[:, 2] >= high[:, 3])
+    found = np.maximum(inner, outer) * (1 + _ROUNDING)
+    return np.where(falls, found, 1 - alpha)

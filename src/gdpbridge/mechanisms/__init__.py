@@ -1,0 +1,1 @@
+"""Mechanisms as frozen values: the contract, the registry, and one file a kind."""

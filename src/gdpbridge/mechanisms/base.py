@@ -1,0 +1,493 @@
+"""The contract of a privacy profile: parameters declared once, a curve, and what holds of it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializeAsAny,
+    ValidationError,
+)
+from pydantic.fields import FieldInfo
+
+from gdpbridge.curves.constants import MAX_EPS
+from gdpbridge.curves.smooth import Curve
+from gdpbridge.curves.tail import ConstantTail, Tail
+from gdpbridge.errors import InputError
+from gdpbridge.mechanisms.registry import profile_class
+from gdpbridge.numeric.exact import decimal_text, exact
+
+if TYPE_CHECKING:
+    from gdpbridge.losses.step import Losses
+
+__all__ = ["DEFAULT_FAILURE", "Base", "Neighbours", "Profile", "Real", "Whole", "parameter"]
+
+Neighbours = Literal["add-remove", "replace-one"]
+
+DEFAULT_FAILURE = Fraction(1, 10**10)
+MAX_WHOLE = 10**12
+
+
+def _real(value: object) -> float:
+    """Accept every real number type; refuse text and truth values, which pydantic would read."""
+    if isinstance(value, bool | np.bool_ | str | bytes) or not hasattr(value, "__float__"):
+        raise ValueError("not a number")
+    try:
+        return float(cast(Any, value))
+    except (OverflowError, TypeError, ValueError):
+        raise ValueError("not a number") from None
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        # bounds are checked after that, and pydantic cannot make a float of larger ones
+        if abs(value) > MAX_WHOLE:
+            raise ValueError("too large")
+        return value
+    number = _real(value)
+    if not number.is_integer():
+        raise ValueError("not a whole number")
+    return int(number)
+
+
+Real = Annotated[float, BeforeValidator(_real)]
+Whole = Annotated[int, BeforeValidator(_whole)]
+
+
+def parameter(
+    description: str,
+    *,
+    symbol: str,
+    allowed: str,
+    typical: tuple[float, float],
+    effect: Literal["raises", "lowers"] | None = None,
+    default: Any = ...,
+    **bounds: Any,
+) -> Any:
+    """Declare a parameter once, for validation, the command line, schemas and test draws.
+
+    Args:
+        description: what it is, with its unit.
+        symbol: how the literature writes it.
+        allowed: the words that follow "must be" in an error.
+        typical: a range that tests and examples draw from.
+        effect: whether a larger value raises or lowers μ, if it does one of the two throughout.
+        default: its default; the parameter is required if left out.
+        **bounds: pydantic's ``gt``, ``ge``, ``lt`` and ``le``.
+    """
+    extra: dict[str, Any] = {"symbol": symbol, "allowed": allowed, "typical": list(typical)}
+    if effect is not None:
+        extra["effect"] = effect
+    return Field(
+        default, description=description, allow_inf_nan=False, json_schema_extra=extra, **bounds
+    )
+
+
+class Profile(BaseModel):
+    """A mechanism's privacy profile δ(ε), ε ≥ 0, as a frozen value.
+
+    Subclasses declare their parameters with :func:`parameter` and give their curve. A float
+    parameter stands for the decimal it prints as: 0.2 means 1/5.
+
+    Raises:
+        InputError: (a ``ValueError``) for a parameter outside its range.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", serialize_by_alias=True)
+
+    kind: str
+    neighbours: Neighbours | None = Field(
+        default=None,
+        description="the neighbouring relation that the sensitivity or guarantee is stated for",
+        json_schema_extra={"allowed": "'add-remove' or 'replace-one'"},
+    )
+
+    def __init__(self, **parameters: Any) -> None:
+        try:
+            super().__init__(**parameters)
+        except ValidationError as error:
+            raise self._input_error(error) from None
+
+    @abstractmethod
+    def build_curve(self) -> Curve:
+        """Return the pieces and the tail; called once."""
+
+    @cached_property
+    def curve(self) -> Curve:
+        """The profile as the measuring methods see it."""
+        return self.build_curve()
+
+    @property
+    def inner(self) -> tuple[Profile, ...]:
+        """The mechanisms that this one is made of."""
+        found = [getattr(self, "base", None), *getattr(self, "parts", ())]
+        return tuple(profile for profile in found if isinstance(profile, Profile))
+
+    @property
+    def certifiable(self) -> bool:
+        """Whether certificates can be written of results about this profile."""
+        return all(profile.certifiable for profile in self.inner)
+
+    @property
+    def default_failure(self) -> Fraction | None:
+        """The p of the approximate statement made where none is asked for; None for none."""
+        # what is composed numerically is known to any ε, but not at once for every ε
+        if self.curve.bounds is None:
+            return None
+        failure = self.curve.bounds.failure
+        return (
+            None
+            if isinstance(self.tail, ConstantTail) and not failure
+            else (DEFAULT_FAILURE + failure)
+        )
+
+    @property
+    def has_series(self) -> bool:
+        """Whether the curve can be differentiated, as proofs want it."""
+        return all(profile.has_series for profile in self.inner)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What is taken on trust, a sentence each: results that rest on it are not certified."""
+        return tuple(dict.fromkeys(text for one in self.inner for text in one.assumptions))
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What else every result about this profile should say, a sentence each."""
+        return tuple(dict.fromkeys(text for one in self.inner for text in one.remarks))
+
+    @property
+    def tail(self) -> Tail:
+        """What is known of δ(ε) for large ε."""
+        return self.curve.tail
+
+    def log_delta(self, eps: ArrayLike) -> float | NDArray[np.float64]:
+        """Return log δ(ε) in float64.
+
+        Args:
+            eps: ε in [0, 1e5], a number or an array.
+
+        Returns:
+            A float for a number, an array of the shape of ``eps`` otherwise; -inf where δ is 0.
+
+        Raises:
+            InputError: for ε outside the range.
+        """
+        return _like(eps, self.curve.logs(_checked_eps(eps))[0])
+
+    def delta(self, eps: ArrayLike) -> float | NDArray[np.float64]:
+        """Return δ(ε) in float64; arguments as in :meth:`log_delta`."""
+        return _like(eps, np.exp(self.curve.logs(_checked_eps(eps))[0]))
+
+    def gdpt(self, eps: ArrayLike) -> float | NDArray[np.float64]:
+        """Return the GDP transform G(ε) = μ(ε, δ(ε)) in float64; arguments as in :meth:`log_delta`.
+
+        The mechanism is μ-GDP exactly when μ is at least the supremum of G.
+        """
+        from gdpbridge.gaussian.pairs import mu_from_logs
+
+        points = _checked_eps(eps)
+        return _like(eps, mu_from_logs(points, *self.curve.logs(points)))
+
+    def least_epsilon(self, delta: ArrayLike) -> float | NDArray[np.float64]:
+        """Return the least ε in [0, 1e5] with δ(ε) ≤ δ, inf if there is none, in float64.
+
+        The answer is on the safe side of the float64 curve: it is the least float at which the
+        computed δ(ε) is at most δ.
+
+        Args:
+            delta: δ in [0, 1], a number or an array.
+
+        Returns:
+            A float for a number, an array of the shape of ``delta`` otherwise.
+
+        Raises:
+            InputError: for δ outside the range.
+        """
+        if self.curve.bounds is not None:
+            return self.epsilon_bounds(delta)[1]
+        targets = _checked(delta, "delta", 1.0)
+        with np.errstate(divide="ignore"):
+            logs = np.log(targets)
+        # floats ≥ 0 are in the order of their bits, so that halving these finds neighbours
+        low = np.full(targets.shape, -1, dtype=np.int64)
+        high = np.full(targets.shape, np.float64(MAX_EPS).view(np.int64))
+        reached = self.curve.logs(high.view(np.float64))[0] <= logs
+        while (high - low > 1).any():
+            middle = low + (high - low + 1) // 2
+            below = self.curve.logs(middle.view(np.float64))[0] <= logs
+            low, high = np.where(below, low, middle), np.where(below, middle, high)
+        return _like(delta, np.where(reached, high.view(np.float64), np.inf))
+
+    def delta_bounds(
+        self, eps: ArrayLike
+    ) -> tuple[float | NDArray[np.float64], float | NDArray[np.float64]]:
+        """Return proved bounds of δ(ε), rounded outward to float64.
+
+        Args:
+            eps: ε in [0, 1e5], a number or an array.
+
+        Returns:
+            A lower and an upper bound, floats for a number, arrays of the shape of ``eps``
+            otherwise. They are neighbouring floats as a rule. Where the privacy loss is composed
+            numerically, they are as far apart as an interval for μ(ε, δ) of a relative width of
+            6e-5 asks; the closest one wanted sets the pace for all.
+
+        Raises:
+            InputError: for ε outside the range.
+        """
+        from gdpbridge.curves.points import proved_deltas
+
+        points = _checked_eps(eps)
+        low, high = proved_deltas(self.curve, points.ravel())
+        return _like(eps, low.reshape(points.shape)), _like(eps, high.reshape(points.shape))
+
+    def epsilon_bounds(
+        self, delta: ArrayLike
+    ) -> tuple[float | NDArray[np.float64], float | NDArray[np.float64]]:
+        """Return proved bounds of the least ε ≥ 0 with δ(ε) ≤ δ; see :meth:`delta_bounds`.
+
+        Args:
+            delta: δ in [0, 1], a number or an array.
+
+        Returns:
+            A lower and an upper bound, infinite where no ε will do.
+
+        Raises:
+            InputError: for δ outside the range.
+            UndecidedError: at the precision cap.
+        """
+        from gdpbridge.curves.points import proved_epsilons
+
+        targets = _checked(delta, "delta", 1.0)
+        if self.curve.bounds is None:
+            guess = np.asarray(self.least_epsilon(targets)).ravel()
+            low, high = proved_epsilons(self.curve, targets.ravel(), guess)
+        else:
+            low, high = self.curve.bounds.epsilon(targets.ravel())
+        return _like(delta, low.reshape(targets.shape)), _like(delta, high.reshape(targets.shape))
+
+    def tradeoff(self, alpha: ArrayLike) -> float | NDArray[np.float64]:
+        """Return the trade-off function f(α), the least type II error, in float64.
+
+        Where the privacy loss is composed numerically it is on the safe side, a lower bound of f.
+
+        Args:
+            alpha: type I errors α in [0, 1], a number or an array.
+
+        Returns:
+            A float for a number, an array of the shape of ``alpha`` otherwise.
+
+        Raises:
+            InputError: for α outside the range.
+
+        Source: Dong, Roth and Su (2022), proposition 2.12.
+        """
+        from gdpbridge.curves.tradeoff import least_errors
+
+        points = _checked(alpha, "alpha", 1.0)
+        found = least_errors(self.curve, points.ravel(), self._least_epsilons)
+        return _like(alpha, found.reshape(points.shape))
+
+    def tradeoff_bounds(
+        self, alpha: ArrayLike
+    ) -> tuple[float | NDArray[np.float64], float | NDArray[np.float64]]:
+        """Return bounds of the trade-off function f(α), rounded outward to float64.
+
+        The lower bound, which limits the attacker, is proved; the upper one holds where δ is convex
+        in e^ε, as the profile of every mechanism is. Arguments as in :meth:`tradeoff`; see
+        :meth:`delta_bounds`.
+        """
+        from gdpbridge.curves.tradeoff import proved_errors
+
+        points = _checked(alpha, "alpha", 1.0)
+        low, high = proved_errors(self.curve, points.ravel(), self._least_epsilons)
+        return _like(alpha, low.reshape(points.shape)), _like(alpha, high.reshape(points.shape))
+
+    def _least_epsilons(self, delta: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(self.least_epsilon(delta))
+
+    def subsample(
+        self,
+        rate: float | None = None,
+        scheme: str = "poisson",
+        *,
+        sample: int | None = None,
+        population: int | None = None,
+    ) -> Profile:
+        """Return the profile of the mechanism run on a random sample of the records.
+
+        Args:
+            rate: the chance γ in (0, 1] that a record is in the sample.
+            scheme: "poisson" (add-remove neighbours), "without-replacement" or
+                "with-replacement" (both replace-one).
+            sample: the number of records drawn, instead of the rate; needed with replacement.
+            population: the number of records that the sample is drawn from.
+
+        Raises:
+            InputError: for a value outside its range, a scheme stated for another neighbouring
+                relation than this profile's, or, with replacement, a kind whose profile for groups
+                of records is not known.
+        """
+        return profile_class("subsampled")(
+            base=self, rate=rate, scheme=scheme, sample=sample, population=population
+        )
+
+    def compose(self, times: int) -> Profile:
+        """Return the exact profile of the mechanism run ``times`` times, also adaptively.
+
+        Args:
+            times: how often, from 1 to a million.
+
+        Raises:
+            InputError: for a value outside its range, or a kind whose exact composition is not
+                known.
+        """
+        return profile_class("composed")(base=self, times=times)
+
+    def group_curve(self, size: int) -> Curve:
+        """Return the curve for groups of ``size`` records, for kinds that know it.
+
+        Raises:
+            InputError: for other kinds.
+        """
+        raise InputError(
+            "mechanism",
+            self.kind,
+            "gaussian, gdp, laplace or pure-dp for sampling with replacement, which needs the "
+            "profile for groups of records",
+        )
+
+    def privacy_losses(self) -> Losses:
+        """Return the privacy losses that the mechanism is composed of, each with its count.
+
+        Raises:
+            InputError: for kinds that do not know them.
+        """
+        raise InputError(
+            "mechanism",
+            self.kind,
+            "approx-dp, dpsgd, gaussian, gdp, laplace, pld or pure-dp for composition, or gaussian "
+            "with poisson sampling",
+        )
+
+    def composed_curve(self, times: int) -> Curve:
+        """Return the curve of ``times`` runs: exact for some kinds, between bounds for others.
+
+        Raises:
+            InputError: for kinds that do not know their privacy loss.
+        """
+        from gdpbridge.curves.bounded import composed_loss_curve
+
+        losses = [replace(pair, times=times * pair.times) for pair in self.privacy_losses()]
+        return composed_loss_curve(losses)
+
+    @classmethod
+    def parameters(cls) -> dict[str, FieldInfo]:
+        """Return the declared parameters, by public name, without ``kind`` and ``neighbours``."""
+        return {
+            name: field
+            for name, field in cls._public_fields().items()
+            if name not in ("kind", "neighbours")
+        }
+
+    @classmethod
+    def _public_fields(cls) -> dict[str, FieldInfo]:
+        return {field.alias or name: field for name, field in cls.model_fields.items()}
+
+    def exact(self, name: str) -> Fraction:
+        """Return a parameter as the rational number it is written as."""
+        return exact(getattr(self, name))
+
+    def specification(self) -> dict[str, str | None]:
+        """Return kind, relation and parameters as text, numbers as exact decimals."""
+        return {
+            name: decimal_text(exact(value)) if isinstance(value, float | int) else value
+            for name, value in self.model_dump().items()
+        }
+
+    def require(self, name: str, holds: bool, allowed: str) -> None:
+        """Refuse parameters that are each allowed but not together.
+
+        Raises:
+            InputError: if ``holds`` is false; ``name`` may name a quotient of parameters.
+        """
+        if not holds:
+            value = getattr(self, name, None)
+            shown = value if value is not None else self._quotient(name)
+            raise InputError(name, shown, allowed)
+
+    def _quotient(self, name: str) -> float:
+        top, bottom = (getattr(self, part) for part in name.split("/"))
+        return float(top / bottom)
+
+    @classmethod
+    def _input_error(cls, error: ValidationError) -> InputError:
+        first = error.errors()[0]
+        raised = first.get("ctx", {}).get("error")
+        if isinstance(raised, InputError):
+            return raised
+        name = str(first["loc"][0]) if first["loc"] else cls.__name__
+        fields = cls._public_fields()
+        if first["type"] == "missing":
+            extra = cast(dict[str, Any], fields[name].json_schema_extra)
+            return InputError(name, "missing", f"given: {extra['allowed']}")
+        if first["type"] == "extra_forbidden" or name not in fields:
+            known = ", ".join(key for key in fields if key != "kind")
+            return InputError(name, "not a parameter", f"one of {known}")
+        extra = cast(dict[str, Any], fields[name].json_schema_extra or {})
+        place = ".".join(str(part) for part in first["loc"] if part != "[key]")
+        return InputError(place, first["input"], str(extra.get("allowed", first["msg"])))
+
+
+def _checked_eps(eps: ArrayLike) -> NDArray[np.float64]:
+    return _checked(eps, "eps", MAX_EPS)
+
+
+def _checked(values: ArrayLike, field: str, top: float) -> NDArray[np.float64]:
+    allowed = f"a number or an array of numbers in [0, {top:g}]"
+    try:
+        points = np.asarray(values)
+        if points.dtype.kind not in "iuf":
+            raise TypeError
+        points = points.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InputError(field, values, allowed) from None
+    outside = ~((points >= 0) & (points <= top))
+    if outside.any():
+        raise InputError(field, points[outside].flat[0], allowed)
+    return points
+
+
+def _like(given: ArrayLike, values: NDArray[np.float64]) -> float | NDArray[np.float64]:
+    return float(values) if np.ndim(given) == 0 else values
+
+
+def with_relation_of_base(given: dict[str, Any]) -> dict[str, Any]:
+    """Return what a profile → profile is given, its neighbouring relation that of its base."""
+    base = as_profile(given.get("base"))
+    if isinstance(base, Profile) and given.get("neighbours") is None:
+        return {**given, "base": base, "neighbours": base.neighbours}
+    return given
+
+
+def as_profile(value: object) -> object:
+    """Accept a mechanism as a profile or as the plain data of one."""
+    if isinstance(value, dict):
+        kind = value.get("kind")
+        return profile_class(str(kind))(**value)
+    return value
+
+
+# a mechanism inside another one
+Base = Annotated[SerializeAsAny[Profile], BeforeValidator(as_profile)]

@@ -1,0 +1,111 @@
+"""The discrete Laplace (two-sided geometric) mechanism: P(x) ∝ e^{-|x|/b} on the whole numbers.
+
+For two answers Δ apart the loss at x is (|x - Δ| - |x|)/b. With r = e^{-1/b} the line between
+losses is A - B·e^ε with A = P(x ≤ c) = 1 - r^{c+1}/(1 + r) and B = P(x ≤ c - Δ) = r^{Δ-c}/(1 + r),
+c the largest x whose loss is above ε (Ghosh, Roughgarden and Sundararajan 2012).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+
+from gdpbridge.curves.binomial import binomial_curve
+from gdpbridge.curves.constants import MAX_EPS
+from gdpbridge.curves.linear import ArrayLines, Line, segments_from
+from gdpbridge.curves.smooth import Curve, Piece
+from gdpbridge.curves.tail import ConstantTail
+from gdpbridge.errors import InputError
+from gdpbridge.mechanisms.base import Profile, Real, Whole, parameter
+from gdpbridge.mechanisms.registry import register
+from gdpbridge.numeric.kinds import ball
+
+__all__ = ["DiscreteLaplace"]
+
+MAX_SENSITIVITY = 1_000_000
+
+
+@register
+class DiscreteLaplace(Profile):
+    """Discrete Laplace (geometric) noise added to a whole number."""
+
+    kind: Literal["discrete-laplace"] = "discrete-laplace"
+    scale: Real = parameter(
+        "scale b of the noise: P(x) is proportional to e^(-|x|/b)",
+        symbol="b",
+        allowed="a finite number > 0",
+        typical=(0.2, 20.0),
+        effect="lowers",
+        gt=0,
+    )
+    sensitivity: Whole = parameter(
+        "sensitivity Δ of the answer",
+        symbol="Δ",
+        allowed=f"a whole number from 1 to {MAX_SENSITIVITY}",
+        typical=(1, 10),
+        effect="raises",
+        default=1,
+        ge=1,
+        le=MAX_SENSITIVITY,
+    )
+
+    def model_post_init(self, _: Any) -> None:
+        """Check the largest loss."""
+        self.require("sensitivity/scale", self._largest() <= MAX_EPS, f"at most {MAX_EPS:g}")
+
+    def _largest(self) -> Fraction:
+        return self.sensitivity / self.exact("scale")
+
+    @property
+    def certifiable(self) -> bool:
+        """The checker of certificates does not know discrete noise yet."""
+        return False
+
+    def build_curve(self) -> Curve:
+        """Return the lines between the losses."""
+        lines, end = _Lines(self.exact("scale"), self.sensitivity), self._largest()
+        pieces = (Piece(Fraction(0), lines.formula),)
+        return Curve(pieces, ConstantTail(end, Fraction(0)), end=end, lines=lines)
+
+    def composed_curve(self, times: int) -> Curve:
+        """Return the binomial curve: at sensitivity 1 the losses are ±1/b.
+
+        Raises:
+            InputError: for a larger sensitivity, where the losses are not two numbers.
+        """
+        if self.sensitivity != 1:
+            raise InputError("sensitivity", self.sensitivity, "1 for exact composition")
+        return binomial_curve(self._largest(), times)
+
+
+class _Lines(ArrayLines):
+    """The lines of discrete Laplace noise."""
+
+    def __init__(self, scale: Fraction, sensitivity: int) -> None:
+        self.scale, self.sensitivity = scale, sensitivity
+        # the largest x with a positive loss belongs to the first line
+        self.first = (sensitivity + 1) // 2 - 1
+        c = np.arange(self.first, -1, -1)
+        rate = float(1 / scale)
+        log_norm = np.logaddexp(0.0, -rate)
+        super().__init__(
+            segments_from(
+                end=(sensitivity - 2.0 * c) * rate,
+                log_b=-(sensitivity - c) * rate - log_norm,
+                log_a_complement=-(c + 1) * rate - log_norm,
+            )
+        )
+
+    def line(self, index: int) -> Line:
+        """Return the line for c = first - index."""
+        c = self.first - index
+        norm = 1 + ball(-1 / self.scale).exp()
+        missing = ball(-(c + 1) / self.scale).exp() / norm
+        b = ball(-(self.sensitivity - c) / self.scale).exp() / norm
+        return Line(1 - missing, missing, b, 1 - b)
+
+    def end(self, index: int) -> Any:
+        """Return the loss of c."""
+        return ball((self.sensitivity - 2 * (self.first - index)) / self.scale)

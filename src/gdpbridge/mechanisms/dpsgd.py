@@ -1,0 +1,112 @@
+"""DP-SGD: steps of the Poisson-subsampled Gaussian mechanism, composed exactly between bounds.
+
+Each step samples every record with probability q and adds Gaussian noise of σ times the clipping
+norm to the sum. The neighbouring relation is add-remove: P = q·N(1, σ²) + (1 - q)·N(0, σ²) against
+Q = N(0, σ²), and both directions count.
+
+Without sampling, T steps have the Gaussian curve with μ = √T/σ. Sampling lowers δ(ε) everywhere and
+does not change how it falls in the limit: μ_t = √T/σ for every q > 0, since a run in which all
+records are always sampled still has the probability q^T. So √T/σ is the least μ for the whole
+range, whatever q, and the useful statement is one that leaves a failure probability.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal
+
+from gdpbridge.curves.smooth import Curve
+from gdpbridge.errors import InputError
+from gdpbridge.mechanisms.base import DEFAULT_FAILURE, Neighbours, Profile, Real, Whole, parameter
+from gdpbridge.mechanisms.gaussian import Gaussian, gaussian_curve, gaussian_root
+from gdpbridge.mechanisms.registry import register
+
+if TYPE_CHECKING:
+    from gdpbridge.losses.step import Losses
+
+__all__ = ["DPSGD"]
+
+MAX_STEPS = 10_000_000
+_WHY_FAILURE = (
+    "a μ for DP-SGD needs its p or ε_h: sampling does not change how δ(ε) falls in the limit, so "
+    "that the one μ for every ε is that of the run without sampling"
+)
+
+
+@register
+class DPSGD(Profile):
+    """Noisy gradient steps on Poisson samples of the records."""
+
+    kind: Literal["dpsgd"] = "dpsgd"
+    noise_multiplier: Real = parameter(
+        "noise multiplier σ: the noise's standard deviation over the clipping norm",
+        symbol="σ",
+        allowed="a finite number > 0",
+        typical=(0.5, 10.0),
+        effect="lowers",
+        gt=0,
+    )
+    sample_rate: Real = parameter(
+        "sample rate q: the chance that a record is in a step's batch",
+        symbol="q",
+        allowed="a number in [0, 1]",
+        typical=(0.001, 0.5),
+        effect="raises",
+        ge=0,
+        le=1,
+    )
+    steps: Whole = parameter(
+        "number T of steps",
+        symbol="T",
+        allowed=f"a whole number from 0 to {MAX_STEPS}",
+        typical=(1, 10_000),
+        effect="raises",
+        ge=0,
+        le=MAX_STEPS,
+    )
+    neighbours: Neighbours | None = "add-remove"
+
+    def model_post_init(self, _: Any) -> None:
+        """Check the relation that Poisson sampling is stated for."""
+        if self.neighbours != "add-remove":
+            raise InputError(
+                "neighbours", self.neighbours, "add-remove, the relation of Poisson sampling"
+            )
+
+    @property
+    def certifiable(self) -> bool:
+        """The checker of certificates does not know composed losses yet."""
+        return False
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Why one μ says little without its p."""
+        return () if self.default_failure is None else (_WHY_FAILURE,)
+
+    @property
+    def default_failure(self) -> Fraction | None:
+        """1e-10 where records are sampled: then the least μ for the whole range says little."""
+        return DEFAULT_FAILURE if self.steps and 0 < self.sample_rate < 1 else None
+
+    def build_curve(self) -> Curve:
+        """Return the exact curve where there is one, else one between bounds."""
+        return self.composed_curve(1)
+
+    def composed_curve(self, times: int) -> Curve:
+        """Return the curve of ``times`` such runs."""
+        steps, rate = times * self.steps, self.exact("sample_rate")
+        if steps == 0 or rate == 0:
+            return gaussian_curve(Fraction(0))
+        if rate == 1:
+            return gaussian_curve(gaussian_root(steps, 1 / self.exact("noise_multiplier")))
+        if steps == 1:
+            return Gaussian(sigma=self.noise_multiplier).subsample(self.sample_rate).curve
+        return super().composed_curve(times)
+
+    def privacy_losses(self) -> Losses:
+        """Return the loss of one step and the number of steps."""
+        from gdpbridge.losses.step import LossPair
+        from gdpbridge.losses.subsampled_gaussian import SubsampledGaussian
+
+        step = SubsampledGaussian(self.exact("noise_multiplier"), self.exact("sample_rate"))
+        return [LossPair(step, self.steps)]

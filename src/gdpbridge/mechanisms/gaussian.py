@@ -1,0 +1,154 @@
+"""The Gaussian mechanism, and μ-GDP itself: profiles that are a Gaussian curve δ_μ.
+
+The Gaussian mechanism is exactly μ-GDP with μ = sensitivity / sigma (Dong, Roth and Su 2022,
+theorem 1; Balle and Wang 2018).
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal
+
+from flint import arb, arb_series
+
+from gdpbridge.curves.constants import Constant
+from gdpbridge.curves.smooth import Curve, Piece
+from gdpbridge.curves.tail import GaussianCurveTail
+from gdpbridge.gaussian import ball
+from gdpbridge.mechanisms.base import Profile, Real, parameter
+from gdpbridge.mechanisms.registry import register
+from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability
+from gdpbridge.numeric.kinds import ball as ball_of
+
+if TYPE_CHECKING:
+    from gdpbridge.losses.step import Losses
+
+__all__ = ["GDP", "Gaussian", "gaussian_curve", "gaussian_root"]
+
+MAX_MU = 1000
+
+
+def gaussian_curve(mu: Constant) -> Curve:
+    """Return the curve δ_μ, μ ≥ 0."""
+
+    def delta(eps: Any, ops: Operations) -> Probability:
+        width = ops.constant(mu)
+        if ops is BALLS:
+            return ball.probability(eps, width)
+        if ops is FLOATS:
+            from gdpbridge.gaussian import curve
+
+            return Probability(
+                lambda: curve.log_delta(eps, width),
+                lambda: curve.log_delta_complement(eps, width),
+            )
+        low, high = eps[0].lower(), eps[0].upper()
+        return Probability(
+            lambda: _chained(ball.log_delta_series(low, high, width), eps),
+            lambda: _chained(ball.log_delta_complement_series(low, high, width), eps),
+        )
+
+    end = Fraction(0) if mu == 0 else None
+    return Curve((Piece(Fraction(0), delta),), GaussianCurveTail(mu), end=end)
+
+
+def _chained(outer: arb_series, inner: arb_series) -> arb_series:
+    """Return the series of outer(inner(x)); ``outer`` is in powers of the step of ``inner``."""
+    step = inner - inner[0]
+    step = arb_series([0, *step.coeffs()[1:]], inner.prec)
+    return outer[0] + outer[1] * step + outer[2] * step * step
+
+
+def gaussian_root(times: int, mu: Fraction) -> Constant:
+    """Return √times·μ."""
+    root = math.isqrt(times)
+    if root * root == times:
+        return root * mu
+    return lambda: arb(times).sqrt() * ball_of(mu)
+
+
+def gaussian_losses(mu: Fraction) -> Losses:
+    """Return the loss of a μ-GDP mechanism, none for μ = 0."""
+    from gdpbridge.losses.step import LossPair
+    from gdpbridge.losses.subsampled_gaussian import SubsampledGaussian
+
+    return [LossPair(SubsampledGaussian(1 / mu, Fraction(1)), 1)] if mu else []
+
+
+@register
+class Gaussian(Profile):
+    """Gaussian noise added to a number or a vector."""
+
+    kind: Literal["gaussian"] = "gaussian"
+    sigma: Real = parameter(
+        "standard deviation σ of the noise, in the unit of the answer",
+        symbol="σ",
+        allowed="a finite number > 0",
+        typical=(0.1, 20.0),
+        effect="lowers",
+        gt=0,
+    )
+    sensitivity: Real = parameter(
+        "L2 sensitivity Δ of the answer, in its unit",
+        symbol="Δ",
+        allowed="a finite number > 0",
+        typical=(0.5, 2.0),
+        effect="raises",
+        default=1.0,
+        gt=0,
+    )
+
+    def model_post_init(self, _: Any) -> None:
+        """Check the one thing the curve depends on."""
+        self.require("sensitivity/sigma", self._mu() <= MAX_MU, f"at most {MAX_MU}")
+
+    def _mu(self) -> Fraction:
+        return self.exact("sensitivity") / self.exact("sigma")
+
+    def build_curve(self) -> Curve:
+        """Return δ_μ with μ = sensitivity / sigma."""
+        return gaussian_curve(self._mu())
+
+    def composed_curve(self, times: int) -> Curve:
+        """Return the curve of √times·μ."""
+        return gaussian_curve(gaussian_root(times, self._mu()))
+
+    def group_curve(self, size: int) -> Curve:
+        """Return the curve for ``size`` times the sensitivity."""
+        return gaussian_curve(size * self._mu())
+
+    def privacy_losses(self) -> Losses:
+        """Return the loss of Gaussian noise."""
+        return gaussian_losses(self._mu())
+
+
+@register
+class GDP(Profile):
+    """A mechanism known to be μ-GDP."""
+
+    kind: Literal["gdp"] = "gdp"
+    mu: Real = parameter(
+        "the μ of Gaussian differential privacy",
+        symbol="μ",
+        allowed=f"a number in [0, {MAX_MU}]",
+        typical=(0.01, 10.0),
+        ge=0,
+        le=MAX_MU,
+    )
+
+    def build_curve(self) -> Curve:
+        """Return δ_μ."""
+        return gaussian_curve(self.exact("mu"))
+
+    def composed_curve(self, times: int) -> Curve:
+        """Return the curve of √times·μ."""
+        return gaussian_curve(gaussian_root(times, self.exact("mu")))
+
+    def group_curve(self, size: int) -> Curve:
+        """Return the curve of size·μ: μ-GDP for one record is (size·μ)-GDP for ``size``."""
+        return gaussian_curve(size * self.exact("mu"))
+
+    def privacy_losses(self) -> Losses:
+        """Return the loss of the Gaussian mechanism, the worst μ-GDP one; none for μ = 0."""
+        return gaussian_losses(self.exact("mu"))

@@ -1,0 +1,71 @@
+"""The Laplace mechanism.
+
+δ(ε) = max(1 - e^{(ε - ε₀)/2}, 0) with ε₀ = sensitivity / scale (Balle, Barthe and Gaboardi
+2020, theorem 3).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal
+
+from gdpbridge.curves.constants import MAX_EPS
+from gdpbridge.curves.smooth import Curve, Piece
+from gdpbridge.curves.tail import ConstantTail
+from gdpbridge.mechanisms.base import Profile, Real, parameter
+from gdpbridge.mechanisms.registry import register
+from gdpbridge.numeric.kinds import Operations, Probability
+
+if TYPE_CHECKING:
+    from gdpbridge.losses.step import Losses
+
+__all__ = ["Laplace"]
+
+
+@register
+class Laplace(Profile):
+    """Laplace noise added to a number (or, with L1 sensitivity, a vector)."""
+
+    kind: Literal["laplace"] = "laplace"
+    scale: Real = parameter(
+        "scale b of the noise, in the unit of the answer",
+        symbol="b",
+        allowed="a finite number > 0",
+        typical=(0.2, 20.0),
+        effect="lowers",
+        gt=0,
+    )
+    sensitivity: Real = parameter(
+        "L1 sensitivity Δ of the answer, in its unit",
+        symbol="Δ",
+        allowed="a finite number > 0",
+        typical=(0.5, 2.0),
+        effect="raises",
+        default=1.0,
+        gt=0,
+    )
+
+    def model_post_init(self, _: Any) -> None:
+        """Check the one thing the curve depends on."""
+        ratio = self.exact("sensitivity") / self.exact("scale")
+        self.require("sensitivity/scale", ratio <= MAX_EPS, f"at most {MAX_EPS:g}")
+
+    def build_curve(self) -> Curve:
+        """Return the single piece on [0, ε₀]."""
+        return self.group_curve(1)
+
+    def group_curve(self, size: int) -> Curve:
+        """Return the curve for ``size`` times the sensitivity."""
+        eps0 = size * self.exact("sensitivity") / self.exact("scale")
+
+        def delta(eps: Any, ops: Operations) -> Probability:
+            return Probability.from_log_complement(ops, (eps - ops.constant(eps0)) / 2)
+
+        return Curve((Piece(Fraction(0), delta),), ConstantTail(eps0, Fraction(0)), end=eps0)
+
+    def privacy_losses(self) -> Losses:
+        """Return the loss of Laplace noise."""
+        from gdpbridge.losses.laplace import LaplaceLoss
+        from gdpbridge.losses.step import LossPair
+
+        return [LossPair(LaplaceLoss(self.exact("sensitivity") / self.exact("scale")), 1)]

@@ -1,0 +1,79 @@
+"""Randomized response over k buckets.
+
+With probability p (the noise parameter) the answer is uniform over the k buckets, else the truth.
+δ(ε) = (p/k)(e^ε₀ - e^ε)⁺ with e^ε₀ = 1 + k(1 - p)/p (Kairouz, Oh and Viswanath 2016).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Literal
+
+from gdpbridge.curves.binomial import binomial_curve
+from gdpbridge.curves.constants import logarithm
+from gdpbridge.curves.smooth import ZERO, Curve, Piece
+from gdpbridge.curves.tail import ConstantTail
+from gdpbridge.errors import InputError
+from gdpbridge.mechanisms.base import MAX_WHOLE, Neighbours, Profile, Real, Whole, parameter
+from gdpbridge.mechanisms.registry import register
+from gdpbridge.numeric.kinds import Operations, Probability
+
+__all__ = ["RandomizedResponse"]
+
+
+@register
+class RandomizedResponse(Profile):
+    """One person's answer out of k, replaced by a random one with a given probability."""
+
+    kind: Literal["randomized-response"] = "randomized-response"
+    neighbours: Neighbours = "replace-one"
+    noise_parameter: Real = parameter(
+        "probability p that the answer is drawn at random from all buckets",
+        symbol="p",
+        allowed="a number in (0, 1]",
+        typical=(0.05, 1.0),
+        effect="lowers",
+        gt=0,
+        le=1,
+    )
+    buckets: Whole = parameter(
+        "number k of possible answers",
+        symbol="k",
+        allowed="a whole number ≥ 2, at most 10^12",
+        typical=(2, 50),
+        effect="raises",
+        default=2,
+        ge=2,
+        le=MAX_WHOLE,
+    )
+
+    def build_curve(self) -> Curve:
+        """Return the single piece on [0, ε₀]."""
+        noise, buckets = self.exact("noise_parameter"), self.buckets
+        share = noise / buckets
+        if noise == 1:
+            start = Fraction(0)
+            return Curve((Piece(start, lambda *_: ZERO),), ConstantTail(start, start), end=start)
+        eps0 = logarithm(1 + (1 - noise) / share)
+
+        def delta(eps: Any, ops: Operations) -> Probability:
+            top, log_share = ops.constant(eps0), ops.constant(logarithm(share))
+            return Probability(
+                lambda: log_share + top + ops.log1mexp(eps - top),
+                lambda: log_share + ops.log(buckets - 1 + ops.exp(eps)),
+            )
+
+        return Curve((Piece(Fraction(0), delta),), ConstantTail(eps0, Fraction(0)), end=eps0)
+
+    def composed_curve(self, times: int) -> Curve:
+        """Return the binomial curve, for two possible answers.
+
+        Raises:
+            InputError: for more answers, whose losses are not two numbers.
+        """
+        if self.buckets != 2:
+            raise InputError("buckets", self.buckets, "2 for exact composition")
+        noise = self.exact("noise_parameter")
+        if noise == 1:
+            return binomial_curve(Fraction(0), times)
+        return binomial_curve(logarithm((2 - noise) / noise), times)

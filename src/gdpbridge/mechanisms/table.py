@@ -1,0 +1,241 @@
+"""A table of (ε, δ) guarantees, and the tightest profile that it implies.
+
+The profile is the lower convex envelope, in e^ε, of the pairs and their mirror images (hull.py). A
+table whose last δ is positive says nothing more beyond its last row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from flint import arb
+from pydantic import Field, PlainSerializer, PrivateAttr
+
+from gdpbridge.curves.constants import Constant
+from gdpbridge.curves.linear import ArrayLines, Line, Segments
+from gdpbridge.curves.smooth import ZERO, Curve, Piece, constant_piece
+from gdpbridge.curves.tail import ConstantTail, PlateauTail
+from gdpbridge.errors import InputError
+from gdpbridge.guarantees.hull import envelope, log_slopes
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.registry import register
+from gdpbridge.numeric.exact import exact
+from gdpbridge.numeric.kinds import ball
+from gdpbridge.reading.rows import Columns, Rows, rows_of_numbers
+from gdpbridge.reading.tables import rows_of_file, rows_of_frame
+
+__all__ = ["Table"]
+
+
+def _plain(pairs: Any) -> Any:
+    """Return pairs as numbers where these say the same as the text."""
+    if pairs is None:
+        return None
+    if not isinstance(pairs, Rows):
+        return [[_number(text) for text in _texts(pair)] for pair in pairs]
+    return [
+        [_number(eps), _number(delta)]
+        for eps, delta in zip(pairs.eps_text, pairs.delta_text, strict=True)
+    ]
+
+
+def _number(text: str) -> float | str:
+    return float(text) if exact(float(text)) == exact(text) else text
+
+
+@register
+class Table(Profile):
+    """A table of (ε, δ) guarantees."""
+
+    kind: Literal["table"] = "table"
+    file: str | None = Field(
+        default=None,
+        description="the table",
+        json_schema_extra={
+            "symbol": "FILE",
+            "word": True,
+            "allowed": "a CSV, TSV, JSON or Parquet file, or - for standard input",
+        },
+    )
+    pairs: Annotated[Any, PlainSerializer(_plain)] = Field(
+        default=None,
+        description="the pairs themselves, instead of a file",
+        json_schema_extra={"untyped": True, "allowed": "pairs of ε and δ"},
+    )
+    log: bool = Field(
+        default=False,
+        description="whether the second number of each pair is log δ",
+        json_schema_extra={"untyped": True, "allowed": "true or false"},
+    )
+    eps_column: str | None = Field(
+        default=None,
+        description="the column of ε",
+        json_schema_extra={"symbol": "NAME", "allowed": "a name in the first row"},
+    )
+    delta_column: str | None = Field(
+        default=None,
+        description="the column of δ, or of log δ if log is in its name",
+        json_schema_extra={"symbol": "NAME", "allowed": "a name in the first row"},
+    )
+    _rows: Rows = PrivateAttr()
+
+    def __init__(self, file: str | None = None, **parameters: Any) -> None:
+        super().__init__(**(parameters if file is None else {"file": file, **parameters}))
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        eps_column: str | None = None,
+        delta_column: str | None = None,
+        **parameters: Any,
+    ) -> Table:
+        """Make a table from a data frame of pandas, polars or pyarrow.
+
+        A float stands for the shortest decimal that it prints as.
+
+        Args:
+            frame: the data frame.
+            eps_column: the column of ε; found by its name if None.
+            delta_column: the column of δ, or of log δ if log is in its name.
+            **parameters: ``neighbours``.
+
+        Raises:
+            InputError: for what is not a table of guarantees, naming the row.
+            MissingExtraError: without the extra ``tables``.
+        """
+        rows = rows_of_frame(frame, Columns(eps_column, delta_column))
+        return cls(pairs=rows, log=rows.is_log, **parameters)
+
+    def model_post_init(self, _: Any) -> None:
+        """Read the table, so that errors in it come at once."""
+        if (self.file is None) == (self.pairs is None):
+            given = "neither" if self.file is None else "both"
+            raise InputError("file and pairs", given, "given one and not the other")
+        if self.file is not None:
+            rows = rows_of_file(self.file, Columns(self.eps_column, self.delta_column))
+        elif isinstance(self.pairs, Rows):
+            rows = self.pairs
+        else:
+            rows = _of_pairs(self.pairs, is_log=self.log)
+        self._rows = _sorted(rows)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What the table has more than it needs."""
+        implied = len(self._rows.eps) - self.corners.size
+        if not implied:
+            return ()
+        rows = "row says" if implied == 1 else "rows say"
+        return (f"{implied:,} {rows} nothing that the others do not imply",)
+
+    @property
+    def corners(self) -> Any:
+        """The rows that the others do not imply, by growing ε, as the user counts them."""
+        lines = self.curve.lines
+        return lines.corners.numbers if isinstance(lines, TableLines) else self._rows.numbers[:1]
+
+    @property
+    def certifiable(self) -> bool:
+        """The checker of certificates does not know tables yet."""
+        return False
+
+    def build_curve(self) -> Curve:
+        """Return the edges of the envelope, and what is known beyond the last row."""
+        kept = envelope(self._rows)
+        corners = self._rows.take(kept)
+        last_eps, last = exact(corners.eps_text[-1]), _delta(corners, -1)
+        if last == 0 and last_eps == 0:
+            return Curve((Piece(last_eps, lambda *_: ZERO),), ConstantTail(last, last), end=last)
+        if last == 1:
+            raise InputError("table", "without any δ below 1", "at least one row with δ < 1")
+        if last_eps == 0:
+            return Curve((constant_piece(last_eps, last),), PlateauTail(last_eps, last))
+        lines = TableLines(corners, log_slopes(self._rows, kept)[0])
+        pieces = (Piece(Fraction(0), lines.formula),)
+        if last == 0:
+            return Curve(pieces, ConstantTail(last_eps, Fraction(0)), end=last_eps, lines=lines)
+        return Curve(pieces, PlateauTail(last_eps, last), lines=lines)
+
+
+class TableLines(ArrayLines):
+    """The edges between the corners of a table's envelope, the first one from (-1, 1)."""
+
+    def __init__(self, corners: Rows, log_b: Any) -> None:
+        self.corners = corners
+        eps, log_delta, delta = corners.eps, corners.log_delta, corners.delta
+        with np.errstate(divide="ignore"):
+            log_complement = np.log1p(-delta)
+        start = np.append(0.0, eps[:-1])
+        # on the first edge 1 - δ = b(1 + e^ε)
+        log_complement = np.append(np.log(2.0) + log_b[0], log_complement[:-1])
+        # an edge that ends at ε = 0 is not on the range
+        self.skipped = int(eps[0] == 0)
+        part = Segments(start, eps, log_b, log_delta, log_complement)
+        super().__init__(part[self.skipped :])
+        self.beyond, self.log_beyond = _delta(corners, -1), float(log_delta[-1])
+
+    def line(self, index: int) -> Line:
+        """Return an edge, from the exact pairs."""
+        right = index + self.skipped
+        right_t, right_delta = self._point(right)
+        left_t, left_delta = self._point(right - 1) if right else (arb(-1), arb(1))
+        b = (left_delta - right_delta) / (right_t - left_t)
+        a = right_delta + b * right_t
+        return Line(a, 1 - a, b, 1 - b)
+
+    def _point(self, number: int) -> tuple[arb, arb]:
+        delta = _delta(self.corners, number)
+        value = ball(delta) if isinstance(delta, Fraction) else delta()
+        return ball(exact(self.corners.eps_text[number])).exp(), value
+
+    def end(self, index: int) -> arb:
+        """Return the ε of a corner."""
+        return ball(exact(self.corners.eps_text[index + self.skipped]))
+
+
+def _delta(rows: Rows, index: int) -> Constant:
+    """Return the δ of a row as it is written."""
+    if not rows.is_log:
+        return exact(rows.delta_text[index])
+    if rows.log_delta[index] == -np.inf:
+        return Fraction(0)
+    log = exact(rows.delta_text[index])
+    return (lambda: ball(log).exp()) if log else Fraction(1)
+
+
+def _of_pairs(pairs: Any, *, is_log: bool) -> Rows:
+    try:
+        eps, delta = zip(*pairs, strict=True)
+    except (TypeError, ValueError):
+        raise InputError("pairs", pairs, "a sequence of pairs of ε and δ, at least one") from None
+    return rows_of_numbers(_texts(eps), _texts(delta), is_log=is_log)
+
+
+def _texts(values: Sequence[Any]) -> list[str]:
+    return [repr(float(value)) if isinstance(value, float) else str(value) for value in values]
+
+
+def _sorted(rows: Rows) -> Rows:
+    """Return the rows by growing ε, each ε once.
+
+    Raises:
+        InputError: where two rows with the same ε do not agree.
+    """
+    if (rows.eps[1:] > rows.eps[:-1]).all():
+        return rows
+    order = np.argsort(rows.eps, kind="stable")
+    same = np.flatnonzero(rows.eps[order[1:]] == rows.eps[order[:-1]])
+    for first, second in zip(order[same], order[same + 1], strict=True):
+        columns = rows.eps_text, rows.delta_text
+        if any(exact(column[first]) != exact(column[second]) for column in columns):
+            raise InputError(
+                f"row {rows.numbers[second]}",
+                f"ε {rows.eps_text[second].strip()} with δ {rows.delta_text[second].strip()}",
+                f"in agreement with row {rows.numbers[first]}, which has the same ε",
+            )
+    return rows.take(np.delete(order, same + 1))

@@ -1,0 +1,48 @@
+"""A trade-off given as text: noise = g(ε, δ), solved for δ at a fixed noise, then refined.
+
+A mechanism that needs the noise g(ε, δ) to be (ε, δ)-DP is, at a fixed noise, (ε, δ)-DP for every
+solution of noise = g(ε, δ) at once (Liu, Sun, Jiang and Kong 2022, section 3 and its examples).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from gdpbridge.errors import InputError
+from gdpbridge.expressions.isolate import isolated
+from gdpbridge.expressions.tree import Call, TooLargeError, has_name
+from gdpbridge.guarantees.implicit import solved_segment
+from gdpbridge.guarantees.segments import Segment
+from gdpbridge.mechanisms.registry import register
+from gdpbridge.mechanisms.written import Written, segment_of
+
+__all__ = ["Tradeoff"]
+
+
+@register
+class Tradeoff(Written):
+    """Any mechanism whose noise is a formula of ε and δ, such as "sigma = -2*log(delta)/eps"."""
+
+    kind: Literal["tradeoff"] = "tradeoff"
+
+    def segments(self) -> list[Segment]:
+        """Return δ on each range of eps: by undoing the formula, else by solving it."""
+        found = []
+        for start, equation in self.equations():
+            try:
+                solution = isolated(equation.left, equation.right)
+            except TooLargeError as error:
+                raise InputError("text", self.text, str(error)) from None
+            if solution is not None:
+                found.append(segment_of(start, *solution))
+            else:
+                difference = Call("-", (equation.right, equation.left))
+                found.append(solved_segment(start, difference))
+        return found
+
+    def model_post_init(self, context: object) -> None:
+        """Check that there is something to solve for."""
+        super().model_post_init(context)
+        for _, equation in self.equations():
+            if not has_name(Call("-", (equation.left, equation.right)), "delta"):
+                raise InputError("text", self.text, "an equation with delta in it")

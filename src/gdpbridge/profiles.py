@@ -1,0 +1,88 @@
+"""Privacy profiles of mechanisms, as frozen values; each class is loaded when first named."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from gdpbridge.mechanisms.registry import kinds, profile_class
+
+if TYPE_CHECKING:
+    from gdpbridge.mechanisms.approx_dp import ApproxDP
+    from gdpbridge.mechanisms.callable import Callable
+    from gdpbridge.mechanisms.discrete_gaussian import DiscreteGaussian
+    from gdpbridge.mechanisms.discrete_laplace import DiscreteLaplace
+    from gdpbridge.mechanisms.dpsgd import DPSGD
+    from gdpbridge.mechanisms.formula import Formula
+    from gdpbridge.mechanisms.gaussian import GDP, Gaussian
+    from gdpbridge.mechanisms.icea import ICEA
+    from gdpbridge.mechanisms.laplace import Laplace
+    from gdpbridge.mechanisms.opacus import OpacusHistory
+    from gdpbridge.mechanisms.pld import PLD
+    from gdpbridge.mechanisms.pure_dp import PureDP
+    from gdpbridge.mechanisms.randomized_response import RandomizedResponse
+    from gdpbridge.mechanisms.sgd_family import SGDFamily
+    from gdpbridge.mechanisms.table import Table
+    from gdpbridge.mechanisms.tradeoff import Tradeoff
+    from gdpbridge.mechanisms.zcdp import ZCDP
+    from gdpbridge.transformations.sequence import Sequence
+
+__all__ = [
+    "DPSGD",
+    "GDP",
+    "ICEA",
+    "PLD",
+    "ZCDP",
+    "ApproxDP",
+    "Callable",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "Formula",
+    "Gaussian",
+    "Laplace",
+    "OpacusHistory",
+    "PureDP",
+    "RandomizedResponse",
+    "SGDFamily",
+    "Sequence",
+    "Table",
+    "Tradeoff",
+    "kinds",
+    "profile_class",
+]
+
+_HOMES = {
+    "ApproxDP": "mechanisms.approx_dp",
+    "Callable": "mechanisms.callable",
+    "DPSGD": "mechanisms.dpsgd",
+    "DiscreteGaussian": "mechanisms.discrete_gaussian",
+    "DiscreteLaplace": "mechanisms.discrete_laplace",
+    "Formula": "mechanisms.formula",
+    "GDP": "mechanisms.gaussian",
+    "Gaussian": "mechanisms.gaussian",
+    "ICEA": "mechanisms.icea",
+    "Laplace": "mechanisms.laplace",
+    "OpacusHistory": "mechanisms.opacus",
+    "PLD": "mechanisms.pld",
+    "PureDP": "mechanisms.pure_dp",
+    "RandomizedResponse": "mechanisms.randomized_response",
+    "SGDFamily": "mechanisms.sgd_family",
+    "Sequence": "transformations.sequence",
+    "Table": "mechanisms.table",
+    "Tradeoff": "mechanisms.tradeoff",
+    "ZCDP": "mechanisms.zcdp",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"gdpbridge.{_HOMES[name]}"), name)
+    # kinds that other packages bring are found here too
+    for cls in kinds().values():
+        if cls.__name__ == name:
+            return cls
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(cls.__name__ for cls in kinds().values())})

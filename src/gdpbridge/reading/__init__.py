@@ -1,0 +1,1 @@
+"""Text, files and data frames as numbers: cells, rows, tables and loss files."""

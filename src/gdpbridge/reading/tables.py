@@ -1,0 +1,86 @@
+"""Where tables come from: files of text, Parquet files, standard input and data frames."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gdpbridge.errors import InputError, MissingExtraError
+from gdpbridge.reading.cells import Shortest
+from gdpbridge.reading.rows import Columns, Rows, find_columns, rows_of_numbers, rows_of_text
+
+__all__ = ["rows_of_file", "rows_of_frame"]
+
+_PARQUET = b"PAR1"
+
+
+def rows_of_file(name: str, columns: Columns) -> Rows:
+    """Read a file, or standard input for ``-``.
+
+    Raises:
+        InputError: for a file that cannot be read, or is not a table of guarantees.
+        MissingExtraError: for a Parquet file without the extra ``tables``.
+    """
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        allowed = f"a readable file, or - for standard input ({why})"
+        raise InputError("file", name, allowed) from None
+    if data.startswith(_PARQUET):
+        return _of_parquet(data, columns)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        row = data.count(b"\n", 0, error.start) + 1
+        raise InputError(f"row {row}", "not UTF-8", "text in UTF-8, or a Parquet file") from None
+    return rows_of_text(text, columns)
+
+
+def _of_parquet(data: bytes, columns: Columns) -> Rows:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingExtraError("tables", "reading a Parquet file") from None
+    try:
+        frame = parquet.read_table(io.BytesIO(data))
+    except pyarrow.ArrowException as error:
+        raise InputError("file", f"Parquet that breaks off ({error})", "a Parquet file") from None
+    return rows_of_frame(frame, columns)
+
+
+def rows_of_frame(frame: Any, columns: Columns) -> Rows:
+    """Read a data frame.
+
+    Raises:
+        InputError: for what is not a data frame, or not a table of guarantees.
+        MissingExtraError: without the extra ``tables``.
+    """
+    try:
+        import narwhals
+    except ImportError:
+        raise MissingExtraError("tables", "reading a data frame") from None
+    try:
+        table = narwhals.from_native(frame, eager_only=True)
+    except TypeError:
+        allowed = "a data frame of pandas, polars or pyarrow"
+        raise InputError("frame", type(frame).__name__, allowed) from None
+    names = [str(name) for name in table.columns]
+    eps_at, delta_at, is_log = find_columns(names, columns)
+    given = [_numbers(table[table.columns[at]]) for at in (eps_at, delta_at)]
+    return rows_of_numbers(*given, is_log=is_log)
+
+
+def _numbers(series: Any) -> Sequence[str]:
+    """Return a column as text, made when it is asked for where that is possible."""
+    values = series.to_numpy()
+    if values.dtype == np.float64 or values.dtype.kind in "iu":
+        return Shortest(values)
+    # the shortest text of a narrow float is another number than that of the same float64
+    return [str(value) for value in values]

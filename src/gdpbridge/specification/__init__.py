@@ -1,0 +1,1 @@
+"""Mechanisms as plain data: specification files, their schema, titles and release facts."""

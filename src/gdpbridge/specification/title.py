@@ -1,0 +1,56 @@
+"""A mechanism in one line, for titles and legends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+from pydantic.fields import FieldInfo
+
+from gdpbridge.mechanisms.callable import Callable
+from gdpbridge.mechanisms.registry import profile_class
+
+__all__ = ["mechanism_title", "number_text"]
+
+
+def mechanism_title(mechanism: dict[str, Any]) -> str:
+    """Return a mechanism's plain data as one line: its kind and parameters."""
+    if isinstance(mechanism.get("base"), dict):
+        own = {name: value for name, value in mechanism.items() if name != "base"}
+        return f"{mechanism_title(mechanism['base'])}; {mechanism_title(own)}"
+    # a function that is taken on trust has no words on the command line
+    trusted = mechanism["kind"] == "callable"
+    fields = (Callable if trusted else profile_class(mechanism["kind"])).parameters()
+    parts = [
+        part
+        for name, field in fields.items()
+        if name in mechanism
+        for part in _part(name, field, mechanism[name])
+    ]
+    if mechanism["neighbours"] is not None:
+        parts.append(f"neighbours {mechanism['neighbours']}")
+    return f"{mechanism['kind']}: {', '.join(parts)}"
+
+
+def _part(name: str, field: FieldInfo, value: Any) -> Iterator[str]:
+    """A parameter with its symbol; nothing for one that is left out."""
+    symbol = cast(dict[str, Any], field.json_schema_extra).get("symbol", name)
+    match value:
+        case None | False:
+            return
+        case True:
+            yield name
+        case dict():
+            yield from (f"{key} = {number_text(number)}" for key, number in value.items())
+        case list() | tuple():
+            yield f"{len(value):,} {name}"
+        case str():
+            yield value if field.is_required() else f"{name} {value}"
+        case _:
+            label = name if name == symbol else f"{name.replace('_', ' ')} {symbol}"
+            yield f"{label} = {number_text(value)}"
+
+
+def number_text(value: float) -> str:
+    """A number as it was written: 2 for 2.0."""
+    return f"{value:g}" if f"{value:g}" == repr(float(value)).removesuffix(".0") else repr(value)

@@ -1,0 +1,1 @@
+"""What makes a mechanism of other mechanisms: composition, sampling, clip and rectify."""

@@ -1,0 +1,446 @@
+"""Clip and rectify: the output clipped to [y⁻, y⁺], then Laplace noise of scale (y⁺ - y⁻)/ε_h.
+
+The result obeys the profile δ_A of what was clipped and, whatever that was, the profile
+1 - e^{(ε - ε_h)/2} of the Laplace noise (Liu, Sun, Jiang and Kong 2022, section 5). Its own profile
+is convex in t = e^ε, so that every straight line in t through two points of these two bounds
+bounds it too between them: it lies below the lower convex envelope of their minimum.
+
+The envelope follows one of the two, crosses over on a common tangent, and ends at ε_h. The knots
+are the touching points rounded to multiples of 2^-72: the line through them stays a bound, and is
+above the tangent by about 2^-144 only. How the knots are found is therefore of no concern to
+the proof.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from flint import arb, arb_series
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from gdpbridge.curves.constants import MAX_EPS, Constant
+from gdpbridge.curves.linear import Lines
+from gdpbridge.curves.smooth import Curve, Formula, Piece
+from gdpbridge.curves.tail import ConstantTail
+from gdpbridge.errors import InputError, UndecidedError
+from gdpbridge.mechanisms.base import (
+    Base,
+    Profile,
+    Real,
+    parameter,
+    with_relation_of_base,
+)
+from gdpbridge.mechanisms.laplace import Laplace
+from gdpbridge.mechanisms.registry import register_transformation
+from gdpbridge.numeric.exact import decimal_text
+from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import (
+    BALLS,
+    FLOATS,
+    SERIES,
+    Operations,
+    Probability,
+    ball,
+    to_fraction,
+)
+
+__all__ = ["ClipRectify", "Run"]
+
+MAX_LINES = 1000
+# what fits into a line of a certificate
+MAX_RUNS = 12
+
+_BITS = 384
+_KNOT_BITS = 72
+_GRID = 512
+_HALVINGS = 220
+_RETREATS = 40
+_LOG_HALF = -math.log(2.0)
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A range of ε on which the profile is one of its bounds, or the line between its ends.
+
+    Attributes:
+        bound: "base", "noise" or "line".
+        start: where it begins; it ends where the next run begins, the last one where δ is 0.
+    """
+
+    bound: Literal["base", "noise", "line"]
+    start: Fraction
+
+
+@register_transformation
+class ClipRectify(Profile):
+    """A mechanism whose output is clipped to bounds and then given Laplace noise."""
+
+    kind: Literal["clip-rectify"] = "clip-rectify"
+    base: Base = Field(
+        description="the mechanism whose output is clipped",
+        json_schema_extra={"allowed": "a profile"},
+    )
+    eps_h: Real = parameter(
+        "width of the bounds over the scale of the noise",
+        symbol="ε_h",
+        allowed=f"a number > 0 and at most {MAX_EPS:g}",
+        typical=(1.0, 20.0),
+        gt=0,
+        le=MAX_EPS,
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Take the neighbouring relation from the base: noise alone has none."""
+        return with_relation_of_base(given)
+
+    def model_post_init(self, _: Any) -> None:
+        """Refuse another relation than the base's."""
+        if self.base.neighbours not in (None, self.neighbours):
+            raise InputError(
+                "neighbours", self.neighbours, f"{self.base.neighbours}, as for what is clipped"
+            )
+
+    @cached_property
+    def runs(self) -> tuple[Run, ...]:
+        """Which bound holds where, in order of ε."""
+        base = _smooth(self.base.curve, self.exact("eps_h"))
+        return _Envelope(base, self._noise, self.base.has_series).runs()
+
+    @property
+    def certifiable(self) -> bool:
+        """Whether the base is a plain kind that the checker knows, and the runs are few."""
+        plain = not isinstance(self.base, ClipRectify) and self.base.certifiable
+        return plain and len(self.runs) <= MAX_RUNS
+
+    def specification(self) -> dict[str, str | None]:
+        """Return the parameters, the runs, and the base's specification, as flat text."""
+        base = self.base.specification()
+        knots = (f"0x{int(run.start * 2**_KNOT_BITS):x}p-{_KNOT_BITS}" for run in self.runs)
+        return {
+            "kind": self.kind,
+            "neighbours": self.neighbours,
+            "eps_h": decimal_text(self.exact("eps_h")),
+            "runs": " ".join(run.bound for run in self.runs),
+            "knots": " ".join(knots),
+            **{f"base.{name}": text for name, text in base.items() if name != "neighbours"},
+        }
+
+    @property
+    def _noise(self) -> Curve:
+        return Laplace(scale=1, sensitivity=self.eps_h).curve
+
+    def build_curve(self) -> Curve:
+        """Return the runs as pieces."""
+        noise = self._noise
+        bounds = {"base": _smooth(self.base.curve, self.exact("eps_h")), "noise": noise}
+        pieces: list[Piece] = []
+        runs = self.runs
+        for number, run in enumerate(runs):
+            following = runs[number + 1] if number + 1 < len(runs) else None
+            stop = None if following is None else following.start
+            if run.bound == "line":
+                left = _Knot(run.start, bounds[runs[number - 1].bound])
+                # a last line goes to where the noise's bound ends
+                right = _Knot(
+                    self.exact("eps_h") if stop is None else stop,
+                    noise if following is None else bounds[following.bound],
+                )
+                pieces.append(Piece(run.start, _line(left, right)))
+            else:
+                pieces.extend(_within(bounds[run.bound], run.start, stop))
+        end = bounds["base"].end if runs[-1].bound == "base" else noise.end
+        assert end is not None
+        return Curve(tuple(pieces), ConstantTail(end, Fraction(0)), end=end)
+
+
+@dataclass(frozen=True)
+class _Knot:
+    """A point on a bound."""
+
+    eps: Fraction
+    curve: Curve
+
+    def log(self) -> arb:
+        """Return log δ there, -inf where δ is 0."""
+        return self.curve.enclose(BALLS.constant(self.eps)).log()
+
+    def log_complement(self) -> arb:
+        """Return log(1 - δ) there."""
+        return self.curve.enclose(BALLS.constant(self.eps)).log_complement()
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether the bound ends there: no enclosure could tell 0 from too small."""
+        return self.eps == self.curve.end
+
+
+def _line(left: _Knot, right: _Knot) -> Formula:
+    """Return the line in e^ε through two points, with no cancellation between them."""
+    to_zero = right.is_zero
+
+    def log_fall() -> arb:
+        # log(δ_left - δ_right)
+        return left.log() if to_zero else left.log() + BALLS.log1mexp(right.log() - left.log())
+
+    def log_span() -> arb:
+        # log(1 - e^{left - right})
+        return BALLS.log1mexp(BALLS.constant(left.eps) - BALLS.constant(right.eps))
+
+    def log_rise() -> arb:
+        # of 1 - δ, for each e^{ε - left} - 1, relative to its value on the left
+        reach = BALLS.constant(left.eps) - BALLS.constant(right.eps)
+        return log_fall() + reach - log_span() - left.log_complement()
+
+    def delta(eps: Any, ops: Operations) -> Probability:
+        def log() -> Any:
+            rest = ops.log1mexp(eps - ops.constant(right.eps))
+            part = ops.constant(log_fall) - ops.constant(log_span) + rest
+            return part if to_zero else ops.logaddexp(ops.constant(right.log), part)
+
+        def log_complement() -> Any:
+            grown = ops.expm1(eps - ops.constant(left.eps))
+            return ops.constant(left.log_complement) + ops.log1p(
+                ops.exp(ops.constant(log_rise)) * grown
+            )
+
+        return Probability(log, log_complement)
+
+    return delta
+
+
+def _smooth(curve: Curve, eps_h: Fraction) -> Curve:
+    """Return a curve whose pieces have power series: lines one by one.
+
+    Raises:
+        InputError: if it has more lines on [0, eps_h] than are worth that.
+    """
+    if curve.lines is None:
+        return curve
+    with precision(_BITS):
+        count = curve.lines.until(ball(eps_h))
+    if count > MAX_LINES:
+        raise InputError("the number of lines of the base", count, f"at most {MAX_LINES}")
+    return Curve(tuple(_one_by_one(curve, curve.lines, count)), curve.tail, curve.end)
+
+
+def _one_by_one(curve: Curve, lines: Lines, count: int) -> Iterator[Piece]:
+    for index in range(count):
+        start = _end_of(lines, index - 1) if index else Fraction(0)
+        yield Piece(start, _single(curve, lines, index))
+    if count == lines.count and curve.end is None:
+        yield Piece(_end_of(lines, count - 1), _level(lines, count - 1))
+
+
+def _end_of(lines: Lines, index: int) -> Constant:
+    return lambda: lines.end(index)
+
+
+def _single(curve: Curve, lines: Lines, index: int) -> Formula:
+    """Return one line as a smooth formula, which floats take from the whole."""
+
+    def delta(eps: Any, ops: Operations) -> Probability:
+        if ops is FLOATS:
+            log, log_complement = curve.logs(eps)
+            return Probability(lambda: log, lambda: log_complement)
+        line, t = lines.line(index), ops.exp(eps)
+        return Probability(lambda: ops.log(line.at(t)), lambda: ops.log(line.complement_at(t)))
+
+    return delta
+
+
+def _level(lines: Lines, index: int) -> Formula:
+    """Return the constant that a line ends at: δ does not rise beyond it."""
+
+    def log() -> arb:
+        return lines.line(index).at(lines.end(index).exp()).log()
+
+    def log_complement() -> arb:
+        return lines.line(index).complement_at(lines.end(index).exp()).log()
+
+    def delta(eps: Any, ops: Operations) -> Probability:
+        # 0·ε keeps the kind and shape of ε
+        return Probability(
+            lambda: ops.constant(log) + 0 * eps, lambda: ops.constant(log_complement) + 0 * eps
+        )
+
+    return delta
+
+
+def _within(curve: Curve, start: Fraction, stop: Fraction | None) -> Iterator[Piece]:
+    """Return the pieces of a curve on [start, stop), as far as it is not 0."""
+    with precision(_BITS):
+        low = ball(start)
+        high = None if stop is None else ball(stop)
+        ends = [*(BALLS.constant(piece.start) for piece in curve.pieces[1:]), None]
+        for piece, end in zip(curve.pieces, ends, strict=True):
+            begin = BALLS.constant(piece.start)
+            if (end is not None and end <= low) or (high is not None and begin >= high):
+                continue
+            yield Piece(start, piece.formula) if begin <= low else piece
+
+
+class _Envelope:
+    """Where the lower convex envelope of two bounds, in t = e^ε, leaves the one for the other.
+
+    The shape is found in floats on a grid, each change is then made precise. Both only matter
+    for how low the envelope is: it consists of bounds and of lines between points on them.
+    """
+
+    def __init__(self, base: Curve, noise: Curve, has_series: bool) -> None:
+        self.base, self.noise, self.has_series = base, noise, has_series
+        assert isinstance(noise.end, Fraction)
+        self.eps_h = noise.end
+        # a base that ends first is the last bound
+        stop = math.inf if base.end is None else math.nextafter(FLOATS.constant(base.end), 0.0)
+        self.base_is_last = stop < self.eps_h
+        self.top = min(stop, float(self.eps_h))
+
+    def runs(self) -> tuple[Run, ...]:
+        """Return the runs; every line is from one bound to the other."""
+        if self.top <= 0:
+            return (Run("base", Fraction(0)),)
+        corners = self._corners()
+        runs = [Run(corners[0][1], Fraction(0))]
+        for (left, before), (right, after) in itertools.pairwise(corners):
+            if before == after:
+                continue
+            low, high = self._touching(left, right, before)
+            # a run may be a point: a corner that only lines touch
+            runs.append(Run("line", low))
+            if high < self.eps_h:
+                runs.append(Run(after, high))
+        return self._checked(tuple(runs))
+
+    def _checked(self, runs: tuple[Run, ...]) -> tuple[Run, ...]:
+        """Refuse runs out of order, which only rounding of a tie could make.
+
+        Raises:
+            UndecidedError: if there are any.
+        """
+        for run, following in itertools.pairwise(runs):
+            empty = run.start == following.start and run.bound == "line"
+            if run.start > following.start or empty:
+                raise UndecidedError("which of noise and base is the better bound is a tie")
+        return runs
+
+    @cached_property
+    def grid(self) -> Floats:
+        """Return points on [0, top], crowded at both ends and at the base's breakpoints."""
+        starts = [FLOATS.constant(piece.start) for piece in self.base.pieces]
+        edges = sorted({0.0, *(start for start in starts if 0 < start < self.top), self.top})
+        share = np.concatenate([2.0 ** -np.arange(1, 40), np.linspace(0.0, 1.0, _GRID)])
+        # rounded, so that no two points are the same but for rounding
+        share = np.unique(np.round(np.concatenate([share, 1.0 - share]), 13))
+        parts = [low + (high - low) * share for low, high in itertools.pairwise(edges)]
+        points: Floats = np.unique(np.concatenate(parts))
+        return points
+
+    def _corners(self) -> list[tuple[float, Literal["base", "noise"]]]:
+        """Return the corners of the lower hull of the two bounds on the grid."""
+        grid = self.grid
+        base, base_c = self.base.logs(grid)
+        noise, noise_c = self.noise.logs(grid)
+        lower = (noise < base) | ((noise > _LOG_HALF) & (noise_c > base_c))
+        if not self.base_is_last:
+            lower[-1] = True
+        log, log_c = np.where(lower, noise, base), np.where(lower, noise_c, base_c)
+        hull: list[int] = []
+        for point in range(grid.size):
+            while len(hull) > 1 and _log_fall(grid, log, log_c, hull[-2], hull[-1]) <= _log_fall(
+                grid, log, log_c, hull[-1], point
+            ):
+                hull.pop()
+            hull.append(point)
+        return [(float(grid[k]), "noise" if lower[k] else "base") for k in hull]
+
+    def _touching(
+        self, left: float, right: float, before: Literal["base", "noise"]
+    ) -> tuple[Fraction, Fraction]:
+        """Return the ends of the line from one bound to the other, near a line of the hull."""
+        on_base = left if before == "base" else right
+        with precision(_BITS):
+            at = self._root(on_base, before == "base")
+            other = self._noise_point(at, before == "base")
+            base_knot = _rounded(at)
+            noise_knot = self.eps_h if other >= ball(self.eps_h) else _rounded(other.max(arb(0)))
+        return (base_knot, noise_knot) if before == "base" else (noise_knot, base_knot)
+
+    def _root(self, start: float, leaves_base: bool) -> arb:
+        """Return where the base's slope is that of the line to the noise; the start if nowhere."""
+        point = arb(start)
+        if not self.has_series:
+            return point
+        place = int(np.searchsorted(self.grid, start))
+        ends = []
+        for neighbour in (max(place - 1, 0), min(place + 1, self.grid.size - 1)):
+            end = arb(float(self.grid[neighbour]))
+            for _ in range(_RETREATS):
+                if self._excess(end, leaves_base).is_finite():
+                    break
+                end = ((end + point) / 2).mid()
+            ends.append(end)
+        low, high = ends
+        rising = self._excess(high, leaves_base) > 0
+        if not (
+            self._excess(low, leaves_base) < 0
+            if rising
+            else self._excess(low, leaves_base) > 0 and self._excess(high, leaves_base) < 0
+        ):
+            return point
+        for _ in range(_HALVINGS):
+            middle = ((low + high) / 2).mid()
+            value = self._excess(middle, leaves_base)
+            low, high = (low, middle) if bool(value > 0) == rising else (middle, high)
+        return ((low + high) / 2).mid()
+
+    def _excess(self, eps: arb, leaves_base: bool) -> arb:
+        """Return the slope of the line from the base's point to the noise over that of the base.
+
+        Slopes are in x = t/e^{ε_h}; nan where there is none.
+        """
+        piece = self.base.pieces_on(eps, eps)[-1]
+        series = piece.formula(arb_series([eps, 1], 2), SERIES).log().exp()
+        x = (eps - ball(self.eps_h)).exp()
+        other = self._noise_point(eps, leaves_base)
+        fall = series[0] - (1 - ((other - ball(self.eps_h)) / 2).exp())
+        return -fall / ((other - ball(self.eps_h)).exp() - x) - series[1] / x
+
+    def _noise_point(self, eps: arb, leaves_base: bool) -> arb:
+        """Return where the line from the base's point touches 1 - √x, kept within [0, ε_h].
+
+        With u = √x at the touching point and C = 1 - δ, u² - 2Cu + x = 0.
+        """
+        kept = self.base.enclose(eps).log_complement().exp()
+        root = (kept * kept - (eps - ball(self.eps_h)).exp()).sqrt()
+        u = kept + root if leaves_base else kept - root
+        return (ball(self.eps_h) + 2 * u.log()).min(ball(self.eps_h)).max(arb(0))
+
+
+def _log_fall(grid: Floats, log: Floats, log_c: Floats, left: int, right: int) -> float:
+    """Return the logarithm of minus the slope in t between two points of the grid."""
+    span = grid[right] - grid[left]
+    log_span = grid[left] + span + FLOATS.log1mexp(-span)
+    if log[left] > _LOG_HALF:
+        fall = log_c[right] + FLOATS.log1mexp(log_c[left] - log_c[right])
+    elif log[left] == -math.inf:
+        return -math.inf
+    else:
+        fall = log[left] + FLOATS.log1mexp(log[right] - log[left])
+    return float(fall - log_span)
+
+
+def _rounded(value: arb) -> Fraction:
+    scale = 2**_KNOT_BITS
+    return Fraction(round(to_fraction(value.mid()) * scale), scale)

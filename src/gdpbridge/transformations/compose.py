@@ -1,0 +1,83 @@
+"""Composition: the same mechanism run several times on the same records, exactly.
+
+k runs of an (ε₀, δ₀)-DP mechanism are at worst k randomized responses, and fail with probability
+1 - (1 - δ₀)^k (Kairouz, Oh and Viswanath 2015); k runs of a μ-GDP one are √k·μ-GDP (Dong, Roth and
+Su 2022). Later runs may depend on the answers of earlier ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field, model_validator
+
+from gdpbridge.curves.smooth import Curve
+from gdpbridge.errors import InputError
+from gdpbridge.mechanisms.base import (
+    Base,
+    Profile,
+    Whole,
+    parameter,
+    with_relation_of_base,
+)
+from gdpbridge.mechanisms.registry import register_transformation
+
+if TYPE_CHECKING:
+    from gdpbridge.losses.step import Losses
+
+__all__ = ["MAX_TIMES", "Composed"]
+
+MAX_TIMES = 1_000_000
+
+
+@register_transformation
+class Composed(Profile):
+    """A mechanism that is run several times on the same records."""
+
+    kind: Literal["composed"] = "composed"
+    base: Base = Field(description="the mechanism that is run")
+    times: Whole = parameter(
+        "number k of runs",
+        symbol="k",
+        allowed=f"a whole number from 1 to {MAX_TIMES}",
+        typical=(1, 100),
+        effect="raises",
+        ge=1,
+        le=MAX_TIMES,
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Take the neighbouring relation from the mechanism that is run."""
+        return with_relation_of_base(given)
+
+    def model_post_init(self, _: Any) -> None:
+        """Check that the composition is known."""
+        if self.neighbours != self.base.neighbours:
+            raise InputError(
+                "neighbours",
+                self.neighbours,
+                f"{self.base.neighbours}, the relation of the {self.base.kind} profile",
+            )
+        # kinds that do not compose are refused here
+        _ = self.curve
+
+    @property
+    def certifiable(self) -> bool:
+        """The checker of certificates does not know compositions yet."""
+        return False
+
+    def build_curve(self) -> Curve:
+        """Return the curve of all runs together."""
+        return self.base.composed_curve(self.times)
+
+    def composed_curve(self, times: int) -> Curve:
+        """Return the curve of ``times`` times as many runs."""
+        self.require("times", self.times * times <= MAX_TIMES, f"at most {MAX_TIMES} in all")
+        return self.base.composed_curve(self.times * times)
+
+    def privacy_losses(self) -> Losses:
+        """Return those of the mechanism that is run, as many times more."""
+        return [replace(pair, times=self.times * pair.times) for pair in self.base.privacy_losses()]
