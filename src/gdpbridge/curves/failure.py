@@ -6,6 +6,7 @@ that fails outright with probability p and is μ-GDP otherwise has such a profil
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -33,7 +34,7 @@ def past_failure(curve: Curve, failure: Fraction) -> Curve:
         return Curve((Piece(end, lambda *_: ZERO),), ConstantTail(end, Fraction(0)), end)
     stop = end() if callable(end) else ball(end)
     kept = [piece for piece in curve.pieces if not BALLS.constant(piece.start) >= stop]
-    pieces = tuple(Piece(piece.start, _past(piece.formula, failure)) for piece in kept)
+    pieces = tuple(replace(piece, formula=_past(piece.formula, failure)) for piece in kept)
     lines = None if curve.lines is None else PastFailureLines(curve.lines, failure, stop)
     return Curve(pieces, ConstantTail(end, Fraction(0)), end, lines, curve.bounds)
 

@@ -203,18 +203,21 @@ def _zcdp_pieces(rho: Fraction) -> tuple[Piece, ...]:
     following = _from_turn(rho, last.floats(), float(turn()))
 
     def by_divergence(event: Event) -> bool:
-        # K'' falls for u ≥ 0 where p ≥ 1/2, and so does the slope of D_α - ρα
+        # h has no slope at 0, and h'' falls for u ≥ 0 where p ≥ 1/2: it is at most h''(0) ≤ 0
         return bool(event.theta >= 0 and event.spread(arb(0)) <= ball(rho) and _is_lower(event))
 
     def by_order(event: Event) -> bool:
-        # u K(u) - ρu(u+1) is concave, convex, concave; as it falls at 0 it has one other maximum
+        # h(u) = log E_P e^{uL} - ρu(u+1) vanishes at 0, and with its slope at this u. It is concave,
+        # convex, concave, and without the first part if p ≥ 1/2: if it falls at 0, or if p ≥ 1/2,
+        # u cannot be where it is convex, and so is its other maximum
         own = event.untilted()
-        return bool(event.tilt > 0 and own.spread(arb(1)) <= ball(rho) and _is_lower(own))
+        falls = own.theta >= 0 or own.spread(arb(1)) <= ball(rho)
+        return bool(event.tilt > 0 and falls and _is_lower(own))
 
     return (
         Piece(Fraction(0), first.formula),
-        Piece(ends, _Arc(leading, by_divergence).formula),
-        Piece(turn, _Arc(following, by_order).formula),
+        Piece(ends, _Arc(leading, by_divergence).formula, by_chords=True),
+        Piece(turn, _Arc(following, by_order).formula, by_chords=True),
     )
 
 
@@ -324,7 +327,7 @@ def _renyi_pieces(bounds: tuple[Bound, ...]) -> tuple[Piece, ...]:
             return over
 
         track = follow(single_order(tilt, bound.value), first, float(start()), broken)
-        pieces.append(Piece(start, _Arc(track, obeys(others(number))).formula))
+        pieces.append(Piece(start, _Arc(track, obeys(others(number))).formula, by_chords=True))
         if track.broken is None:
             return tuple(pieces)
         following = track.broken

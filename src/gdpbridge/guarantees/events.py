@@ -50,6 +50,7 @@ from gdpbridge.guarantees.quotients import (
     log1p_quotient,
     log_expm1_quotient,
     log_expm2_quotient,
+    log_sinh_quotient,
 )
 from gdpbridge.numeric.kinds import SERIES
 
@@ -202,6 +203,12 @@ class FloatEvent:
 
     def epsilon(self) -> Floats:
         """Return the ε of the tangent."""
-        u, up = self.tilt, self.tilt + 1
+        u, up, half = self.tilt, self.tilt + 1, self.gap / 2
         mean = up * up * self.spread(up) - u * u * self.spread(u)
-        return mean + np.exp(self._logs()[1]) * self.gap - self.excess()
+        # with ω - ½ for ω the parts that are linear in a small λ are not there to cancel
+        small = up * half < 1
+        slim = np.where(small, half, 0.0)
+        near = log_sinh_quotient(up * slim) - log_sinh_quotient(u * slim)
+        near = near - np.tanh(self.theta / 2) * half
+        far = np.exp(self._logs()[1]) * self.gap - self.excess()
+        return mean + np.where(small, near, far)

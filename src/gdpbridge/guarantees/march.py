@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gdpbridge.errors import UndecidedError
 from gdpbridge.guarantees.equations import Equations
 from gdpbridge.guarantees.events import FloatEvent
-from gdpbridge.guarantees.roots import float_jacobian, solve_floats
+from gdpbridge.guarantees.roots import float_jacobian, scales_of, solve_floats
 
 __all__ = ["TOP", "Track", "follow"]
 
@@ -29,6 +29,8 @@ _LARGEST_STEP = 0.4
 _FIRST_STEP = 0.1
 _MAX_NODES = 20_000
 _BISECTIONS = 50
+_ENOUGH = 4
+_NEAR = 0.3
 _SMALLEST_STEP = 1e-13
 
 
@@ -141,7 +143,7 @@ def _moved(
         return None
     found, settled = solve_floats(equations, guess[:, None], np.array([target]))
     # far from the guess it would be another branch
-    near = np.abs(found[:, 0] - guess) <= 0.2 * (np.abs(guess) + 1e-3 + (np.arange(z.size) == 0))
+    near = np.abs(found[:, 0] - guess) <= _NEAR * (scales_of(guess) + np.abs(slope) * (target - at))
     return found[:, 0] if settled.all() and near.all() else None
 
 
@@ -153,13 +155,14 @@ def _last(
     high: float,
     conditions: Callable[[FloatEvent], Floats],
 ) -> tuple[float, Floats, int]:
-    """Bisect for the first point at which a condition breaks; return the first beyond it."""
+    """Return a point at which one condition is broken, and hardly more than that, and which."""
     begin = low
     best = _moved(equations, z, slope, begin, high)
     assert best is not None
-    for _ in range(_BISECTIONS):
+    for number in range(_BISECTIONS):
         middle = (low + high) / 2
-        if not low < middle < high:
+        alone = (conditions(_event(equations, best)) > 0).sum() == 1
+        if (alone and number >= _ENOUGH) or not low < middle < high:
             break
         found = _moved(equations, z, slope, begin, middle)
         if found is None:

@@ -22,6 +22,7 @@ __all__ = [
     "log1p_quotient",
     "log_expm1_quotient",
     "log_expm2_quotient",
+    "log_sinh_quotient",
 ]
 
 Floats = NDArray[np.float64]
@@ -162,3 +163,15 @@ def log_expm1_quotient(x: Floats) -> Floats:
     # E₁(x) = eˣ E₁(-x)
     far = np.maximum(safe, 0.0) + np.log(-np.expm1(-size)) - np.log(size)
     return np.where(near, np.log1p(x / 2 + x * x / 6), far)
+
+
+def log_sinh_quotient(x: Floats) -> Floats:
+    """Return log(sinh(x)/x) for x ≥ 0 in float64."""
+    near = x < _FLOAT_NEAR
+    square = np.where(near, x * x, 0.0)
+    series = np.zeros_like(square)
+    for m in reversed(range(1, _FLOAT_TERMS // 2)):
+        # Σ x^{2m} / (2m + 1)! without its first term, by Horner's rule
+        series = (1.0 + series) * square / ((2 * m) * (2 * m + 1))
+    far = np.where(near, 1.0, x)
+    return np.where(near, np.log1p(series), far + np.log(-np.expm1(-2 * far) / (2 * far)))

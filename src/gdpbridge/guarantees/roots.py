@@ -23,7 +23,7 @@ from gdpbridge.guarantees.events import Event, FloatEvent
 from gdpbridge.numeric.flint_context import working_precision
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["Box", "enclose", "float_jacobian", "jets", "solve_floats"]
+__all__ = ["Box", "enclose", "float_jacobian", "jets", "scales_of", "solve_floats"]
 
 Floats = NDArray[np.float64]
 Box = list[arb]
@@ -33,6 +33,7 @@ _SETTLED = 1e-7
 _STEP = 2.0**-20
 # one step may shrink or enlarge λ and u by no more than this factor
 _DAMPING = 4.0
+_LEAST_TILT = 1e-4
 _NEWTON_STEPS = 40
 _EXPANSIONS = 12
 _SLACK_BITS = 24
@@ -59,14 +60,23 @@ def _float_residual(equations: Equations, z: Floats, eps: Floats) -> Floats:
 def float_jacobian(equations: Equations, z: Floats, eps: Floats) -> Floats:
     """Return the Jacobian by central differences, an array (points, equations, unknowns)."""
     columns = []
+    scales = scales_of(z)
     for number in range(equations.size):
         step = np.zeros_like(z)
-        # θ is on a scale of 1, the others on their own
-        floor = 1.0 if number == 0 and equations.size > 1 else 1e-30
-        step[number] = _STEP * np.maximum(np.abs(z[number]), floor)
+        step[number] = _STEP * scales[number]
         rise = _float_residual(equations, z + step, eps) - _float_residual(equations, z - step, eps)
         columns.append(rise / (2 * step[number]))
     return np.moveaxis(np.array(columns), (0, 1), (2, 1))
+
+
+def scales_of(z: Floats) -> Floats:
+    """Return what a change of each unknown is measured by; θ and u may be 0."""
+    scales = np.abs(z)
+    if len(z) > 1:
+        scales[0] = np.maximum(scales[0], np.minimum(scales[1], 1.0))
+    if len(z) > 2:
+        scales[2] = np.maximum(scales[2], _LEAST_TILT / (1.0 + scales[1]))
+    return scales
 
 
 def solve_floats(equations: Equations, guess: Floats, eps: Floats) -> tuple[Floats, NDArray[np.bool_]]:
@@ -102,8 +112,9 @@ def _stepped(equations: Equations, z: Floats, eps: Floats) -> tuple[Floats, NDAr
     step[:, ~good] = 0.0
     moved = z + step
     first = 1 if equations.size > 1 else 0
-    moved[first:] = np.clip(moved[first:], z[first:] / _DAMPING, z[first:] * _DAMPING)
-    small = (np.abs(moved - z) <= _SETTLED * (np.abs(z) + 1e-2)).all(0)
+    reach = (_DAMPING - 1) * scales_of(z)[first:]
+    moved[first:] = np.clip(moved[first:], z[first:] / _DAMPING, z[first:] + reach)
+    small = (np.abs(moved - z) <= _SETTLED * scales_of(z)).all(0)
     return moved, good & small
 
 

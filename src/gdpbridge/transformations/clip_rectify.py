@@ -16,7 +16,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
@@ -288,7 +288,7 @@ def _within(curve: Curve, start: Fraction, stop: Fraction | None) -> Iterator[Pi
             begin = BALLS.constant(piece.start)
             if (end is not None and end <= low) or (high is not None and begin >= high):
                 continue
-            yield Piece(start, piece.formula) if begin <= low else piece
+            yield replace(piece, start=start) if begin <= low else piece
 
 
 class _Envelope:

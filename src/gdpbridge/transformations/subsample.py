@@ -291,7 +291,8 @@ def _after(eps: Constant, gamma: Fraction) -> Constant:
 def _subsampled(curve: Curve, gamma: Fraction) -> Curve:
     """Return γ·δ on the new scale, 0 < γ < 1."""
     pieces = tuple(
-        Piece(_after(piece.start, gamma), _scaled(piece.formula, gamma)) for piece in curve.pieces
+        Piece(_after(piece.start, gamma), _scaled(piece.formula, gamma), piece.by_chords)
+        for piece in curve.pieces
     )
     end = None if curve.end is None else _after(curve.end, gamma)
     lines = None if curve.lines is None else _SubsampledLines(curve.lines, gamma)
