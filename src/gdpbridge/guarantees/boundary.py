@@ -18,6 +18,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from gdpbridge.curves.smooth import Piece
 from gdpbridge.errors import UndecidedError
 from gdpbridge.guarantees.equations import (
     Equations,
@@ -32,7 +33,6 @@ from gdpbridge.guarantees.march import Track, follow
 from gdpbridge.guarantees.roots import enclose, jets, solve_floats
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability, ball
-from gdpbridge.curves.smooth import Piece
 
 __all__ = ["Bound", "renyi_pieces", "zcdp_pieces"]
 
@@ -44,9 +44,12 @@ _MAX_CACHED = 10_000
 _FLOAT_SLACK = 1e-11
 # from ρu² on, e^{-ρu²} is less than floats can tell from 0
 _FAR = 60.0
+_LOG_TWO = math.log(2)
 _FAR_STEPS = 30
 # for breakpoints as floats
 _BUILD_BITS = 256
+# where ρ is small, third moments decide, which takes some bits more than are wanted
+_MORE_BITS = (32, 160)
 # u of the first point past the place where the order leaves 1
 _FIRST_TILT = 1e-3
 
@@ -75,8 +78,7 @@ class _Corner:
         """Enclose the event, seen from P itself, at the working precision."""
         bits = working_precision()
         if bits not in self._known:
-            guess = [arb(float(one)) for one in self.guess]
-            box = enclose(self.equations, guess, arb(0))
+            box = _located(self.equations, self.guess, arb(0))
             if box is None:
                 raise UndecidedError("a corner of the region of events could not be enclosed")
             self._known[bits] = Event(*self.equations.place(box, ball))
@@ -112,6 +114,17 @@ class _Corner:
         return event
 
 
+def _located(equations: Equations, guess: Floats, eps: arb) -> list[arb] | None:
+    """Enclose the solution near a guess, with more bits than are in force if need be."""
+    start = [arb(float(one)) for one in guess]
+    for more in _MORE_BITS:
+        with precision(working_precision() + more):
+            box = enclose(equations, start, eps)
+        if box is not None or not eps.is_exact():
+            return box
+    return None
+
+
 def _seen_at(event: Event, tilt: arb) -> Event:
     """Return an event that is seen from P as the law tilted by ``tilt`` sees it."""
     return Event(event.theta + tilt * event.gap, event.gap, tilt)
@@ -123,7 +136,7 @@ class _Arc:
 
     track: Track
     obeys: Check
-    _known: dict[tuple[int, arb], Event] = field(default_factory=dict)
+    _known: dict[tuple[int, arb], Event | None] = field(default_factory=dict)
 
     def formula(self, eps: Any, ops: Operations) -> Probability:
         """Return δ at the point whose tangent has the slope e^ε."""
@@ -131,10 +144,19 @@ class _Arc:
         if event is None:
             nothing = eps * arb.nan()
             return Probability(lambda: nothing, lambda: nothing)
-        return Probability(
-            lambda: event.log_q() + eps + ops.log(ops.expm1(event.excess())),
-            lambda: ops.logaddexp(event.log_not_p(), eps + event.log_q()),
-        )
+
+        def log() -> Any:
+            return event.log_q() + eps + ops.log(ops.expm1(event.excess()))
+
+        def log_complement() -> Any:
+            whole = ops.logaddexp(event.log_not_p(), eps + event.log_q())
+            # of a small δ the logarithm is the better known
+            if ops is not FLOATS:
+                return whole
+            small = np.minimum(log(), -_LOG_TWO)
+            return np.where(small < -_LOG_TWO, ops.log1mexp(small), whole)
+
+        return Probability(log, log_complement)
 
     def _event(self, eps: Any, ops: Operations) -> Any:
         equations = self.track.equations
@@ -151,24 +173,24 @@ class _Arc:
         return None if found is None else Event(*equations.place(found, ball))
 
     def _ball(self, eps: arb) -> Event | None:
+        if not eps.is_exact():
+            return self._located(eps)
         key = working_precision(), eps
-        if key in self._known:
-            return self._known[key]
-        box = self._box(eps)
-        if box is None:
-            return None
-        event = Event(*self.track.equations.place(box, ball))
-        if eps.is_exact():
+        if key not in self._known:
             if len(self._known) > _MAX_CACHED:
                 self._known.clear()
-            self._known[key] = event
-        return event
+            self._known[key] = self._located(eps)
+        return self._known[key]
+
+    def _located(self, eps: arb) -> Event | None:
+        box = self._box(eps)
+        return None if box is None else Event(*self.track.equations.place(box, ball))
 
     def _box(self, eps: arb) -> list[arb] | None:
         if not eps.is_finite():
             return None
         guess = self.track.guess(np.array([float(eps.mid())]))[:, 0]
-        return enclose(self.track.equations, [arb(float(one)) for one in guess], eps)
+        return _located(self.track.equations, guess, eps)
 
 
 # --- ρ-zCDP -----------------------------------------------------------------------------------
@@ -207,9 +229,9 @@ def _zcdp_pieces(rho: Fraction) -> tuple[Piece, ...]:
         return bool(event.theta >= 0 and event.spread(arb(0)) <= ball(rho) and _is_lower(event))
 
     def by_order(event: Event) -> bool:
-        # h(u) = log E_P e^{uL} - ρu(u+1) vanishes at 0, and with its slope at this u. It is concave,
-        # convex, concave, and without the first part if p ≥ 1/2: if it falls at 0, or if p ≥ 1/2,
-        # u cannot be where it is convex, and so is its other maximum
+        # h(u) = log E_P e^{uL} - ρu(u+1) vanishes at 0, and with its slope at this u. It is
+        # concave, then convex, then concave, and without the first part if p ≥ 1/2. If it falls at
+        # 0, or if p ≥ 1/2, this u cannot be where it is convex: it is where h has its maximum
         own = event.untilted()
         falls = own.theta >= 0 or own.spread(arb(1)) <= ball(rho)
         return bool(event.tilt > 0 and falls and _is_lower(own))
@@ -232,17 +254,12 @@ def _from_turn(rho: Fraction, turn: FloatEvent, at: float) -> Track:
     first = np.array([*found[:, 0], float(tilt)])
     start = float(FloatEvent(*first).epsilon())
     size = float(rho)
-    track = follow(
-        binding_order(rho), first, start, lambda event: np.array([size * event.tilt**2 - _FAR])
-    )
-    before = np.array([*begin, 0.0])
-    slope = (first - before) / (start - at)
-    return Track(
-        track.equations,
-        np.concatenate([[at], track.eps]),
-        np.concatenate([before[:, None], track.unknowns], axis=1),
-        np.concatenate([slope[:, None], track.slopes], axis=1),
-        None,
+    return follow(
+        binding_order(rho),
+        first,
+        start,
+        lambda event: np.array([size * event.tilt**2 - _FAR]),
+        (at, np.array([*begin, 0.0])),
         lambda eps: _far_out(size, eps),
     )
 

@@ -44,8 +44,8 @@ def binding_order(rho: Fraction) -> Equations:
     def residual(event: Any, eps: Any, constant: Constants) -> list[Any]:
         target = constant(rho)
         return [
-            event.spread(event.tilt) - target,
-            event.spread(event.tilt + 1) - target,
+            event.near - target,
+            event.far - target,
             event.epsilon() - eps,
         ]
 
@@ -60,7 +60,7 @@ def bound_at(tilt: Fraction, rho: Fraction) -> Equations:
 
     def residual(event: Any, eps: Any, constant: Constants) -> list[Any]:
         target = constant(rho)
-        return [event.spread(constant(one)) - target for one in (tilt, tilt + 1)]
+        return [event.near - target, event.far - target]
 
     return Equations(2, lambda z, constant: (z[0], z[1], constant(tilt)), residual)
 

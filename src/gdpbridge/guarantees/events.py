@@ -38,6 +38,7 @@ has p + q ≤ 1, and there the bounds on D_α(P‖Q) are all that is needed.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -73,18 +74,29 @@ class Event:
     gap: Any
     tilt: Any
 
+    @cached_property
     def share(self) -> tuple[Any, Any]:
-        """Return π and 1 - π."""
+        """π and 1 - π."""
         return _inverse(1 + (-self.theta).exp()), _inverse(1 + self.theta.exp())
 
     def spread(self, at: Any) -> Any:
         """Return W(v)."""
-        inside, outside = self.share()
+        inside, outside = self.share
         lam = self.gap
         value = outside * expm2_quotient(-at * outside * lam)
         value += inside * expm2_quotient(at * inside * lam)
         value = lam * lam * inside * outside * value
         return value * log1p_quotient(at * at * value)
+
+    @cached_property
+    def near(self) -> Any:
+        """W(u)."""
+        return self.spread(self.tilt)
+
+    @cached_property
+    def far(self) -> Any:
+        """W(u + 1)."""
+        return self.spread(self.tilt + 1)
 
     def untilted(self) -> Event:
         """Return the same event seen from P itself."""
@@ -97,25 +109,25 @@ class Event:
     def own_divergence(self) -> Any:
         """Return D_α(P‖Q) for the α that belongs to the tilt."""
         up = self.tilt + 1
-        return up * (up * self.spread(up) - self.tilt * self.spread(self.tilt))
+        return up * (up * self.far - self.tilt * self.near)
 
     def _ratio_above_mean(self) -> Any:
-        return self.share()[1] * self.gap
+        return self.share[1] * self.gap
 
     def log_p(self) -> Any:
         """Return the logarithm of the probability under P."""
         u = self.tilt
-        return self._log_inside() - u * u * self.spread(u) - u * self._ratio_above_mean()
+        return self._log_inside() - u * u * self.near - u * self._ratio_above_mean()
 
     def log_not_p(self) -> Any:
         """Return the logarithm of 1 - p."""
-        u, inside = self.tilt, self.share()[0]
-        return -_softplus(self.theta) - u * u * self.spread(u) + u * inside * self.gap
+        u, inside = self.tilt, self.share[0]
+        return -_softplus(self.theta) - u * u * self.near + u * inside * self.gap
 
     def log_q(self) -> Any:
         """Return the logarithm of the probability under Q."""
         up = self.tilt + 1
-        return self._log_inside() - up * up * self.spread(up) - up * self._ratio_above_mean()
+        return self._log_inside() - up * up * self.far - up * self._ratio_above_mean()
 
     def _log_inside(self) -> Any:
         return -_softplus(-self.theta)
@@ -129,7 +141,7 @@ class Event:
     def epsilon(self) -> Any:
         """Return the ε of the tangent to the set of the tilt's own order."""
         u, up = self.tilt, self.tilt + 1
-        mean = up * up * self.spread(up) - u * u * self.spread(u)
+        mean = up * up * self.far - u * u * self.near
         return mean + self._ratio_above_mean() - self.excess()
 
 
@@ -149,24 +161,35 @@ class FloatEvent:
     gap: Floats
     tilt: Floats
 
+    @cached_property
     def _logs(self) -> tuple[Floats, Floats]:
         return -np.logaddexp(0.0, -self.theta), -np.logaddexp(0.0, self.theta)
 
     def spread(self, at: Floats) -> Floats:
         """Return W(v), by logarithms of sums of positive terms."""
-        inside, outside = self._logs()
+        inside, outside = self._logs
         pi, omega, lam = np.exp(inside), np.exp(outside), self.gap
         log = 2 * np.log(lam) + inside + outside
-        log = log + np.logaddexp(
-            outside + log_expm2_quotient(-at * omega * lam),
-            inside + log_expm2_quotient(at * pi * lam),
+        left, right = log_expm2_quotient(
+            np.stack(np.broadcast_arrays(-at * omega * lam, at * pi * lam))
         )
+        log = log + np.logaddexp(outside + left, inside + right)
         size = np.maximum(np.abs(at), 1e-150)
         scaled = log + 2 * np.log(size)
         small = scaled < -30.0
         # log(1 + v²V)/v², or V where the two are the same number
         far = np.logaddexp(0.0, np.where(small, 0.0, scaled)) / np.where(small, 1.0, size * size)
         return np.asarray(np.where(small, np.exp(np.where(small, log, 0.0)), far))
+
+    @cached_property
+    def near(self) -> Floats:
+        """W(u)."""
+        return self.spread(self.tilt)
+
+    @cached_property
+    def far(self) -> Floats:
+        """W(u + 1)."""
+        return self.spread(self.tilt + 1)
 
     def untilted(self) -> FloatEvent:
         """Return the same event seen from P itself."""
@@ -179,22 +202,22 @@ class FloatEvent:
     def own_divergence(self) -> Floats:
         """Return D_α(P‖Q) for the α that belongs to the tilt."""
         up = self.tilt + 1
-        return up * (up * self.spread(up) - self.tilt * self.spread(self.tilt))
+        return up * (up * self.far - self.tilt * self.near)
 
     def log_p(self) -> Floats:
         """Return log p."""
-        (inside, outside), u = self._logs(), self.tilt
-        return inside - u * u * self.spread(u) - u * np.exp(outside) * self.gap
+        (inside, outside), u = self._logs, self.tilt
+        return inside - u * u * self.near - u * np.exp(outside) * self.gap
 
     def log_not_p(self) -> Floats:
         """Return log(1 - p)."""
-        (inside, outside), u = self._logs(), self.tilt
-        return outside - u * u * self.spread(u) + u * np.exp(inside) * self.gap
+        (inside, outside), u = self._logs, self.tilt
+        return outside - u * u * self.near + u * np.exp(inside) * self.gap
 
     def log_q(self) -> Floats:
         """Return log q."""
-        (inside, outside), up = self._logs(), self.tilt + 1
-        return inside - up * up * self.spread(up) - up * np.exp(outside) * self.gap
+        (inside, outside), up = self._logs, self.tilt + 1
+        return inside - up * up * self.far - up * np.exp(outside) * self.gap
 
     def excess(self) -> Floats:
         """Return a - ε, where ε is that of the tangent."""
@@ -204,11 +227,11 @@ class FloatEvent:
     def epsilon(self) -> Floats:
         """Return the ε of the tangent."""
         u, up, half = self.tilt, self.tilt + 1, self.gap / 2
-        mean = up * up * self.spread(up) - u * u * self.spread(u)
+        mean = up * up * self.far - u * u * self.near
         # with ω - ½ for ω the parts that are linear in a small λ are not there to cancel
         small = up * half < 1
         slim = np.where(small, half, 0.0)
         near = log_sinh_quotient(up * slim) - log_sinh_quotient(u * slim)
         near = near - np.tanh(self.theta / 2) * half
-        far = np.exp(self._logs()[1]) * self.gap - self.excess()
+        far = np.exp(self._logs[1]) * self.gap - self.excess()
         return mean + np.where(small, near, far)

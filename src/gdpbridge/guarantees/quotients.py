@@ -7,6 +7,7 @@ monotone, the integrands being so; the values at both ends of a ball hence enclo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -30,12 +31,14 @@ Floats = NDArray[np.float64]
 # nearer to 0 than that a Taylor series in x is summed: the recurrences would cancel
 _NEAR_BITS = 6
 _FLOAT_NEAR = 0.5
-_FLOAT_TERMS = 18
+_FLOAT_TERMS = 14
+# Σ x^m / (m + 2)!, the last term first
+_HALVED = [1 / math.factorial(m + 2) for m in reversed(range(_FLOAT_TERMS))]
 
 
 def expm1_quotient(x: Any) -> Any:
     """Return E₁ of a ball or a power series."""
-    return _apply(lambda point, length: _moments(point, length), x)
+    return _apply(_moments, x)
 
 
 def expm2_quotient(x: Any) -> Any:
@@ -145,14 +148,13 @@ def log_expm2_quotient(x: Floats) -> Floats:
     near = np.abs(x) < _FLOAT_NEAR
     small = np.where(near, x, 0.0)
     series = np.zeros_like(small)
-    for m in reversed(range(_FLOAT_TERMS)):
-        # Σ x^m / (m + 2)!, by Horner's rule
-        series = 1.0 + small * series / (m + 3)
+    for coefficient in _HALVED:
+        series = coefficient + small * series
     up = np.where(~near & (x > 0), x, 1.0)
     down = np.where(~near & (x < 0), x, -1.0)
     above = up - 2 * np.log(up) + np.log1p(-(1 + up) * np.exp(-up))
     far = np.where(x > 0, above, np.log(np.expm1(down) - down) - 2 * np.log(-down))
-    return np.where(near, np.log(series / 2), far)
+    return np.where(near, np.log(series), far)
 
 
 def log_expm1_quotient(x: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Solutions of a few equations: floats that guess, balls that prove, power series by the chain rule.
+"""Solutions of a few equations: floats that guess, balls that prove, power series.
 
 On balls a box is proved to hold exactly one solution, for every ε of the ball, by Krawczyk's
 operator: with Y about the inverse of the Jacobian J at the box's centre c,
@@ -23,7 +23,7 @@ from gdpbridge.guarantees.events import Event, FloatEvent
 from gdpbridge.numeric.flint_context import working_precision
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["Box", "enclose", "float_jacobian", "jets", "scales_of", "solve_floats"]
+__all__ = ["Box", "enclose", "float_jacobian", "float_residual", "jets", "scales_of", "solve_floats"]
 
 Floats = NDArray[np.float64]
 Box = list[arb]
@@ -37,7 +37,7 @@ _LEAST_TILT = 1e-4
 _NEWTON_STEPS = 40
 _EXPANSIONS = 12
 _SLACK_BITS = 24
-_CLOSE_BITS = 40
+_CLOSE_BITS = 24
 
 
 # --- floats -----------------------------------------------------------------------------------
@@ -48,7 +48,8 @@ def _float_event(equations: Equations, z: Floats) -> FloatEvent:
     return FloatEvent(*(np.asarray(one, dtype=np.float64) for one in (theta, gap, tilt)))
 
 
-def _float_residual(equations: Equations, z: Floats, eps: Floats) -> Floats:
+def float_residual(equations: Equations, z: Floats, eps: Floats) -> Floats:
+    """Return what is zero at a solution, of shape (equations, points)."""
     return np.array(
         [
             np.broadcast_to(one, eps.shape)
@@ -58,15 +59,25 @@ def _float_residual(equations: Equations, z: Floats, eps: Floats) -> Floats:
 
 
 def float_jacobian(equations: Equations, z: Floats, eps: Floats) -> Floats:
-    """Return the Jacobian by central differences, an array (points, equations, unknowns)."""
-    columns = []
-    scales = scales_of(z)
-    for number in range(equations.size):
-        step = np.zeros_like(z)
-        step[number] = _STEP * scales[number]
-        rise = _float_residual(equations, z + step, eps) - _float_residual(equations, z - step, eps)
-        columns.append(rise / (2 * step[number]))
-    return np.moveaxis(np.array(columns), (0, 1), (2, 1))
+    """Return the Jacobian, an array (points, equations, unknowns)."""
+    return _value_and_jacobian(equations, z, eps)[1]
+
+
+def _value_and_jacobian(equations: Equations, z: Floats, eps: Floats) -> tuple[Floats, Floats]:
+    """Return the residual and, by central differences, the Jacobian."""
+    size = equations.size
+    steps = _STEP * scales_of(z)
+    # all of it in one call: for a few points it is the number of calls that costs
+    varied = np.repeat(z[:, None, :], 2 * size + 1, axis=1)
+    for number in range(size):
+        varied[number, 1 + 2 * number] += steps[number]
+        varied[number, 2 + 2 * number] -= steps[number]
+    shape = (size, 2 * size + 1, eps.size)
+    values = float_residual(
+        equations, varied.reshape(size, -1), np.tile(eps, 2 * size + 1)
+    ).reshape(shape)
+    jacobian = (values[:, 1::2] - values[:, 2::2]) / (2 * steps)
+    return values[:, 0], np.moveaxis(jacobian, 2, 0)
 
 
 def scales_of(z: Floats) -> Floats:
@@ -79,7 +90,9 @@ def scales_of(z: Floats) -> Floats:
     return scales
 
 
-def solve_floats(equations: Equations, guess: Floats, eps: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+def solve_floats(
+    equations: Equations, guess: Floats, eps: Floats
+) -> tuple[Floats, NDArray[np.bool_]]:
     """Solve in float64 by Newton's method.
 
     Args:
@@ -103,9 +116,8 @@ def solve_floats(equations: Equations, guess: Floats, eps: Floats) -> tuple[Floa
 
 def _stepped(equations: Equations, z: Floats, eps: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """Take one step of Newton's method; tell where it was a small one."""
-    value = _float_residual(equations, z, eps)
-    jacobian = float_jacobian(equations, z, eps)
-    good = np.isfinite(jacobian).all((1, 2)) & np.isfinite(value).all(0)
+    value, jacobian = _value_and_jacobian(equations, z, eps)
+    good = np.asarray(np.isfinite(jacobian).all((1, 2)) & np.isfinite(value).all(0))
     good &= np.abs(np.linalg.det(np.where(good[:, None, None], jacobian, 0.0))) > 0
     jacobian[~good] = np.eye(equations.size)
     step = -np.linalg.solve(jacobian, value.T[:, :, None])[:, :, 0].T
@@ -162,13 +174,15 @@ def enclose(equations: Equations, guess: Box, eps: arb) -> Box | None:
         if image is None:
             return None
         if all(inner in outer for inner, outer in zip(image, box, strict=True)):
+            if eps.is_exact():
+                return image
             again = _krawczyk(equations, centre, image, inverse, moved)
-            return image if again is None else [
-                one.intersection(two) for one, two in zip(image, again, strict=True)
-            ]
-        radii = [
-            _wider(*three) for three in zip(image, centre, radii, strict=True)
-        ]
+            return (
+                image
+                if again is None
+                else [one.intersection(two) for one, two in zip(image, again, strict=True)]
+            )
+        radii = [_wider(*three) for three in zip(image, centre, radii, strict=True)]
     return None
 
 
@@ -209,8 +223,11 @@ def _polished(equations: Equations, guess: Box, eps: arb) -> Box | None:
     unit = arb(2) ** (_SLACK_BITS // 2 - working_precision())
     close = arb(2) ** -_CLOSE_BITS
     before = arb.pos_inf()
+    inverse = None
     for _ in range(_NEWTON_STEPS):
-        inverse = _inverse(_jacobian(equations, z))
+        # near the solution one Jacobian does for all the steps that are left
+        if inverse is None or before > close:
+            inverse = _inverse(_jacobian(equations, z))
         if inverse is None:
             return None
         step = inverse * arb_mat([[one] for one in _residual(equations, z, eps)])

@@ -51,7 +51,5 @@ class ZCDP(Profile):
         """Return randomized response first, then the arcs of the boundary of what is possible."""
         rho = self.exact("rho")
         # for α > 1, δ ≤ e^{(α-1)(ρα-ε)}: least at -(ε - ρ)²/(4ρ) = -ρ/4 + ε/2 - ε²/(2·2ρ), ε > ρ
-        tail = GaussianDecayTail(
-            -rho / 4, lambda: ball(2 * rho).sqrt(), rho, linear=Fraction(1, 2)
-        )
+        tail = GaussianDecayTail(-rho / 4, lambda: ball(2 * rho).sqrt(), rho, linear=Fraction(1, 2))
         return Curve(zcdp_pieces(rho), tail)
