@@ -7,6 +7,11 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from gdpbridge.starting import guard_start
+
+# the imports below take a good part of a second, and run what they find
+guard_start()
+
 from gdpbridge import profiles
 from gdpbridge.errors import (
     GdpBridgeError,
@@ -23,10 +28,12 @@ if TYPE_CHECKING:
     from gdpbridge.amplify.frames import sample
     from gdpbridge.amplify.subsample import SubsamplePlan, subsampling_plan
     from gdpbridge.amplify.tradeoff import ClippingTradeoff, clipping_tradeoff
+    from gdpbridge.auditing import Audit, audit, audit_counts, audit_guesses, audit_mechanism
     from gdpbridge.calibrate import Calibration, calibrate
     from gdpbridge.certificate.checker import Verification, verify
     from gdpbridge.certificate.model import Certificate
     from gdpbridge.compose import Composition, Part, compose
+    from gdpbridge.curves.nature import Nature
     from gdpbridge.fit import regret
     from gdpbridge.gaussian import ball
     from gdpbridge.gaussian.curve import (
@@ -40,7 +47,8 @@ if TYPE_CHECKING:
     )
     from gdpbridge.identify import Identification, TailStatus, Verdict, identify
     from gdpbridge.interval import Interval
-    from gdpbridge.measure import Measurement, Statement, measure
+    from gdpbridge.measure import Measurement, Standing, Statement, measure
+    from gdpbridge.mechanisms.base import Profile
     from gdpbridge.report.privacy import PrivacyReport, privacy_report
     from gdpbridge.risk import Risk, risk
     from gdpbridge.sources.entry import profile_of
@@ -48,6 +56,7 @@ if TYPE_CHECKING:
     from gdpbridge.specification.release import Release
 
 __all__ = [
+    "Audit",
     "Calibration",
     "Certificate",
     "ClipRectifyPlan",
@@ -59,10 +68,13 @@ __all__ = [
     "Interval",
     "Measurement",
     "MissingExtraError",
+    "Nature",
     "Part",
     "PrivacyReport",
+    "Profile",
     "Release",
     "Risk",
+    "Standing",
     "Statement",
     "SubsamplePlan",
     "TailStatus",
@@ -70,6 +82,10 @@ __all__ = [
     "Verdict",
     "Verification",
     "WorkLimitError",
+    "audit",
+    "audit_counts",
+    "audit_guesses",
+    "audit_mechanism",
     "ball",
     "beta",
     "calibrate",
@@ -111,10 +127,12 @@ _NAMES = {
     "amplify.frames": ("sample",),
     "amplify.subsample": ("SubsamplePlan", "subsampling_plan"),
     "amplify.tradeoff": ("ClippingTradeoff", "clipping_tradeoff"),
+    "auditing": ("Audit", "audit", "audit_counts", "audit_guesses", "audit_mechanism"),
     "calibrate": ("Calibration", "calibrate"),
     "certificate.checker": ("Verification", "verify"),
     "certificate.model": ("Certificate",),
     "compose": ("Composition", "Part", "compose"),
+    "curves.nature": ("Nature",),
     "fit": ("regret",),
     "gaussian.curve": (
         "beta",
@@ -127,7 +145,8 @@ _NAMES = {
     ),
     "identify": ("Identification", "TailStatus", "Verdict", "identify"),
     "interval": ("Interval",),
-    "measure": ("Measurement", "Statement", "measure"),
+    "measure": ("Measurement", "Standing", "Statement", "measure"),
+    "mechanisms.base": ("Profile",),
     "report.privacy": ("PrivacyReport", "privacy_report"),
     "risk": ("Risk", "risk"),
     "sources.entry": ("profile_of",),

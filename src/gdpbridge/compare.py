@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 from flint import arb
 
@@ -21,8 +22,8 @@ from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.laplace import Laplace
 from gdpbridge.mechanisms.pure_dp import PureDP
 from gdpbridge.numeric.checked import Real
+from gdpbridge.numeric.decide import is_above, with_enough_precision
 from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor, exact
-from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 
 __all__ = ["DELTAS", "Comparison", "Row", "compare"]
@@ -105,7 +106,7 @@ def compare(epsilon: float, times: int, deltas: Sequence[Real] = DELTAS) -> Comp
     def basic(delta: Fraction) -> arb:
         # δ = (e^{kε₀} - e^ε)/(1 + e^{kε₀}) solved for ε
         left = 1 - ball(delta) * (1 + (-ball(total)).exp())
-        return (ball(total) + left.log()).max(arb(0)) if left > 0 else arb(0)
+        return (ball(total) + left.log()).max(arb(0)) if is_above(left) else arb(0)
 
     laplace = Laplace(scale=1, sensitivity=one.epsilon)
     exact_profile = one.compose(times)
@@ -139,12 +140,12 @@ def _composed(profile: Profile, times: int) -> Interval:
 def _formula(
     name: str, how: str, epsilon: Callable[[Fraction], arb], deltas: Sequence[Fraction]
 ) -> Row:
-    intervals = []
-    with precision(_BITS):
-        for delta in deltas:
-            value = epsilon(delta)
-            low, high = to_fraction(value.lower()), to_fraction(value.upper())
-            intervals.append(Interval(decimal_floor(low, _DIGITS), decimal_ceiling(high, _DIGITS)))
+    def rounded(delta: Fraction) -> Interval:
+        value = epsilon(delta)
+        low, high = to_fraction(value.lower()), to_fraction(value.upper())
+        return Interval(decimal_floor(low, _DIGITS), decimal_ceiling(high, _DIGITS))
+
+    intervals = [with_enough_precision(_BITS, partial(rounded, delta)) for delta in deltas]
     return Row(name, how, None, tuple(intervals))
 
 

@@ -8,15 +8,19 @@ import math
 import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
-from gdpbridge.amplify import files, randomness
+from gdpbridge.amplify import csv_records, randomness
 from gdpbridge.amplify.files import sample_file
 from gdpbridge.amplify.frames import sample
 from gdpbridge.amplify.randomness import Bernoulli, FixedSize
@@ -120,7 +124,7 @@ def test_csv_poisson(tmp_path: Path) -> None:
 def test_csv_places_are_uniform(tmp_path: Path) -> None:
     """Kept rows come from all over the file, also across the blocks that it is read in."""
     source = _numbers(tmp_path / "in.csv", 400_000)
-    assert source.stat().st_size > files._BLOCK
+    assert source.stat().st_size > csv_records._BLOCK
     for arguments in ({"rate": 0.1}, {"size": 40_000, "scheme": "without-replacement"}):
         sample_file(source, tmp_path / "out.csv", **arguments)
         counts = np.histogram(_ids(tmp_path / "out.csv"), bins=40, range=(0, 400_000))[0]
@@ -144,7 +148,7 @@ def test_csv_records_with_quotes(tmp_path: Path) -> None:
     """Line ends within quotes do not end a record; blank lines are none; bytes stay as they are."""
     source, out = tmp_path / "in.csv", tmp_path / "out.csv"
     records = [b'%d,"a\r\n""b"", %d"\r\n' % (row, row) for row in range(2000)]
-    header, last = b'\xef\xbb\xbf"i\nd",text\r\n', b'7,"\xe9 end"'
+    header, last = b'\xef\xbb\xbf"i d",text\r\n', b'7,"\xe9 end"'
     source.write_bytes(header + b"\r\n".join(records) + b"\r\n" + last)
     assert sample_file(source, out, 1) == 2001
     assert out.read_bytes() == header + b"".join(records) + last
@@ -249,7 +253,7 @@ def test_memory_is_constant(tmp_path: Path, scheme: str) -> None:
     small = _numbers(tmp_path / "small.csv", 10)
     line = b"0123456789" * 11 + b"\n"
     large = tmp_path / "large.csv"
-    large.write_bytes(line * (60_000_000 // len(line)))
+    large.write_bytes(b"digits\n" + line * (60_000_000 // len(line)))
     done = subprocess.run(
         [sys.executable, "-c", script, small, large, tmp_path / "out.csv", scheme],
         capture_output=True,
@@ -265,17 +269,17 @@ def test_memory_is_constant(tmp_path: Path, scheme: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "rate and size is 'neither': must be given one and not the other"),
-        ({"rate": 0.5, "size": 1}, "rate and size is 'both': must be given one"),
+        ({}, "rate and size: give one of them"),
+        ({"rate": 0.5, "size": 1}, "rate and size: give one of them"),
         ({"rate": 0}, r"rate is 0: must be a number in \(0, 1\]"),
         ({"rate": 1.5}, r"rate is 1.5: must be a number in \(0, 1\]"),
         ({"rate": math.nan}, r"rate is nan: must be a number in \(0, 1\]"),
-        ({"size": 1}, "size is 1: must be left out"),
+        ({"size": 1}, "size: leave it out"),
         ({"size": 0, "scheme": "without-replacement"}, "size is 0: must be a whole number ≥ 1"),
         ({"rate": 0.5, "scheme": "with"}, "scheme is 'with': must be one of poisson, without-repl"),
         ({"rate": 0.5, "source": "none.csv"}, "source is .*: must be a file that exists"),
         ({"rate": 0.5, "target": "in.csv"}, "target is .*: must be another file than the source"),
-        ({"rate": 0.5, "target": "out.parquet"}, "must be both .csv or both .parquet"),
+        ({"rate": 0.5, "target": "out.parquet"}, "name two .csv files or two .parquet files"),
         ({"rate": 0.5, "target": "none/out.csv"}, "file is .*: must be usable"),
     ],
 )
@@ -292,18 +296,127 @@ def test_csv_in_an_unsuitable_encoding(tmp_path: Path) -> None:
     """UTF-16 is refused, for its line ends are not those of bytes."""
     source = tmp_path / "in.csv"
     source.write_text("id\n1\n", encoding="utf-16")
-    with pytest.raises(InputError, match="source is 'UTF-16': must be in an encoding that extends"):
+    with pytest.raises(InputError, match="source is in UTF-16: must be in an encoding"):
         sample_file(source, tmp_path / "out.csv", 0.5)
 
 
 def test_csv_with_an_open_quote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A quote that never ends is refused before it takes all the memory."""
-    monkeypatch.setattr(files, "_MAX_RECORD", 1000)
+    monkeypatch.setattr(csv_records, "_MAX_RECORD", 1000)
     source = tmp_path / "in.csv"
     source.write_text('id\n"1\n' + "2\n" * 1000)
-    with pytest.raises(InputError, match="source is 'a record with an open quote or no end'"):
+    with pytest.raises(InputError, match="source: the record that begins in line"):
         sample_file(source, tmp_path / "out.csv", 0.5)
     assert not (tmp_path / "out.csv").exists()
+
+
+IN_DOUBT = {
+    "bare CR": (b"id,v\r1,secret1\r2,secret2\r", "line 1: a carriage return without a line feed"),
+    "bare CR later": (b"id,v\n1,a\n2,b\r3,c\n", "line 3: a carriage return without a line feed"),
+    "bare CR last": (b"id,v\n1,a\n2,b\r", "line 3: a carriage return without a line feed"),
+    "open quote in the header": (b'id,height "\n1,2\n3,4\n', "line 1: a quote that is not closed"),
+    "header over lines": (b'id,"height\n1,2\n3",4\n', "line 1: a quote that is not closed"),
+    "header that never ends": (b'id,"height\n1,2\n3,4\n', "line 1: a quote that is not closed"),
+    "a quote inside a cell": (b'id,v\n1,a\n2,5" pipe\n3,b\n4,6" pipe\n5,c\n', "line 3: a quote"),
+    "text after a quote": (b'id,v\n1,"a" b\n2,c\n', "line 2: a quote inside a cell"),
+    "the file ends in a quote": (b'id,v\n1,a\n2,"b\n3,c\n', "line 3: a quote that is never closed"),
+    "joined rows": (b'id,v,w\n1,"a,b\n2,a,b"\n3,a,b\n', "line 2: a record of 2 cells"),
+    "a row too long": (b"id,v\n1,a\n2,b,c\n", "line 3: a record of 3 cells"),
+    "no header": (b"1,secret\n2,secret\n", "line 1: 1"),
+}
+
+
+@pytest.mark.parametrize("case", IN_DOUBT)
+@pytest.mark.parametrize(
+    "how", [{"rate": 1e-6}, {"rate": 1}, {"size": 1, "scheme": "without-replacement"}]
+)
+def test_csv_whose_records_cannot_be_told_apart(
+    tmp_path: Path, case: str, how: dict[str, Any]
+) -> None:
+    """Where a record may end is in doubt, so that nothing is written, and the line is named."""
+    content, message = IN_DOUBT[case]
+    source, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        sample_file(source, out, **how)
+    assert caught.value.field == "source"
+    assert str(caught.value.value).startswith(message)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
+
+
+CELLS = st.one_of(
+    st.text(alphabet="ab 1.-é\t;|", max_size=4),
+    st.text(alphabet='ab",\r\n', max_size=5).map(
+        lambda text: f'"{text.replace(chr(34), chr(34) * 2)}"'
+    ),
+)
+
+
+@settings(max_examples=100)
+@given(
+    rows=st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=20),
+    ending=st.sampled_from(["\n", "\r\n"]),
+    block=st.integers(3, 40),
+)
+def test_records_are_those_of_the_standard(
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: list[tuple[str, str, str]],
+    ending: str,
+    block: int,
+) -> None:
+    """What RFC 4180 writes is read record by record, whatever the blocks, and copied as it was."""
+    folder = tmp_path_factory.mktemp("csv")
+    source, out = folder / "in.csv", folder / "out.csv"
+    header = f"a,b,c{ending}"
+    records = [",".join(row) + ending for row in rows]
+    source.write_bytes((header + "".join(records)).encode())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_records, "_BLOCK", block)
+        assert sample_file(source, out, 1) == len(rows)
+        assert out.read_bytes() == source.read_bytes()
+        sample_file(source, out, size=1, scheme="without-replacement")
+    kept = out.read_bytes().decode().removeprefix(header)
+    assert kept in records
+
+
+@settings(max_examples=100)
+@given(body=st.text(alphabet='a,"\r\n', max_size=60), header=st.booleans())
+def test_nothing_is_written_that_was_not_drawn(
+    tmp_path_factory: pytest.TempPathFactory, body: str, header: bool
+) -> None:
+    """At a rate that draws nothing, nothing but a header of one line is ever written."""
+    folder = tmp_path_factory.mktemp("csv")
+    source, out = folder / "in.csv", folder / "out.csv"
+    source.write_bytes(body.encode())
+    try:
+        assert sample_file(source, out, 1e-300, header=header) == 0
+    except InputError:
+        assert not out.exists()
+        return
+    written = out.read_bytes()
+    assert written.strip(b"\r\n").count(b"\n") == 0
+    assert b"\r" not in written.strip(b"\r\n")
+    assert header or not written
+
+
+def test_two_samples_to_one_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two that write the same file at once both succeed, and a stranger's file stays."""
+    source, out = _numbers(tmp_path / "in.csv", 1000), tmp_path / "out.csv"
+    stranger = tmp_path / f".out.csv.{os.getpid()}.partial"
+    stranger.write_text("mine")
+    both = threading.Barrier(2, timeout=30)
+    choose = Bernoulli.choose
+
+    def together(self: Bernoulli, rows: int) -> Any:
+        both.wait()
+        return choose(self, rows)
+
+    monkeypatch.setattr(Bernoulli, "choose", together)
+    with ThreadPoolExecutor(2) as pool:
+        counts = list(pool.map(lambda _: sample_file(source, out, 0.5), range(2)))
+    assert len(_ids(out)) in counts
+    assert sorted(path.name for path in tmp_path.iterdir()) == [stranger.name, "in.csv", "out.csv"]
+    assert stranger.read_text() == "mine"
 
 
 # --- Parquet and frames ---------------------------------------------------------------------

@@ -65,6 +65,7 @@ class Checker:
         Draft202012Validator(json.loads(SCHEMA.read_bytes())).validate(document)
         claim, evidence, mechanism = (document[k] for k in ("claim", "evidence", "mechanism"))
         self.verdict, self.statement = claim["verdict"], claim["statement"]
+        self.said = claim.get("profile_is")
         self.mu, self.tail = (numbers(claim[key], "low high") for key in ("mu", "mu_tail"))
         self.p, eps_h = numbers(claim, "failure_probability eps_h")
         self.eps_h = INF if eps_h is None else eps_h
@@ -207,6 +208,8 @@ class Checker:
         k, normal = self.kappa, kind in ("gaussian", "gdp")
         tail = INF if endless else M * M if normal else 1 / (2 * k) if k else ZERO
         yield "1", lambda: low <= high and self.verdict == ("not-gdp" if endless else "gdp")
+        nature = "bound" if k or kind == "icea" else "class" if "dp" in kind else "own"
+        yield "1, profile_is", lambda: self.said in (None, nature)
         (a, b), finite = self.tail, [x < INF for x in self.tail] == [not endless] * 2
         yield "1, mu_tail", lambda: finite and a * a <= tail <= b * b
         yield "2", lambda: self.statement != "head" or le(self.q(self.eps_h), self.p)
@@ -220,10 +223,8 @@ class Checker:
         free = not cells and (high == INF or (normal and high >= M))
         yield "5", lambda: free or (high < INF and self.end(ends[-1]))
         hopeless = kind == "approx-dp" and self.statement == "approximate" and self.w is None
-        yield (
-            "6",
-            lambda: hopeless and self.cut < self.second if low == INF else self.below(self.w, low),
-        )
+        sure = hopeless and self.cut < self.second
+        yield "6", lambda: sure if low == INF else self.below(self.w, low)
 
 
 def decided(holds, bits):

@@ -24,7 +24,7 @@ def test_verdicts(
     done = run(f"identify {words} --json")
     assert (done.status, done.err) == (status, "")
     document = done.document
-    assert list(document) == ["schema", "mechanism", "verdict", "reason", "tail"]
+    assert list(document) == ["schema", "mechanism", "verdict", "reason", "tail", "profile_is"]
     assert document["schema"] == {"name": "gdpbridge.identification", "version": 1}
     assert document["verdict"] == verdict
     assert document["tail"]["status"] == "proved"
@@ -38,8 +38,8 @@ def test_text(run: Callable) -> None:
     """The text is the verdict, the reason and the tail."""
     done = run("identify icea --messages 20 --users 4")
     assert done.status == 3
-    assert list(done.rows)[1:] == ["Verdict", "Because", "Tail"]
-    assert done.rows["Verdict"] == "not Gaussian differentially private for any finite μ: proved"
+    assert list(done.rows)[1:] == ["Verdict", "Because", "δ(ε)", "Tail"]
+    assert done.rows["Verdict"] == "no finite μ follows from this bound: proved"
 
 
 def test_tail_digits_are_certain(run: Callable) -> None:

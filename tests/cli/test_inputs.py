@@ -105,7 +105,7 @@ TABLES = {
     "empty row": "eps,delta\n1,0.5\n\n2,0.1\n",
     "short row": "eps,delta\n1,0.5\n2\n",
     "long row": "eps,delta\n1,0.5\n2,0.1,0\n",
-    "disagreement": "eps,delta\n2,0.1\n2,0.2\n",
+    "ε hardly apart": "eps,delta\n2,0.1\n2.00000000000000000001,0.2\n",
     "decimal comma": "eps;delta\n1;0.5\n2;0,1\n",
     "no ε": "size,delta\n1,0.5\n",
     "two of ε": "eps,epsilon,delta\n1,1,0.5\n",

@@ -221,3 +221,14 @@ def test_tiny_answers_are_short(run: Callable, eps: str) -> None:
     assert len(done.out) < 200
     document = json.loads(run(f"convert --mu 1 --epsilon {eps} --json").out, parse_float=str)
     assert document["delta"]["high"] == "1e-4000"
+
+
+def test_calibrate_says_proved_only_where_it_is(run: Callable) -> None:
+    """The words follow the measurement: what rests on floating point is not called proved."""
+    words = "calibrate dpsgd --mu 1 --sample-rate 0.1 --steps 10"
+    document = run(f"{words} --json").document["measurement"]
+    shown = " ".join(run(words).out.split())
+    assert ("proved at this value" in shown) is document["certified"] is document["proof"]["proved"]
+    assert "p 1e-10, the failure probability" in shown
+    assert " ".join(document["proof"]["why"].split()) in shown
+    assert "proved at this value" in run("calibrate laplace --mu 1").out

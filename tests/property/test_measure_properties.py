@@ -169,7 +169,7 @@ def test_the_lower_end_is_needed(profile: Profile, request: dict[str, Any]) -> N
         return
     # the witness is reported as a float
     less = Fraction(found.mu.low) * (1 - Fraction(1, 10**12)) - Fraction(1, 10**14)
-    witness = found.proof.witness if found.proof else None
+    witness = found.evidence.witness if found.evidence else None
     assert isinstance(witness, Fraction)
     if found.eps_h is not None:
         assert witness <= Fraction(repr(found.eps_h))
@@ -199,8 +199,8 @@ def test_a_whole_statement_holds_far_into_the_tail(A: str, B: str, sigma: str) -
     """log δ_μ - log δ is positive from the end of the cells to a thousand times as far."""
     profile = profiles.SGDFamily(A=float(A), B=float(B), sigma=float(sigma))
     found = gdp.measure(profile)
-    assert found.proof is not None
-    end = found.proof.tail_from
+    assert found.evidence is not None
+    end = found.evidence.tail_from
     assert end is not None
     for k in range(31):
         eps = end * Fraction(10) ** k if k < 2 else end * (1 + Fraction(k * k, 20))

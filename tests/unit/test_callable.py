@@ -24,7 +24,7 @@ def test_every_method_measures_a_function(method: str) -> None:
     found = gdp.measure(Callable(laplace, trusted=TRUSTED), tol=1e-3, eps_h=3, method=method)
     assert found.mu.lower <= 1.800905193275604 <= found.mu.upper
     assert not found.certified
-    assert found.proof is None
+    assert found.evidence is None
     assert found.certificate is None
     assert sum("trusted, not proved: laplace" in note for note in found.notes) == 2
 
@@ -68,3 +68,55 @@ def test_values_outside_the_range_are_refused(value: object) -> None:
     """What is no probability is named with its ε."""
     with pytest.raises(InputError, match=r"must be a number"):
         gdp.measure(Callable(lambda _: value, trusted=TRUSTED), tol=0.1)
+
+
+@pytest.mark.parametrize("method", ["certified", "staircase", "shuffled"])
+def test_a_function_that_rises_is_told_where(method: str) -> None:
+    """The sentence names the function, and two ε between which it rises."""
+
+    def rising(eps: float) -> float:
+        return min(0.9, 0.1 + 0.05 * eps)
+
+    with pytest.raises(
+        InputError, match=r"rising from 0\.1.* at ε = .* to 0\.1.* at ε = "
+    ) as caught:
+        gdp.measure(Callable(rising, trusted=TRUSTED), tol=1e-3, eps_h=5, method=method)
+    assert caught.value.field == "rising"
+    assert caught.value.allowed.startswith("non-increasing")
+
+
+def test_a_bump_is_a_rise() -> None:
+    """A function that falls again is refused too, and so is a logarithm that rises."""
+
+    def bump(eps: float) -> float:
+        return 0.5 * math.exp(-eps) + (0.2 if 3 < eps < 3.3 else 0)
+
+    with pytest.raises(InputError, match="rising from"):
+        gdp.measure(Callable(bump, trusted=TRUSTED), tol=1e-3, eps_h=5)
+    with pytest.raises(InputError, match="rising from log δ"):
+        Callable(lambda eps: -1 / (1 + eps), trusted=TRUSTED, log=True).delta([0.0, 1.0])
+
+
+def test_rounding_is_no_rise() -> None:
+    """A rise of the size of rounding errors is let pass, and the ends of μ stay in order."""
+    generator = np.random.default_rng(5)
+
+    def noisy(eps: float) -> float:
+        return max(1 - math.exp((eps - 2) / 2), 0.0) + 2e-15 * generator.random()
+
+    found = gdp.measure(Callable(noisy, trusted=TRUSTED), tol=1e-3, eps_h=3)
+    assert found.mu.lower <= 1.8009052 <= found.mu.upper + 1e-6
+
+
+@pytest.mark.parametrize("error", [KeyError("no such ε"), ValueError("boom"), ZeroDivisionError()])
+def test_an_error_of_the_function_is_named_as_its_own(error: Exception) -> None:
+    """The sentence names the function, its ε and the error, which is kept as the cause."""
+
+    def broken(_: object) -> float:
+        raise error
+
+    with pytest.raises(InputError, match="the function itself failed") as caught:
+        gdp.measure(Callable(broken, trusted=TRUSTED), tol=1e-3, eps_h=3)
+    assert caught.value.field.startswith("broken(")
+    assert type(error).__name__ in str(caught.value)
+    assert caught.value.__cause__ is error

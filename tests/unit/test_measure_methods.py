@@ -13,12 +13,11 @@ from flint import arb
 
 import gdpbridge as gdp
 from gdpbridge import profiles
-from gdpbridge.curves.tail import GaussianDecayTail
+from gdpbridge.curves.tails import GaussianDecayTail
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.measure.floats import curve_is_below, rounded_out, search
 from gdpbridge.measure.methods import certified, staircase
 from gdpbridge.measure.problem import Problem
-from gdpbridge.measure.tail import gaussian_decay_handover
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
@@ -134,12 +133,12 @@ CASES = [
 def test_cells_leave_no_gap(profile: Profile, scope: dict[str, float]) -> None:
     """The cells are adjacent from 0 on and reach the end; centres lie inside."""
     found = gdp.measure(profile, **scope)
-    assert found.proof is not None
-    cells = found.proof.cells
+    assert found.evidence is not None
+    cells = found.evidence.cells
     assert cells[0].low == 0
     assert all(a.high == b.low for a, b in pairwise(cells))
     assert all(c.centre is None or c.low <= c.centre <= c.high for c in cells)
-    end = Fraction(scope["eps_h"]) if "eps_h" in scope else found.proof.tail_from
+    end = Fraction(scope["eps_h"]) if "eps_h" in scope else found.evidence.tail_from
     if end is None and profile.curve.end is not None and "failure" not in scope:
         with precision(200):
             stop = profile.curve.end
@@ -151,8 +150,8 @@ def test_cells_leave_no_gap(profile: Profile, scope: dict[str, float]) -> None:
 def test_the_witness_is_a_witness(profile: Profile, scope: dict[str, float]) -> None:
     """It lies within the range asked for, and G there is at least the lower end."""
     found = gdp.measure(profile, **scope)
-    assert found.proof is not None
-    witness = found.proof.witness
+    assert found.evidence is not None
+    witness = found.evidence.witness
     assert isinstance(witness, Fraction)
     assert witness <= Fraction(str(scope.get("eps_h", 10**9)))
     if "failure" in scope:
@@ -212,7 +211,7 @@ def test_the_handover_is_proved(A: float, B: float, sigma: float) -> None:
     curve = profiles.SGDFamily(A=A, B=B, sigma=sigma).curve
     tail = curve.tail
     assert isinstance(tail, GaussianDecayTail)
-    handover = gaussian_decay_handover(curve, tail, 300)
+    handover = tail.covered_from(curve.largest_seen, Fraction(1, 10**11))
     with precision(300):
         mu, end = ball(handover.high), ball(handover.end)
         assert not end < (tail.start() if callable(tail.start) else ball(tail.start))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -202,7 +203,7 @@ BAD = {
     "short row": ("eps,delta\n1,0.5\n2\n", "row 3"),
     "long row": ("eps,delta\n1,0.5\n2,0.1,3\n", "row 3"),
     "ragged evenly": ("eps,delta\n1,0.5\n2\n3,0.1,0.2\n", "row 3"),
-    "disagreement": ("eps,delta\n1,0.5\n2,0.1\n1.0,0.4\n", "row 4"),
+    "ε hardly apart": ("eps,delta\n1,0.5\n2,0.1\n1.00000000000000000001,0.4\n", "row 4"),
     "no ε": ("size,delta\n1,0.5\n", "first row"),
     "no δ": ("eps,risk\n1,0.5\n", "first row"),
     "two of δ": ("eps,delta,δ\n1,0.5,0.5\n", "first row"),
@@ -243,11 +244,39 @@ def test_malformed_pairs(pairs: Any) -> None:
         profiles.Table(pairs=pairs)
 
 
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [(1, 0.5), (2, 0.1), (1.0, 0.4)],
+        [(1, 0.4), (1, 0.5), (2, 0.1)],
+        [(2, 0.1), (1, 0.6), (1, 0.4), (1, 0.5)],
+    ],
+)
+def test_an_eps_with_two_deltas(pairs: Any) -> None:
+    """Both rows hold: the smaller δ is what they say together, and a note says so."""
+    table = profiles.Table(pairs=pairs)
+    one = profiles.Table(pairs=[(1, 0.4), (2, 0.1)])
+    eps = np.array([0.3, 1.0])
+    assert np.array_equal(table.log_delta(eps), one.log_delta(eps))
+    overruled = len(pairs) - 2
+    assert table.remarks[0].startswith(f"{overruled} row")
+    assert "the smaller one is taken" in table.remarks[0]
+    assert gdp.measure(table).mu == gdp.measure(one).mu
+    assert not profiles.Table(pairs=[(1, 0.4), (1.0, 0.4), (2, 0.1)]).remarks
+
+
+def test_log_deltas_of_one_eps() -> None:
+    """It is the same with log δ, down to a δ of 0."""
+    table = profiles.Table(pairs=[(1, -1.0), (1, -math.inf), (1, -2.0)], log=True)
+    assert table.delta(1.0) == 0
+    assert "2 rows have an ε" in table.remarks[0]
+
+
 def test_neither_and_both() -> None:
     """A table is a file or pairs, one of the two."""
-    with pytest.raises(InputError, match="neither"):
+    with pytest.raises(InputError, match="file and pairs: give one of them"):
         profiles.Table()
-    with pytest.raises(InputError, match="both"):
+    with pytest.raises(InputError, match="file and pairs: give one"):
         profiles.Table("a.csv", pairs=HAND)
 
 

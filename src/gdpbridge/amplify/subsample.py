@@ -85,10 +85,17 @@ class SubsamplePlan:
         )
 
     def sample_file(
-        self, source: str | Path, target: str | Path, *, progress: Progress = silent
+        self,
+        source: str | Path,
+        target: str | Path,
+        *,
+        header: bool = True,
+        progress: Progress = silent,
     ) -> int:
         """Draw a sample of a file at the plan's rate; see :func:`gdpbridge.sample_file`."""
-        return sample_file(source, target, self.rate, scheme=self.scheme, progress=progress)
+        return sample_file(
+            source, target, self.rate, scheme=self.scheme, header=header, progress=progress
+        )
 
 
 def subsampling_plan(
@@ -147,7 +154,7 @@ def subsampling_plan(
     except InputError as error:
         if error.field != "target_mu":
             raise
-        raise InputError("mu", error.value, error.allowed) from None
+        raise error.renamed("mu") from None
     return SubsamplePlan(
         scheme,
         found.target_mu,

@@ -68,6 +68,11 @@ OutputFile = Annotated[
     str | None, typer.Option("--output", metavar="FILE", help="the file to write the sample to")
 ]
 
+NoHeader = Annotated[
+    bool,
+    typer.Option("--no-header", help="the first line of a .csv file is a record like the others"),
+]
+
 
 def add_to(app: typer.Typer, name: str, summary: str) -> None:
     """Add the commands of this group."""
@@ -128,6 +133,7 @@ def subsample(
     tol: Tol = None,
     source: Input = None,
     target: OutputFile = None,
+    no_header: NoHeader = False,
     json: AsJson = False,
 ) -> Output:
     """Answer with the rate as a bracket; draw a sample if asked to."""
@@ -135,7 +141,7 @@ def subsample(
 
     if (source is None) != (target is None):
         missing = "input" if source is None else "output"
-        raise InputError(missing, "missing", "given where the other of --input and --output is")
+        raise InputError.missing(missing, "give both --input and --output, or neither")
     try:
         plan = subsampling_plan(
             profile,
@@ -148,19 +154,21 @@ def subsample(
     except InputError as error:
         # a mechanism may have a --mu of its own
         field = "target_mu" if error.field == "mu" else error.field
-        raise InputError(field, error.value, error.allowed) from None
+        raise error.renamed(field) from None
     if source is not None and target is not None:
         with Progress(silent=json) as progress:
-            _draw(plan, source, target, progress)
+            _draw(plan, source, target, progress, header=not no_header)
     return _shown(subsample_record(plan), as_json=json)
 
 
-def _draw(plan: SubsamplePlan, source: str, target: str, progress: Progress) -> None:
+def _draw(
+    plan: SubsamplePlan, source: str, target: str, progress: Progress, *, header: bool
+) -> None:
     try:
-        plan.sample_file(source, target, progress=progress)
+        plan.sample_file(source, target, header=header, progress=progress)
     except InputError as error:
         field = error.field.replace("source", "input").replace("target", "output")
-        raise InputError(field, error.value, error.allowed) from None
+        raise error.renamed(field) from None
 
 
 def _shown(record: ClipRectifyRecord | SubsampleRecord, *, as_json: bool) -> Output:

@@ -15,6 +15,7 @@ from flint import arb, fmpq
 
 from gdpbridge.expressions.evaluate import Evaluation
 from gdpbridge.expressions.tree import Call, Name, Node, Number, names
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.kinds import BALLS, ball
 
 __all__ = ["Exponential", "Growth", "Monomial", "Sum", "UnknownGrowthError", "growth_of"]
@@ -114,9 +115,10 @@ class Sum:
         if not self.terms:
             return 0
         _, c, rest = self.split()
-        if not 1 + rest.range() > 0:
+        if not certainly(1 + rest.range() > 0):
             raise UnknownGrowthError
-        return 1 if c > 0 else -1
+        # it does not hold 0
+        return 1 if certainly(c > 0) else -1
 
     def grows(self) -> bool:
         """Whether the size of the function tends to infinity."""
@@ -129,8 +131,8 @@ class Sum:
         monomial, c, rest = self.split()
         factor = 1 + rest.range()
         p, q = monomial
-        rising = q >= 0 or self.start.log() > _rational(-q / p)
-        if not (c < 0 and factor > 0 and rising):
+        rising = q >= 0 or certainly(self.start.log() > _rational(-q / p))
+        if not (certainly(c < 0) and certainly(factor > 0) and rising):
             raise UnknownGrowthError
         return (c * factor.lower() * _value(monomial, self.start)).upper()
 
@@ -160,7 +162,7 @@ def _most(monomial: Monomial, start: arb) -> arb:
     p, q = monomial
     if not monomial < _ONE:
         raise UnknownGrowthError
-    if q <= 0 or p == 0 or start.log() >= _rational(-q / p):
+    if q <= 0 or p == 0 or certainly(start.log() >= _rational(-q / p)):
         return _value(monomial, start).upper()
     return (_rational(q) * (_rational(-q / p).log() - 1)).exp().upper()
 
@@ -276,7 +278,7 @@ def _total(f: Growth, g: Growth) -> Growth:
     factor = 1 + difference.range().exp() * (1 if a.positive == b.positive else -1)
     if factor.contains(0):
         raise UnknownGrowthError
-    positive = a.positive if factor > 0 else not a.positive
+    positive = a.positive if certainly(factor > 0) else not a.positive
     constant = Sum.constant(abs(factor).log(), a.exponent.start)
     return Exponential(positive, a.exponent + constant)
 
@@ -325,7 +327,7 @@ def _power(f: Growth, k: Fraction) -> Growth:
         return Exponential(positive, f.exponent.scaled(ball(k)))
     (p, q), c, rest = f.split()
     spread = 1 + rest.range()
-    if not spread > 0 or not (whole or c > 0):
+    if not certainly(spread > 0) or not (whole or certainly(c > 0)):
         raise UnknownGrowthError
     # (1 + r)^k = 1 + k r + k(k - 1)/2 (1 + s)^(k - 2) r², s between 0 and r
     between = arb(1).union(spread)
@@ -341,7 +343,7 @@ def _log(f: Growth) -> Sum:
         return f.exponent
     (p, q), c, rest = f.split()
     spread = 1 + rest.range()
-    if not (c > 0 and spread > 0):
+    if not (certainly(c > 0) and certainly(spread > 0)):
         raise UnknownGrowthError
     start = f.start
     # log(1 + r) = r/(1 + s), s between 0 and r

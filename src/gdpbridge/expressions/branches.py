@@ -6,15 +6,13 @@ privacy profile is continuous, so that nothing hangs on one point.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from functools import cmp_to_key
 
-from flint import arb
-
-from gdpbridge.errors import InputError, UndecidedError
-from gdpbridge.expressions.evaluate import Evaluation
+from gdpbridge.errors import InputError
+from gdpbridge.expressions.evaluate import constant_value
 from gdpbridge.expressions.tree import (
     Call,
     Condition,
@@ -25,8 +23,8 @@ from gdpbridge.expressions.tree import (
     names,
     rebuilt,
 )
-from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import BALLS, ball
+from gdpbridge.expressions.tree import text as text_of
+from gdpbridge.numeric.decide import MAX_CONSTANT_PRECISION, is_below, with_enough_precision
 
 __all__ = ["MAX_RANGES", "Range", "ranges_of"]
 
@@ -57,21 +55,39 @@ def ranges_of(node: Node, field: str, text: str) -> list[Range]:
 
     Raises:
         InputError: for a condition that is not eps against a constant, or too many of them.
+        UndecidedError: for constants that are too close to 0 or to one another.
     """
-    with precision(_BITS):
-        starts: list[tuple[arb, Node]] = [(arb(0), Number(Fraction(0)))]
-        for condition in _conditions(node):
-            bound = _bound(condition, field, text)
-            at = _enclosed(bound)
-            if at > 0 and all(bound != other for _, other in starts):
-                starts.append((at, bound))
-        if len(starts) > MAX_RANGES:
-            raise InputError(field, text, f"a formula with fewer than {MAX_RANGES} conditions")
-        starts.sort(key=lambda start: start[0].mid())
-        for (left, _), (right, _) in pairwise(starts):
-            if not left < right:
-                raise UndecidedError("two conditions are too close to be told apart")
-        return [Range(bound, _chosen(node, at, field, text)) for at, bound in starts]
+    bounds = list(dict.fromkeys(_bound(one, field, text) for one in _conditions(node)))
+    zero = Number(Fraction(0))
+    starts = [zero, *(bound for bound in bounds if _is_less(zero, bound))]
+    if len(starts) > MAX_RANGES:
+        raise InputError(field, text, f"a formula with fewer than {MAX_RANGES} conditions")
+    starts.sort(key=cmp_to_key(lambda left, right: -1 if _is_less(left, right) else 1))
+    # bounds that are not positive are behind every ε
+    place = dict.fromkeys(bounds, 0) | {bound: number for number, bound in enumerate(starts)}
+    return [
+        Range(bound, _chosen(node, number, place, (field, text)))
+        for number, bound in enumerate(starts)
+    ]
+
+
+def _is_less(left: Node, right: Node) -> bool:
+    """Decide which of two constants is the smaller one.
+
+    Raises:
+        UndecidedError: if they are too close to be told apart.
+    """
+    if left == right:
+        return False
+    values = constant_value(left), constant_value(right)
+    if isinstance(left, Number) and isinstance(right, Number):
+        return left.value < right.value
+    return with_enough_precision(
+        _BITS,
+        lambda: is_below(values[0](), values[1]()),
+        f"{text_of(left)} and {text_of(right)} are too close to be told apart",
+        MAX_CONSTANT_PRECISION,
+    )
 
 
 def _conditions(node: Node) -> Iterator[Condition]:
@@ -99,20 +115,12 @@ def _bound(condition: Condition, field: str, text: str) -> Node:
     raise InputError(field, text, "a formula whose conditions each compare eps with a constant")
 
 
-def _enclosed(bound: Node) -> arb:
-    if isinstance(bound, Number):
-        return ball(bound.value)
-    value: arb = Evaluation(BALLS, {}).value(bound)
-    return value
-
-
-def _chosen(node: Node, start: arb, field: str, text: str) -> Node:
-    """Return the formula that applies from ``start`` on."""
+def _chosen(node: Node, number: int, place: Mapping[Node, int], origin: tuple[str, str]) -> Node:
+    """Return the formula that applies on a range, given the first range beyond each bound."""
     if isinstance(node, Piecewise):
         for value, condition in node.branches:
-            at = _enclosed(_bound(condition, field, text))
-            beyond = start >= at or start.overlaps(at)
+            beyond = number >= place[_bound(condition, *origin)]
             if beyond != _is_upper(condition):
-                return _chosen(value, start, field, text)
-        return _chosen(node.otherwise, start, field, text)
-    return rebuilt(node, lambda part: _chosen(part, start, field, text))
+                return _chosen(value, number, place, origin)
+        return _chosen(node.otherwise, number, place, origin)
+    return rebuilt(node, lambda part: _chosen(part, number, place, origin))

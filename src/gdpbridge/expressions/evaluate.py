@@ -9,17 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import reduce
-from typing import Any
+from functools import lru_cache, reduce
+from typing import Any, ClassVar
 
 from flint import arb
 
 from gdpbridge.expressions.tree import Call, Name, Node, Number
-from gdpbridge.numeric.kinds import FLOATS, Operations, ball
+from gdpbridge.numeric.decide import AccurateConstant
+from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, ball
 
-__all__ = ["Evaluation", "is_non_negative"]
+__all__ = ["Evaluation", "constant_value", "is_non_negative"]
 
 _HALF = Fraction(1, 2)
+# a formula has far fewer; each holds one ball
+_CONSTANTS = 4096
 
 
 def is_non_negative(node: Node) -> bool:
@@ -56,6 +59,8 @@ class Evaluation:
     ops: Operations
     values: Mapping[str, Any]
     logs: Mapping[str, Any] = field(default_factory=dict)
+    keeps_constants: ClassVar[bool] = True
+    """Whether constant parts are as accurate as the precision in force, however much cancels."""
 
     def value(self, node: Node) -> Any:
         """Return the value of a formula; not a number where it is undefined."""
@@ -63,6 +68,8 @@ class Evaluation:
         match node:
             case Number(value):
                 return ops.constant(value)
+            case Call() if node.is_constant and self.keeps_constants:
+                return ops.constant(constant_value(node))
             case Name(name):
                 return self.values[name] if name in self.values else ops.exp(self.logs[name])
             case Call("neg", (inner,)):
@@ -109,6 +116,8 @@ class Evaluation:
         match node:
             case Number(value) if value > 0:
                 return ops.constant(lambda: ball(value).log())
+            case Call() if node.is_constant and self.keeps_constants:
+                return ops.constant(constant_value(Call("log", (node,))))
             case Name(name) if name in self.logs:
                 return self.logs[name]
             case Call("exp", (inner,)):
@@ -141,6 +150,19 @@ class Evaluation:
     def _for_erfc(self, inner: Node) -> Any:
         """Return x with Φ(inner) = erfc(x)/2."""
         return -self.value(inner) * self.ops.constant(_root_half)
+
+
+@lru_cache(maxsize=_CONSTANTS)
+def constant_value(node: Node) -> AccurateConstant:
+    """Return the value of a formula without names, as accurate as the precision in force."""
+    is_log = isinstance(node, Call) and node.function == "log"
+    return AccurateConstant(lambda: _Constants(BALLS, {}).value(node), is_log=is_log)
+
+
+class _Constants(Evaluation):
+    """Evaluation part by part, at the working precision."""
+
+    keeps_constants = False
 
 
 def _log_half() -> arb:

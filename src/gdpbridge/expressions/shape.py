@@ -13,6 +13,7 @@ from flint import arb
 
 from gdpbridge.expressions.evaluate import Evaluation
 from gdpbridge.expressions.tree import Call, Name, Node, Number, names
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.kinds import BALLS
 
 __all__ = ["Shape", "shape_of"]
@@ -64,9 +65,9 @@ def _sign_at_ends(node: Node, trend: int, low: arb, high: arb | None) -> int | N
     least, most = (low, high) if trend >= 0 else (high, low)
     if trend == 0:
         least = most = low
-    if least is not None and _at(node, least) >= 0:
+    if least is not None and certainly(_at(node, least) >= 0):
         return 1
-    if most is not None and _at(node, most) <= 0:
+    if most is not None and certainly(_at(node, most) <= 0):
         return -1
     return None
 

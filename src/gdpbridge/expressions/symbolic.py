@@ -14,6 +14,7 @@ from functools import reduce
 from typing import Any
 
 from gdpbridge.errors import MissingExtraError
+from gdpbridge.expressions.child import run_isolated
 from gdpbridge.expressions.parse import parse_expression
 from gdpbridge.expressions.tree import Call, Name, Node, Number, Piecewise, text
 
@@ -34,12 +35,10 @@ def tail_limit(tree: Node, is_log: bool) -> float | None:
     """
     if importlib.util.find_spec("sympy") is None:
         raise MissingExtraError("symbolic", "a symbolic limit")
-    command = [sys.executable, "-m", __name__, "log" if is_log else "value"]
     try:
-        done = subprocess.run(
-            command, input=text(tree), capture_output=True, timeout=_SECONDS, check=True, text=True
+        limit = float(
+            run_isolated(__name__, ["log" if is_log else "value"], text(tree), seconds=_SECONDS)
         )
-        limit = float(done.stdout)
     except (subprocess.SubprocessError, OSError, ValueError):
         return None
     return None if math.isnan(limit) or limit < 0 else limit
@@ -109,8 +108,8 @@ class _Translation:
         return getattr(sympy, function)(first)
 
 
-def _main() -> None:
-    """Print the limit for the formula on standard input."""
+def main() -> None:
+    """Print the limit for the formula on standard input; run in a process of its own."""
     import sympy
 
     expression = to_sympy(parse_expression(sys.stdin.read(), "formula"))
@@ -119,7 +118,3 @@ def _main() -> None:
     squared = sympy.limit(eps**2 / (-2 * log), eps, sympy.oo)
     value = math.inf if squared is sympy.oo else math.sqrt(float(squared))
     sys.stdout.write(f"{value!r}\n")
-
-
-if __name__ == "__main__":
-    _main()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 __all__ = [
@@ -72,6 +72,15 @@ class Call:
 
     function: str
     arguments: tuple[Node, ...]
+    is_constant: bool = field(init=False, compare=False, repr=False)
+    """Whether it is free of names and conditions."""
+
+    def __post_init__(self) -> None:
+        constant = all(
+            isinstance(part, Number) or (isinstance(part, Call) and part.is_constant)
+            for part in self.arguments
+        )
+        object.__setattr__(self, "is_constant", constant)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,8 @@ from fractions import Fraction
 
 from flint import arb, arb_series
 
-from gdpbridge.errors import InputError, UndecidedError
+from gdpbridge.errors import Advice, InputError, UndecidedError, Words
+from gdpbridge.numeric.decide import MorePrecisionError, certainly, with_enough_precision
 from gdpbridge.numeric.exact import rational
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import BALLS, Probability, ball, float_above, float_below
@@ -51,6 +52,8 @@ Number = float | int | str | Decimal
 Enclosure = Callable[[], arb]
 
 _PRECISION_CAP = 1 << 14
+# at first: what a float needs, and a few digits to lose
+_BITS = 96
 _MAX_NEWTON_STEPS = 400
 _LOG_HALF = -math.log(2.0)
 # bits that make rounding a ball's end to a double cost one ulp at most
@@ -140,12 +143,12 @@ def mu_of(eps: arb, delta: Probability) -> arb:
     for _ in range(working_precision()):
         radius = 2 * radius + candidate * _unit()
         low, high = (candidate - radius).lower(), (candidate + radius).upper()
-        if not low > 0:
+        if not certainly(low > 0):
             low = arb(0)
-        below = low.is_zero() or scale.excess(low) < 0
-        if below and scale.excess(high) > 0:
+        below = low.is_zero() or certainly(scale.excess(low) < 0)
+        if below and certainly(scale.excess(high) > 0):
             return _hull(low, high)
-    raise UndecidedError(f"μ could not be told from [{low}, {high}] at the working precision")
+    raise MorePrecisionError(f"μ could not be told from [{low}, {high}]")
 
 
 class _Scale:
@@ -154,10 +157,10 @@ class _Scale:
     def __init__(self, eps: arb, delta: Probability) -> None:
         self.eps = eps
         log = delta.log()
-        self.upper_half = bool(log > _LOG_HALF)
+        self.upper_half = certainly(log > _LOG_HALF)
         self.target = delta.log_complement() if self.upper_half else log
         if not self.target.is_finite():
-            raise UndecidedError("δ is too close to 0 or 1 for the working precision")
+            raise MorePrecisionError("δ is too close to 0 or 1")
 
     def excess(self, mu: arb) -> arb:
         """Return an increasing function of m that vanishes at the solution."""
@@ -179,8 +182,8 @@ class _Scale:
             step = (excess * self.slope_inverse(candidate)).mid()
             radius = abs(step)
             moved = (candidate - step).mid()
-            candidate = moved if moved > 0 else (candidate / 2).mid()
-            if excess.contains(0) or radius <= candidate * _unit():
+            candidate = moved if certainly(moved > 0) else (candidate / 2).mid()
+            if excess.contains(0) or certainly(radius <= candidate * _unit()):
                 break
         return candidate, radius
 
@@ -188,18 +191,20 @@ class _Scale:
 def _start(eps: arb, delta: Probability) -> arb:
     """Return a lower bound of μ(ε, δ): δ_μ(ε) is at most Φ(-x) and at most δ_μ(0)."""
     tail, complement = delta.log().exp(), delta.log_complement().exp()
-    at_zero = arb(8).sqrt() * (tail.erfinv() if tail < complement else complement.erfcinv())
+    at_zero = arb(8).sqrt() * (
+        tail.erfinv() if certainly(tail < complement) else complement.erfcinv()
+    )
     quantile = _quantile(delta)
     root = (quantile * quantile + 2 * eps).sqrt()
-    inside = 2 * eps / (root - quantile) if quantile < 0 else quantile + root
+    inside = 2 * eps / (root - quantile) if certainly(quantile < 0) else quantile + root
     start = inside.max(at_zero).mid()
-    return start if start.is_finite() and start > 0 else arb(1)
+    return start if start.is_finite() and certainly(start > 0) else arb(1)
 
 
 def _quantile(delta: Probability) -> arb:
     """Return Φ⁻¹(δ)."""
     tail, complement = delta.log().exp(), delta.log_complement().exp()
-    if tail < complement:
+    if certainly(tail < complement):
         return -arb(2).sqrt() * (2 * tail).erfcinv()
     return arb(2).sqrt() * (2 * complement).erfcinv()
 
@@ -219,18 +224,18 @@ def epsilon_of(mu: arb, delta: Probability) -> arb:
         step = ((series[0] - target) / series[1]).mid()
         radius = abs(step)
         moved = (candidate - step).mid()
-        candidate = moved if moved > 0 else (candidate / 2).mid()
-        if (series[0] - target).contains(0) or radius <= candidate * _unit():
+        candidate = moved if certainly(moved > 0) else (candidate / 2).mid()
+        if (series[0] - target).contains(0) or certainly(radius <= candidate * _unit()):
             break
     for _ in range(working_precision()):
         radius = 2 * radius + candidate * _unit()
         low, high = (candidate - radius).lower(), (candidate + radius).upper()
-        if low < 0:
+        if not certainly(low > 0):
             low = arb(0)
-        above = low.is_zero() or log_delta_of(low, mu) > target
-        if above and log_delta_of(high, mu) < target:
+        above = low.is_zero() or certainly(log_delta_of(low, mu) > target)
+        if above and certainly(log_delta_of(high, mu) < target):
             return _hull(low, high)
-    raise UndecidedError("ε could not be enclosed at the working precision")
+    raise MorePrecisionError("ε could not be enclosed")
 
 
 def _unit() -> arb:
@@ -245,7 +250,7 @@ def _ends(eps: arb, mu: arb) -> tuple[arb, arb]:
 
 def _mills(z: arb) -> arb:
     """Enclose Mills' ratio Φ(-z)/φ(z)."""
-    if z > _ASYMPTOTIC_FROM:
+    if certainly(z > _ASYMPTOTIC_FROM):
         return _mills_asymptotic(z)
     return (arb.pi() / 2).sqrt() * (z * z / 2).exp() * (z / arb(2).sqrt()).erfc()
 
@@ -258,7 +263,7 @@ def _mills_asymptotic(z: arb) -> arb:
     """
     inverse_square = 1 / (z * z)
     term, total, k = arb(1), arb(1), 0
-    while term.abs_lower() > arb(2) ** (-working_precision()):
+    while certainly(term.abs_lower() > arb(2) ** (-working_precision())):
         k += 1
         if 2 * k > _ASYMPTOTIC_FROM**2:
             raise UndecidedError("Mills' ratio: too many digits asked for")
@@ -400,20 +405,16 @@ def _ceiling(enclosure: Enclosure) -> float:
 
 
 def _rounded(enclosure: Enclosure, rounding: Callable[[arb], float]) -> float:
-    bits = 96
-    while bits <= _PRECISION_CAP:
-        with precision(bits):
-            try:
-                value = enclosure()
-            except UndecidedError:
-                value = arb.nan()
-            if value.is_exact() and not value.is_finite() and not value.is_nan():
-                return float(value)
-            # a few bits more than a double's leave one ulp of slack at most
-            if value.is_finite() and (value.is_exact() or value.rel_accuracy_bits() >= _DOUBLE):
-                return rounding(value)
-        bits *= 2
-    raise UndecidedError(f"undecided with {_PRECISION_CAP} bits of precision")
+    def attempt() -> float:
+        value = enclosure()
+        if value.is_exact() and not value.is_finite() and not value.is_nan():
+            return float(value)
+        # a few bits more than a double's leave one ulp of slack at most
+        if value.is_finite() and (value.is_exact() or value.rel_accuracy_bits() >= _DOUBLE):
+            return rounding(value)
+        raise MorePrecisionError
+
+    return with_enough_precision(_BITS, attempt, most=_PRECISION_CAP)
 
 
 def _log_delta_at(eps: Number, mu: Number) -> Enclosure:
@@ -449,7 +450,7 @@ def _epsilon_at(mu: Number, delta: Number | None, log_delta: Number | None) -> E
     def enclosure() -> arb:
         curve = ball(width)
         at_zero = log_delta_of(arb(0), curve)
-        if log() >= at_zero:
+        if certainly(log() >= at_zero):
             return arb(0)
         return epsilon_of(curve, Probability.from_log(BALLS, log()))
 
@@ -460,7 +461,7 @@ def _delta(delta: Number | None, log_delta: Number | None) -> tuple[Enclosure, F
     """Return log δ as an enclosure, and δ itself where it is known to be a rational."""
     if (delta is None) == (log_delta is None):
         given = "neither" if delta is None else "both"
-        raise InputError("delta and log_delta", given, "given one and not the other")
+        raise InputError("delta and log_delta", Words(given), Advice("give one of them"))
     if delta is not None:
         value = _number("delta", delta, 0, 1)
         return (lambda: ball(value).log()), value

@@ -18,7 +18,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from gdpbridge.curves.smooth import Piece
+from gdpbridge.curves.pieces import Piece
 from gdpbridge.errors import UndecidedError
 from gdpbridge.guarantees.equations import (
     Equations,
@@ -31,6 +31,7 @@ from gdpbridge.guarantees.equations import (
 from gdpbridge.guarantees.events import Event, FloatEvent
 from gdpbridge.guarantees.march import Track, follow
 from gdpbridge.guarantees.roots import enclose, jets, solve_floats
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability, ball
 
@@ -226,15 +227,19 @@ def _zcdp_pieces(rho: Fraction) -> tuple[Piece, ...]:
 
     def by_divergence(event: Event) -> bool:
         # h has no slope at 0, and h'' falls for u ≥ 0 where p ≥ 1/2: it is at most h''(0) ≤ 0
-        return bool(event.theta >= 0 and event.spread(arb(0)) <= ball(rho) and _is_lower(event))
+        return (
+            certainly(event.theta >= 0)
+            and certainly(event.spread(arb(0)) <= ball(rho))
+            and _is_lower(event)
+        )
 
     def by_order(event: Event) -> bool:
         # h(u) = log E_P e^{uL} - ρu(u+1) vanishes at 0, and with its slope at this u. It is
         # concave, then convex, then concave, and without the first part if p ≥ 1/2. If it falls at
         # 0, or if p ≥ 1/2, this u cannot be where it is convex: it is where h has its maximum
         own = event.untilted()
-        falls = own.theta >= 0 or own.spread(arb(1)) <= ball(rho)
-        return bool(event.tilt > 0 and falls and _is_lower(own))
+        falls = certainly(own.theta >= 0) or certainly(own.spread(arb(1)) <= ball(rho))
+        return certainly(event.tilt > 0) and falls and _is_lower(own)
 
     return (
         Piece(Fraction(0), first.formula),
@@ -293,7 +298,7 @@ def _corner_of(bound: Bound, obeys: Check) -> _Corner:
 
 def _is_lower(event: Event) -> bool:
     """Whether p + q ≤ 1, for an event seen from P itself."""
-    return bool(2 * event.theta <= event.gap)
+    return certainly(2 * event.theta <= event.gap)
 
 
 # --- finitely many orders ---------------------------------------------------------------------
@@ -323,7 +328,7 @@ def _renyi_pieces(bounds: tuple[Bound, ...]) -> tuple[Piece, ...]:
         def check(event: Event) -> bool:
             own = event.untilted()
             return _is_lower(own) and all(
-                bool(own.divergence(ball(one.tilt)) <= ball(one.value)) for one in left
+                certainly(own.divergence(ball(one.tilt)) <= ball(one.value)) for one in left
             )
 
         return check
@@ -360,6 +365,6 @@ def obeys_at_corner(left: tuple[Bound, ...]) -> Check:
     """Return the check of randomized response against other bounds; p + q = 1 there."""
 
     def check(event: Event) -> bool:
-        return all(bool(event.divergence(ball(one.tilt)) <= ball(one.value)) for one in left)
+        return all(certainly(event.divergence(ball(one.tilt)) <= ball(one.value)) for one in left)
 
     return check

@@ -6,13 +6,8 @@ from fractions import Fraction
 
 from flint import arb
 
-from gdpbridge.curves.tail import (
-    CoarseDecayTail,
-    GaussianDecayTail,
-    SlowDecayTail,
-    SlowerTail,
-    Tail,
-)
+from gdpbridge.curves.tail import Tail
+from gdpbridge.curves.tails import CoarseDecayTail, GaussianDecayTail, SlowDecayTail, SlowerTail
 from gdpbridge.expressions.asymptotics import (
     Exponential,
     Growth,
@@ -23,6 +18,7 @@ from gdpbridge.expressions.asymptotics import (
 )
 from gdpbridge.expressions.tree import Call, Node
 from gdpbridge.interval import Interval
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import ball, to_fraction
@@ -75,7 +71,7 @@ def _tail(log: Node, start: int) -> Tail:
     if not growth.terms or max(growth.terms) <= _LINEAR:
         return _slow(growth, start)
     monomial, c = growth.leading()
-    if c > 0:
+    if certainly(c > 0):  # it does not hold 0
         raise UnknownGrowthError
     if monomial < _SQUARE:
         growth.most()
@@ -106,7 +102,7 @@ def _faster(log: Node, start: int) -> Tail:
     else:
         # f/ε² falls to -∞
         steepness = -growth.times_monomial((Fraction(-2), Fraction(0))).most()
-    if not steepness > 0:
+    if not certainly(steepness > 0):
         raise UnknownGrowthError
     width = _above((1 / (2 * steepness)).sqrt())
     return CoarseDecayTail(Fraction(0), width, Fraction(start), Interval(0, 0))
@@ -134,7 +130,7 @@ def _gaussian(log: Node, growth: Sum, start: int) -> Tail:
     if start < _STARTS[-1]:
         raise UnknownGrowthError  # a later start bounds the lower terms better
     share = rest.times_monomial((Fraction(-2), Fraction(0))).range()
-    if not c + share < 0:
+    if not certainly(c + share < 0):
         raise UnknownGrowthError
     width = _above((-1 / (2 * (c + share))).sqrt())
     parameter = mu_t()

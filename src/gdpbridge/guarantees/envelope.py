@@ -19,12 +19,12 @@ from typing import Any
 from flint import arb
 
 from gdpbridge.curves.constants import Constant
-from gdpbridge.curves.smooth import Formula, Piece
+from gdpbridge.curves.pieces import Formula, Piece
 from gdpbridge.errors import UndecidedError
 from gdpbridge.guarantees.falling import Passage
 from gdpbridge.guarantees.refine import line_to
 from gdpbridge.guarantees.segments import BITS, EDGE, Guarantees, Segment, doubling
-from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.decide import MorePrecisionError, certainly, is_above, with_enough_precision
 from gdpbridge.numeric.kinds import BALLS, Operations, Probability, ball, to_fraction
 
 __all__ = ["implied_pieces"]
@@ -48,10 +48,11 @@ def implied_pieces(whole: Guarantees, start: Constant, end: Constant | None) -> 
     Raises:
         UndecidedError: if the shape of h cannot be decided.
     """
-    with precision(BITS):
-        runs = _Signs(whole, start, end).runs()
-        pieces = _Sweep(whole, start, end).pieces(runs)
-    return tuple(pieces)
+
+    def attempt() -> tuple[Piece, ...]:
+        return tuple(_Sweep(whole, start, end).pieces(_Signs(whole, start, end).runs()))
+
+    return with_enough_precision(BITS, attempt, "whether the formula can be refined is undecided")
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class _Signs:
         return runs
 
     def _of_segment(self, segment: Segment, low: arb, high: arb) -> list[_Run]:
-        if not low < high:
+        if certainly(low >= high):
             return []
         found: list[_Run] = []
         stack = doubling(low, high)
@@ -109,20 +110,20 @@ class _Signs:
 
     def _is_narrow(self, segment: Segment, low: arb, high: arb) -> bool:
         width = (high - low) / (1 + high)
-        if low <= self.start:
-            return bool(width < ball(EDGE))
-        if width < _NARROWEST:
+        if certainly(low <= self.start):
+            return certainly(width < ball(EDGE))
+        if certainly(width < _NARROWEST):
             return True
-        return bool(width < _NARROW) and _has_one_turn(segment, low, high)
+        return certainly(width < _NARROW) and _has_one_turn(segment, low, high)
 
 
 def _sign(segment: Segment, low: arb, high: arb) -> int | None:
     """Return the sign of N on a cell, if it has one throughout."""
     for bound in (_slope_sign, _slope_sign_about_centre):
         value = bound(segment, low, high)
-        if value > 0:
+        if certainly(value > 0):
             return 1
-        if value < 0:
+        if certainly(value < 0):
             return -1
     return None
 
@@ -131,7 +132,7 @@ def _delta_taylor(segment: Segment, low: arb, high: arb, length: int) -> list[ar
     """Enclose δ̂ and its Taylor coefficients on a cell, clipped to where it is a probability."""
     c = segment.taylor(low, high, length)
     if not segment.is_log:
-        return [arb(0)] * length if c[0] <= 0 else c
+        return [arb(0)] * length if certainly(c[0] <= 0) else c
     value = c[0].exp()
     if length == 2:
         return [value, value * c[1]]
@@ -163,7 +164,7 @@ def _slope_sign_about_centre(segment: Segment, low: arb, high: arb) -> arb:
 def _has_one_turn(segment: Segment, low: arb, high: arb) -> bool:
     """Whether N is monotone throughout, so that it has one zero at most."""
     slope = _slope_of_n(segment, low, high)
-    return bool(slope < 0 or slope > 0)
+    return certainly(slope < 0) or certainly(slope > 0)
 
 
 @dataclass(frozen=True)
@@ -253,14 +254,19 @@ class _Sweep:
         if self.end is None:
             return False
         end = BALLS.constant(self.end)
-        return bool(_delta_taylor(run.segment, end, end, 2)[0] > _NARROWEST)
+        value = _delta_taylor(run.segment, end, end, 2)[0]
+        if value.is_nan():
+            # beyond the end the formula may be undefined
+            end = end.lower()
+            value = _delta_taylor(run.segment, end, end, 2)[0]
+        return is_above(value, _NARROWEST)
 
     def _jumps(self, before: _Run, run: _Run) -> bool:
         """Whether δ̂ falls by a jump between two parts, as far as anyone can tell."""
         at = BALLS.constant(run.segment.start)
         left, right = before.segment.log(at, BALLS), run.segment.log(at, BALLS)
         # parts that agree in hundreds of bits are taken to join
-        return not abs(left - right) < _NARROWEST
+        return not certainly(abs(left - right) < _NARROWEST)
 
     def _crossing(self, run: _Run) -> Constant | None:
         """Return where h falls below the line's height on a run, None if it is below all along."""
@@ -272,12 +278,12 @@ class _Sweep:
             return _log_height(segment, eps) - line.log_height()
 
         first = excess(run.low)
-        if first.is_nan() and _starts_at_one(segment, run.low):
+        if first.is_nan() and _starts_at_one(segment, run.low, line):
             return None
-        if first < 0:
+        if certainly(first < 0):
             return None
-        if not (first > 0 and excess(run.high) < 0):
-            raise UndecidedError("where the formula crosses its refinement is a borderline case")
+        if not (certainly(first > 0) and certainly(excess(run.high) < 0)):
+            raise MorePrecisionError
         return Passage(excess, to_fraction(run.low), to_fraction(run.high))
 
     def _turn(self, run: _Run, before: _Run, after: _Run | None) -> None:
@@ -300,7 +306,7 @@ class _Sweep:
         """Whether h is below the line's height on a narrow run, as δ̂ does not rise."""
         assert self.line is not None
         largest = _log_height_between(run.segment, run.low, run.high).upper()
-        return bool(largest < self.line.log_height().lower())
+        return certainly(largest < self.line.log_height().lower())
 
     def _edge(self, run: _Run, after: _Run | None) -> None:
         """The narrow range at the left end, where N may vanish or be infinite."""
@@ -338,16 +344,21 @@ def _log_height_between(segment: Segment, low: arb, high: arb) -> arb:
     return (kept - BALLS.log1pexp(high)).union(kept - BALLS.log1pexp(low))
 
 
-def _starts_at_one(segment: Segment, eps: arb) -> bool:
+def _starts_at_one(segment: Segment, eps: arb, line: _Line) -> bool:
+    """Whether δ̂ is so near 1, or above it, that h is below the line's height."""
     value = segment.point(eps)
-    return bool(value.is_nan() or not value < segment.cap)
+    if value.is_nan():
+        # at 0 itself the formula may be infinite or undefined
+        return eps.is_zero()
+    delta = value.exp() if segment.is_log else value
+    return certainly((1 - delta).upper() < line.log_height().exp().lower())
 
 
 def _line(segment: Segment, at: Constant) -> _Line:
     def log_height() -> arb:
         return _log_height(segment, BALLS.constant(at))
 
-    vanishes = not segment.is_log and segment.point(BALLS.constant(at)) <= 0
+    vanishes = not segment.is_log and certainly(segment.point(BALLS.constant(at)) <= 0)
     return _line_to_zero(at) if vanishes else _Line(line_to(segment.log, at), log_height)
 
 

@@ -7,13 +7,12 @@ from fractions import Fraction
 
 from flint import arb
 
-from gdpbridge.errors import UndecidedError
-from gdpbridge.numeric.flint_context import precision, working_precision
+from gdpbridge.numeric.decide import MorePrecisionError, certainly, with_enough_precision
+from gdpbridge.numeric.flint_context import working_precision
 from gdpbridge.numeric.kinds import ball
 
 __all__ = ["Passage"]
 
-_MAX_BITS = 8192
 _MAX_STEPS = 20_000
 
 
@@ -40,33 +39,31 @@ class Passage:
         return self._known[bits]
 
     def _located(self, bits: int) -> arb:
-        needed = bits
-        while needed <= _MAX_BITS:
-            with precision(needed):
-                found = self._bisected(bits)
-                if found is not None:
-                    return found
-            needed *= 2
-        raise UndecidedError("a breakpoint of the profile could not be enclosed")
+        undecided = "a breakpoint of the profile could not be enclosed"
+        return with_enough_precision(bits, lambda: self._bisected(bits), undecided)
 
-    def _bisected(self, bits: int) -> arb | None:
-        """Bisect until the ends agree in nearly all bits, or a sign is lost to rounding."""
+    def _bisected(self, bits: int) -> arb:
+        """Bisect until the ends agree in nearly all bits.
+
+        Raises:
+            MorePrecisionError: if a sign is lost to rounding.
+        """
         low, high = ball(self.low).mid(), ball(self.high).mid()
         unit = arb(2) ** -(bits - bits // 8)
         for _ in range(_MAX_STEPS):
-            if high - low <= high * unit:
+            if certainly(high - low <= high * unit):
                 break
-            wide = low > 0 and high > 4 * low
+            wide = certainly(low > 0) and certainly(high > 4 * low)
             middle = ((low * high).sqrt() if wide else (low + high) / 2).mid()
             # rounding may hide the sign at the very place, but not beside it as well
             for point in (middle, (middle + (high - middle) / 4).mid()):
                 value = self._function(point)
-                if value > 0:
+                if certainly(value > 0):
                     low = point
                     break
-                if value <= 0:
+                if certainly(value <= 0):
                     high = point
                     break
             else:
-                return None
+                raise MorePrecisionError
         return low.union(high)

@@ -18,6 +18,7 @@ from gdpbridge.expressions.evaluate import Evaluation
 from gdpbridge.expressions.tree import Node
 from gdpbridge.guarantees.segments import Segment
 from gdpbridge.guarantees.starts import start_of
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import BALLS, FLOATS, SERIES, Operations
 
@@ -105,7 +106,7 @@ class _Solution:
     def _solved(self, eps: arb) -> arb:
         """Enclose the solution at a point: Newton's method, and a proof by signs."""
         with precision(working_precision() + 64):
-            if self._f(eps, arb(0), BALLS) >= 0:
+            if certainly(self._f(eps, arb(0), BALLS) >= 0):
                 return arb(0)
             # the solution found last is often near enough
             found = arb.nan() if self._last is None else self._polished(eps, self._last)
@@ -121,28 +122,28 @@ class _Solution:
         for _ in range(_NEWTON_STEPS):
             step = (self._f(eps, candidate, BALLS) / self._slope(eps, candidate)).mid()
             candidate = (candidate - step).mid()
-            if not candidate < 0:
+            if not certainly(candidate < 0):
                 return arb.nan()
-            if abs(step) <= -candidate * unit:
+            if certainly(abs(step) <= -candidate * unit):
                 break
         return self._enclosed(eps, candidate, -candidate * unit)
 
     def _bisected(self, eps: arb) -> arb | None:
         """Return the solution to a few bits, or None if f does not change its sign."""
         low, high = -(arb(2) ** _LEAST_POWER), arb(0)
-        if not self._f(eps, low, BALLS) > 0:
+        if not certainly(self._f(eps, low, BALLS) > 0):
             return None
         for _ in range(_BISECTIONS):
             middle = ((low + high) / 2).mid()
             if high.is_zero():
                 middle = (low / 16).mid()
-            elif low < 4 * high:
+            elif certainly(low < 4 * high):
                 middle = -((low * high).sqrt().mid())
-            if self._f(eps, middle, BALLS) > 0:
+            if certainly(self._f(eps, middle, BALLS) > 0):
                 low = middle
             else:
                 high = middle
-            if low > high * (1 + arb(2) ** -20):
+            if certainly(low > high * (1 + arb(2) ** -20)):
                 break
         return ((low + high) / 2).mid()
 
@@ -151,10 +152,13 @@ class _Solution:
         for _ in range(_EXPANSIONS):
             low, high = (centre - radius).lower(), (centre + radius).upper().min(arb(0))
             # above 1 the solution is cut off, so that 0 is an upper bound without more
-            if self._f(eps, low, BALLS) > 0 and (high >= 0 or self._f(eps, high, BALLS) < 0):
+            cut_off = certainly(high >= 0)
+            if certainly(self._f(eps, low, BALLS) > 0) and (
+                cut_off or certainly(self._f(eps, high, BALLS) < 0)
+            ):
                 found = low.union(high)
-                return found if self._slope(eps, found) < 0 else arb.nan()
-            if radius > 2 * abs(centre) + 1:
+                return found if certainly(self._slope(eps, found) < 0) else arb.nan()
+            if certainly(radius > 2 * abs(centre) + 1):
                 break
             radius = 4 * radius
         return arb.nan()
@@ -166,7 +170,7 @@ class _Solution:
 
     def _around(self, eps: arb, centre: arb) -> arb:
         """Enclose the solution for every ε of a ball, given the one at its centre."""
-        if centre.is_zero() and self._f(eps, arb(0), BALLS) >= 0:
+        if centre.is_zero() and certainly(self._f(eps, arb(0), BALLS) >= 0):
             return centre
         radius = eps.rad() / (abs(eps.mid()) + eps.rad())
         if not centre.is_zero():

@@ -32,8 +32,8 @@ _MAX_NODES = 20_000
 _BISECTIONS = 50
 _ENOUGH = 4
 _NEAR = 0.3
-# so many nodes for each of the march: cubics then are good to eight digits, and three steps with the
-# Jacobian of the nearest node do the rest
+# so many nodes for each of the march: cubics then are good to eight digits, and three steps with
+# the Jacobian of the nearest node do the rest
 _REFINEMENT = 16
 _STEPS = 3
 _SMALLEST_STEP = 1e-13

@@ -15,6 +15,7 @@ import numpy as np
 from flint import arb, arb_series
 from numpy.typing import NDArray
 
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import working_precision
 
 __all__ = [
@@ -91,7 +92,7 @@ def _enclosed(coefficients: Callable[[arb, int], list[arb]], x: arb, length: int
 
 
 def _is_near(point: arb) -> bool:
-    return bool(abs(point) < arb(2) ** -_NEAR_BITS)
+    return certainly(abs(point) < arb(2) ** -_NEAR_BITS)
 
 
 def _moments(point: arb, length: int) -> list[arb]:

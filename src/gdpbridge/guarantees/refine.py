@@ -21,16 +21,21 @@ from typing import Any
 from flint import arb, arb_series
 
 from gdpbridge.curves.constants import Constant
-from gdpbridge.curves.smooth import Piece
-from gdpbridge.errors import UndecidedError
-from gdpbridge.numeric.flint_context import precision, working_precision
+from gdpbridge.curves.pieces import Piece
+from gdpbridge.numeric.decide import (
+    MorePrecisionError,
+    certainly,
+    is_above,
+    is_below,
+    with_enough_precision,
+)
+from gdpbridge.numeric.flint_context import working_precision
 from gdpbridge.numeric.kinds import BALLS, SERIES, Operations, Probability, to_fraction
 
 __all__ = ["NaiveProfile", "line_to", "refine"]
 
 # enough to decide which of the shapes a profile has
 _SHAPE_BITS = 256
-_MAX_ROOT_BITS = 8192
 
 
 @dataclass(frozen=True)
@@ -57,9 +62,13 @@ def refine(naive: NaiveProfile) -> tuple[tuple[Piece, ...], Constant]:
     plain = Piece(
         Fraction(0), lambda eps, ops: Probability.from_log(ops, naive.log_delta(eps, ops))
     )
-    with precision(_SHAPE_BITS):
+
+    def shape() -> tuple[_Root | None, _Root | None]:
         touching = _tangent_point(naive)
-        crossing = _crossing(naive, touching) if touching else None
+        return touching, _crossing(naive, touching) if touching else None
+
+    undecided = "whether the naive profile can be refined is a borderline case"
+    touching, crossing = with_enough_precision(_SHAPE_BITS, shape, undecided)
     if touching is None:
         return (plain,), Fraction(0)
     line, rest = line_to(naive.log_delta, touching), Piece(touching, plain.formula)
@@ -110,30 +119,23 @@ class _Root:
 
     def _located(self, bits: int) -> arb:
         """Solve with as many bits as the signs need, which may be more than the ones in force."""
-        needed = bits
-        while True:
-            with precision(needed):
-                try:
-                    return self._solve(needed)
-                except UndecidedError:
-                    if needed > _MAX_ROOT_BITS:
-                        raise
-            needed *= 2
+        undecided = "a breakpoint of the refined profile could not be enclosed"
+        return with_enough_precision(bits, lambda: self._solve(working_precision()), undecided)
 
     def _solve(self, bits: int) -> arb:
         low, high = BALLS.constant(self._low).mid(), BALLS.constant(self._high).mid()
         at_low, at_high = self._function(low), self._function(high)
-        rising = bool(at_low < 0 and at_high > 0)
-        if not (rising or (at_low > 0 and at_high < 0)):
-            raise UndecidedError("a breakpoint of the refined profile could not be bracketed")
+        rising = certainly(at_low < 0) and certainly(at_high > 0)
+        if not (rising or (certainly(at_low > 0) and certainly(at_high < 0))):
+            raise MorePrecisionError
         for _ in range(2 * bits):
             # a zero far below 1 is a matter of its exponent
-            wide = low > 0 and high > 4 * low
+            wide = certainly(low > 0) and certainly(high > 4 * low)
             middle = ((low * high).sqrt() if wide else (low + high) / 2).mid()
             value = self._function(middle)
             if value.contains(0):
                 return self._widened(middle, bits)
-            low, high = (low, middle) if bool(value > 0) == rising else (middle, high)
+            low, high = (low, middle) if certainly(value > 0) == rising else (middle, high)
         return low.union(high)
 
     def _widened(self, middle: arb, bits: int) -> arb:
@@ -145,9 +147,11 @@ class _Root:
                 self._function((middle - radius).mid()),
                 self._function((middle + radius).mid()),
             )
-            if (left < 0 and right > 0) or (left > 0 and right < 0):
+            if (certainly(left < 0) and certainly(right > 0)) or (
+                certainly(left > 0) and certainly(right < 0)
+            ):
                 return middle + arb(0, 1) * radius
-        raise UndecidedError("a breakpoint of the refined profile could not be enclosed")
+        raise MorePrecisionError
 
 
 def _slope_sign(naive: NaiveProfile) -> Callable[[arb], arb]:
@@ -165,13 +169,10 @@ def _tangent_point(naive: NaiveProfile) -> _Root | None:
     """Return ε_i, the place of the maximum of h on the convex part, or None if h only falls."""
     sign = _slope_sign(naive)
     start = BALLS.constant(naive.convex_from).max(BALLS.constant(naive.below_one_from)).upper()
-    first = sign(start) if start > 0 else arb(-1)
-    if first < 0:
+    if not is_above(start) or is_below(sign(start)):
         return None
-    if not first > 0:
-        raise UndecidedError("whether the naive profile can be refined is a borderline case")
     factor = arb(2)
-    while not sign(start * factor) < 0:
+    while not certainly(sign(start * factor) < 0):
         factor *= factor
     return _Root(sign, to_fraction(start), to_fraction((start * factor).mid()))
 
@@ -184,13 +185,9 @@ def _crossing(naive: NaiveProfile, touching: _Root) -> _Root | None:
         return naive.log_delta(eps, BALLS) - line(eps, BALLS).log()
 
     at_start = BALLS.constant(naive.below_one_from)
-    if at_start > 0:
-        return None  # δ̂ = 1 there, and the line is below 1
-    first = gap(at_start)
-    if first > 0:
+    # δ̂ = 1 where it begins, and the line is below 1
+    if is_above(at_start) or is_above(gap(at_start)):
         return None
-    if not first < 0:
-        raise UndecidedError("where the naive profile crosses its refinement is a borderline case")
     # N is positive here, so that h has left its valley and the line is below
     middle = BALLS.constant(naive.convex_from).lower()
     return _Root(gap, Fraction(0), to_fraction(middle))

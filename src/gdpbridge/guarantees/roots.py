@@ -20,10 +20,19 @@ from numpy.typing import NDArray
 
 from gdpbridge.guarantees.equations import Equations
 from gdpbridge.guarantees.events import Event, FloatEvent
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import working_precision
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["Box", "enclose", "float_jacobian", "float_residual", "jets", "scales_of", "solve_floats"]
+__all__ = [
+    "Box",
+    "enclose",
+    "float_jacobian",
+    "float_residual",
+    "jets",
+    "scales_of",
+    "solve_floats",
+]
 
 Floats = NDArray[np.float64]
 Box = list[arb]
@@ -226,7 +235,7 @@ def _polished(equations: Equations, guess: Box, eps: arb) -> Box | None:
     inverse = None
     for _ in range(_NEWTON_STEPS):
         # near the solution one Jacobian does for all the steps that are left
-        if inverse is None or before > close:
+        if inverse is None or not certainly(before <= close):
             inverse = _inverse(_jacobian(equations, z))
         if inverse is None:
             return None
@@ -241,7 +250,8 @@ def _polished(equations: Equations, guess: Box, eps: arb) -> Box | None:
             for number, (one, move) in enumerate(zip(z, steps, strict=True))
         ]
         largest = functools.reduce(arb.max, sizes)
-        if largest <= unit or close >= largest >= before:
+        stuck = certainly(largest <= close) and certainly(largest >= before)
+        if stuck or certainly(largest <= unit):
             return z
         before = largest
     return None

@@ -19,10 +19,18 @@ from flint import arb, arb_series
 
 from gdpbridge.curves.constants import Constant
 from gdpbridge.errors import InputError, UndecidedError
+from gdpbridge.expressions.domain import is_undefined
 from gdpbridge.expressions.shape import shape_of
 from gdpbridge.expressions.tree import Node
 from gdpbridge.guarantees.falling import Passage
-from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.decide import (
+    MAX_PRECISION,
+    MorePrecisionError,
+    certainly,
+    is_below,
+    with_enough_precision,
+)
+from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import (
     BALLS,
     FLOATS,
@@ -45,6 +53,8 @@ EDGE = Fraction(1, 2**120)
 _ORDERS = 6
 _LEAST = Fraction(1, 2**200)
 _SMALLEST_REACH = Fraction(1, 16)
+# where a head ends by default, and a little more: before it precision is raised
+_WANTED_REACH = Fraction(128)
 
 Value = Callable[[Any, Operations], Any]
 
@@ -120,7 +130,7 @@ class Guarantees:
     def segment_at(self, eps: arb) -> Segment:
         """Return the part that applies at an exact point."""
         for segment in reversed(self.segments[1:]):
-            if eps >= BALLS.constant(segment.start):
+            if not is_below(eps, BALLS.constant(segment.start)):
                 return segment
         return self.segments[0]
 
@@ -137,7 +147,7 @@ class Guarantees:
         """Return a number that is positive where δ̂ ≥ 1, and negative where δ̂ < 1."""
         segment = self.segment_at(eps)
         excess = segment.point(eps) - segment.cap
-        return arb(1) if excess >= 0 else excess
+        return arb(1) if certainly(excess >= 0) else excess
 
     def above_zero(self, eps: arb) -> arb:
         """Return a number of the sign of δ̂."""
@@ -145,18 +155,29 @@ class Guarantees:
         return arb(1) if segment.is_log else segment.point(eps)
 
     def start(self) -> Constant | None:
-        """Return where δ̂ falls below 1: 0 if it does so at once, None if it never does."""
+        """Return where δ̂ falls below 1: 0 if it does so at once, None if it never does.
+
+        Raises:
+            UndecidedError: if it cannot be told from 1 at the end.
+        """
+        last = ball(self.reach)
+        if with_enough_precision(BITS, lambda: not is_below(self.above_one(last))):
+            return None
         return self._passage(self.above_one)
 
     def end(self) -> Constant | None:
-        """Return where δ̂ falls to 0: 0 if it does so at once, None if it never does."""
+        """Return where δ̂ falls to 0: 0 if it does so at once, None if that is not proved.
+
+        A formula without an end is as good: it then cannot be told from 0 where it is 0.
+        """
+        if not certainly(self.above_zero(ball(self.reach)) <= 0):
+            return None
         return self._passage(self.above_zero)
 
-    def _passage(self, above: Callable[[arb], arb]) -> Constant | None:
-        if not above(ball(self.reach)) <= 0:
-            return None
-        # at 0 itself the formula may be infinite, undefined, or 1 for that one point
-        if above(ball(_LEAST)) > 0:
+    def _passage(self, above: Callable[[arb], arb]) -> Constant:
+        # at 0 itself the formula may be infinite, undefined, or 1 for that one point; where it
+        # cannot be told from 1 that near 0, the cells next to 0 show what it does
+        if certainly(above(ball(_LEAST)) > 0):
             return self._exactly(Passage(above, _LEAST, self.reach), above)
         return Fraction(0)
 
@@ -164,7 +185,7 @@ class Guarantees:
         """Return the start of a part, if that is where the passage is."""
         for segment in self.segments[1:]:
             at = BALLS.constant(segment.start)
-            if at.is_exact() and found().overlaps(at) and above(at) <= 0:
+            if at.is_exact() and found().overlaps(at) and certainly(above(at) <= 0):
                 return segment.start
         return found
 
@@ -179,12 +200,17 @@ class Guarantees:
             InputError: if it rises, or is undefined somewhere; with the numbers.
             UndecidedError: if neither could be proved.
         """
-        with precision(BITS, _ORDERS):
+        undecided = "it could not be told whether the formula has a value everywhere"
+        return with_enough_precision(BITS, self._checked_now, undecided)
+
+    def _checked_now(self) -> Guarantees:
+        """Prove it at the working precision."""
+        with precision(working_precision(), _ORDERS):
             reach, used = TOP, 0
             for segment, low, high in self.ranges():
                 used += 1
                 proved = _Falling(self, segment).prove(low, high)
-                if proved < high:
+                if certainly(proved < high):
                     reach = to_fraction(proved)
                     break
             joined = replace(self, segments=tuple(self._joined(used)), reach=reach)
@@ -194,13 +220,18 @@ class Guarantees:
         """Stop where numbers of any size give out, as a tower of exponentials makes them do."""
         reach = self.reach
         while not _is_within_reach(self.segment_at(ball(reach)), ball(reach)):
+            if reach <= _WANTED_REACH and working_precision() < MAX_PRECISION:
+                raise MorePrecisionError
             reach /= 2
             if reach < _SMALLEST_REACH:
-                raise self.undefined(ball(reach))
+                at = ball(reach)
+                raise self.undefined(self.segment_at(at), at)
         return replace(self, reach=reach)
 
-    def undefined(self, eps: arb) -> InputError:
-        """Return the error for a formula without a value somewhere."""
+    def undefined(self, segment: Segment, eps: arb) -> Exception:
+        """Return the error for a formula without a value somewhere, if it has certainly none."""
+        if segment.tree is not None and not is_undefined(segment.tree, eps):
+            return MorePrecisionError()
         return InputError(
             self.field,
             self.text,
@@ -213,10 +244,10 @@ class Guarantees:
             before = joined[-1]
             at = BALLS.constant(segment.start)
             left, right = (_delta(one, at).min(arb(1)) for one in (before, segment))
-            if left < right:
+            if certainly(left < right):
                 raise self.rise(at.mid(), left, at.mid(), right)
             capped = _capped(segment, before)
-            joined.append(segment if right <= left else capped)
+            joined.append(segment if certainly(right <= left) else capped)
         return joined
 
     def rise(self, low: arb, at_low: arb, high: arb, at_high: arb) -> InputError:
@@ -250,7 +281,9 @@ def _capped(segment: Segment, before: Segment) -> Segment:
 
 def _is_within_reach(segment: Segment, eps: arb) -> bool:
     value = segment.point(eps)
-    return bool(value.is_finite() and (value <= 0 or segment.log(eps, BALLS).is_finite()))
+    if not value.is_finite():
+        return False
+    return certainly(value <= 0) or bool(segment.log(eps, BALLS).is_finite())
 
 
 def _delta(segment: Segment, eps: arb) -> arb:
@@ -281,13 +314,13 @@ class _Falling:
             if self._falls(left, right):
                 continue
             self._refuse_rise(left, right)
-            if left.is_zero() and right < ball(EDGE):
+            if left.is_zero() and certainly(right < ball(EDGE)):
                 continue  # the implied profile there rests on what lies to the right
-            if not left.is_zero() and right - left < ball(_NARROWEST) * right:
+            if not left.is_zero() and certainly(right - left < ball(_NARROWEST) * right):
                 break
             middle = ((left + right) / 2).mid()
             stack += [(middle, right), (left, middle)]
-        if left >= 1:
+        if certainly(left >= 1):
             return left
         raise UndecidedError(
             f"it could not be proved that the formula does not rise near eps = {_shown(left)}"
@@ -301,14 +334,16 @@ class _Falling:
         if self._by_shape(low, high):
             return True
         segment = self.segment
-        if segment.slope is not None and segment.slope(low, high) <= 0:
+        if segment.slope is not None and certainly(segment.slope(low, high) <= 0):
             return True
         value, slope = segment.taylor(low, high, 2)
-        if value >= segment.cap or (not segment.is_log and value <= 0) or slope <= 0:
+        if certainly(value >= segment.cap) or certainly(slope <= 0):
+            return True
+        if not segment.is_log and certainly(value <= 0):
             return True
         middle = ((low + high) / 2).mid()
         bend = 2 * segment.taylor(low, high, 3)[2] * (low.union(high) - middle)
-        if segment.taylor(middle, middle, 2)[1] + bend <= 0:
+        if certainly(segment.taylor(middle, middle, 2)[1] + bend <= 0):
             return True
         # f' = f'(a) + f''(a) h + ... + f⁽ᵏ⁾(somewhere) h^(k-1)/(k-1)!, all of them ≤ 0
         if not low.is_zero():
@@ -316,21 +351,21 @@ class _Falling:
         on_cell = segment.taylor(low, high, _ORDERS)
         at_low = segment.taylor(low, low, _ORDERS)
         for order in range(2, _ORDERS):
-            if not at_low[order - 1] <= 0:
+            if not certainly(at_low[order - 1] <= 0):
                 return False
-            if on_cell[order] <= 0:
+            if certainly(on_cell[order] <= 0):
                 return True
         return False
 
     def _refuse_rise(self, low: arb, high: arb) -> None:
         at_low, at_high = (self._clipped(eps) for eps in (low, high))
-        if at_low < at_high:
+        if certainly(at_low < at_high):
             raise self.whole.rise(low, at_low, high, at_high)
 
     def _clipped(self, eps: arb) -> arb:
         delta = _delta(self.segment, eps)
-        if delta.is_nan() and eps > 0:
-            raise self.whole.undefined(eps)
+        if delta.is_nan() and certainly(eps > 0):
+            raise self.whole.undefined(self.segment, eps)
         return delta if delta.is_nan() else delta.min(arb(1)).max(arb(0))
 
 
@@ -338,7 +373,7 @@ def doubling(low: arb, high: arb) -> list[tuple[arb, arb]]:
     """Return cells from ``low`` to ``high`` that double in width, the last one first."""
     ends = [low]
     step = (low / 4).max(arb(1)).mid()
-    while ends[-1] < high:
+    while certainly(ends[-1] < high):
         ends.append((ends[-1] + step).min(high).mid())
         step *= 2
     return list(reversed(list(pairwise(ends))))

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from flint import arb
-
 from gdpbridge.curves.constants import Constant
-from gdpbridge.expressions.evaluate import Evaluation
+from gdpbridge.expressions.evaluate import constant_value
 from gdpbridge.expressions.tree import Node, Number
-from gdpbridge.numeric.kinds import BALLS
 
 __all__ = ["start_of"]
 
 
 def start_of(node: Node) -> Constant:
     """Return the value of a formula without names."""
-    if isinstance(node, Number):
-        return node.value
-
-    def value() -> arb:
-        return Evaluation(BALLS, {}).value(node)
-
-    return value
+    return node.value if isinstance(node, Number) else constant_value(node)

@@ -9,15 +9,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gdpbridge.certificate.proof import Proof
+from gdpbridge.curves.nature import Nature
 from gdpbridge.identify import TailStatus, Verdict
 from gdpbridge.interval import Interval
+from gdpbridge.measure.method import PROVED, TRUSTED, Assurance, Method, method_named
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.exact import decimal_text, exact
 
 if TYPE_CHECKING:
     from gdpbridge.certificate.model import Certificate
 
-__all__ = ["Measurement", "Statement"]
+__all__ = ["Measurement", "Standing", "Statement"]
 
 
 class Statement(StrEnum):
@@ -41,6 +43,21 @@ class Statement(StrEnum):
 
 
 @dataclass(frozen=True)
+class Standing:
+    """How far an interval for μ is proved: the one source of what is said of that.
+
+    Attributes:
+        proved: whether both ends are proved in ball arithmetic.
+        certificate: whether there is a certificate of it, for someone else to check.
+        why: what the ends rest on, and why there is no certificate where there is none.
+    """
+
+    proved: bool
+    certificate: bool
+    why: str
+
+
+@dataclass(frozen=True)
 class Measurement:
     """The answer of :func:`gdpbridge.measure`.
 
@@ -59,7 +76,9 @@ class Measurement:
             None if that is unknown.
         mu_tail: an interval that holds the tail parameter μ_t; None if it is unknown.
         tail_status: whether μ_t is proved, estimated or unknown.
-        certified: whether the interval is proved; false where it rests on floating point.
+        certified: whether both ends of the interval are proved in ball arithmetic; false where
+            they rest on floating point or on trust. Whether there is a certificate to show is
+            another question, which :attr:`certificate` answers; see :attr:`proof` for both.
         method: the method used.
         evaluations: how many times the profile was evaluated, on a point or on a range.
         cells: how many cells cover the range.
@@ -68,7 +87,7 @@ class Measurement:
         by_failure: μ for other failure probabilities too, where the default statement needs one;
             pairs of a probability and an interval, the probabilities falling.
         failure: the failure probability as an exact upper bound.
-        proof: what proves the interval; None where it rests on floating point.
+        evidence: what proves the interval; None where it rests on floating point.
     """
 
     profile: Profile
@@ -91,25 +110,66 @@ class Measurement:
     notes: tuple[str, ...]
     by_failure: tuple[tuple[float, Interval], ...]
     failure: Fraction = field(repr=False)
-    proof: Proof | None = field(repr=False)
+    evidence: Proof | None = field(repr=False)
+
+    @property
+    def profile_is(self) -> Nature:
+        """What the measured δ(ε) is: "own", "class" or "bound".
+
+        Of an upper bound, the lower end of μ says that no smaller μ follows from this bound.
+        """
+        return self.profile.profile_is
+
+    @property
+    def verdict_sentence(self) -> str:
+        """What the verdict says, for a reader."""
+        return self.verdict.sentence(self.profile_is, self.tail_status)
+
+    @property
+    def proof(self) -> Standing:
+        """How far the interval is proved, and whether there is a certificate."""
+        absent = self.uncertified_because
+        why = self.assurance.basis
+        if self.certified and absent:
+            why = f"{why}; {absent}"
+        return Standing(self.certified, not absent, why)
+
+    @property
+    def how(self) -> Method:
+        """The method used, with what it says of itself."""
+        return method_named(self.method)
+
+    @property
+    def assurance(self) -> Assurance:
+        """What stands behind the ends of the interval."""
+        if self.certified:
+            return PROVED
+        own = self.how.assurance
+        # what a method proves is not, where the tail or the profile is taken on trust
+        return TRUSTED if self.profile.assumptions or own is PROVED else own
 
     @property
     def uncertified_because(self) -> str:
         """Why there is no certificate; empty if there is one."""
-        if self.method == "composed":
-            return "there is no certificate for numerically composed privacy losses yet"
-        if self.proof is None:
+        from gdpbridge.certificate.reach import uncertifiable_because
+
+        if why := self.how.no_certificate:
+            return why
+        if self.evidence is None:
             return f"the answer of method {self.method} is not proved"
-        if not self.profile.certifiable:
-            return f"there is no certificate for a mechanism of kind {self.profile.kind} yet"
+        if why := uncertifiable_because(self.profile):
+            return why
         if self.verdict is Verdict.UNKNOWN or self.mu_tail is None:
             return "there is no certificate where the tail is not known"
         return ""
 
     @cached_property
     def certificate(self) -> Certificate | None:
-        """A document that proves the interval to someone else; None if it is not certified."""
-        if self.uncertified_because or self.proof is None or self.mu_tail is None:
+        """A document that proves the interval to someone else; None if there is none.
+
+        A proved interval may have none: :attr:`proof` says why.
+        """
+        if self.uncertified_because or self.evidence is None or self.mu_tail is None:
             return None
         # the checker's models are slow to load, and most runs need none
         from gdpbridge.certificate.model import Claim
@@ -124,6 +184,7 @@ class Measurement:
                 eps_h=None if self.eps_h is None else decimal_text(exact(self.eps_h)),
                 failure_probability=decimal_text(self.failure),
                 mu_tail=range_of(self.mu_tail),
+                profile_is=self.profile_is.value,
             ),
-            proof=self.proof,
+            proof=self.evidence,
         )

@@ -9,16 +9,18 @@ from __future__ import annotations
 import collections.abc
 import math
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 from pydantic import Field
 
-from gdpbridge.curves.smooth import Curve, Piece
-from gdpbridge.curves.tail import UnknownTail
-from gdpbridge.errors import InputError
+from gdpbridge.curves.nature import Nature
+from gdpbridge.curves.pieces import Piece
+from gdpbridge.curves.smooth import SmoothCurve
+from gdpbridge.curves.tails import UnknownTail
+from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.guarantees.assumed import TAILS, assumed_tail
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability, ball
@@ -27,12 +29,17 @@ __all__ = ["TRUSTED", "Callable"]
 
 TRUSTED = ("non-increasing", "upper bound")
 
+# how much a function may rise that is computed in floats: far more than sums of rounding errors do,
+# of δ itself and of a 1 that cancels, and far less than what makes a difference to μ
+_RELATIVE, _ABSOLUTE = 1e-9, 1e-14
+
 Function = collections.abc.Callable[[Any], Any]
 
 
 class Callable(Profile):
     """A mechanism with δ(ε) given by a Python function, of a float or of an array."""
 
+    nature: ClassVar[Nature] = Nature.BOUND
     kind: Literal["callable"] = "callable"
     function: Function = Field(
         exclude=True,
@@ -49,6 +56,12 @@ class Callable(Profile):
     log: bool = Field(
         False,
         description="whether the function gives log δ(ε)",
+        json_schema_extra={"allowed": "true or false"},
+    )
+    is_exact: bool = Field(
+        False,
+        alias="exact",
+        description="whether the function is the mechanism's own δ(ε), not only an upper bound",
         json_schema_extra={"allowed": "true or false"},
     )
     tail_declared: str | None = Field(
@@ -74,25 +87,27 @@ class Callable(Profile):
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the user vouches for."""
+        value = "is the mechanism's own" if self.is_exact else "is at least"
+        word = "exact" if self.is_exact else "upper bound"
         return (
             f"trusted, not proved: {self.name} does not rise with ε (non-increasing)",
-            f"trusted, not proved: {self.name} is at least δ(ε) for every ε (upper bound)",
+            f"trusted, not proved: {self.name} {value} δ(ε) for every ε ({word})",
         )
+
+    @property
+    def profile_is(self) -> Nature:
+        """The mechanism's own where the user says so."""
+        return Nature.OWN if self.is_exact else self.nature
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """What the default method does about a function."""
         return (f"{self.name} has no derivatives: the default method is adaptive",)
 
-    @property
-    def has_series(self) -> bool:
-        """A function has no derivatives."""
-        return False
-
-    def build_curve(self) -> Curve:
+    def build_curve(self) -> SmoothCurve:
         """Return the function as a single piece."""
         tail = assumed_tail(self.tail_declared) or UnknownTail()
-        return Curve((Piece(Fraction(0), self._probability),), tail)
+        return SmoothCurve((Piece(Fraction(0), self._probability),), tail, has_series=False)
 
     def _probability(self, eps: Any, ops: Operations) -> Probability:
         if ops is FLOATS:
@@ -116,17 +131,46 @@ class Callable(Profile):
             raise InputError(
                 f"{self.name}({at!r})", float(values[wrong].flat[0]), f"a number {allowed}"
             )
+        self._refuse_rise(eps.ravel(), values.ravel())
         if self.log:
             return values
         with np.errstate(divide="ignore"):
             return np.log(values)
+
+    def _refuse_rise(self, eps: NDArray[np.float64], values: NDArray[np.float64]) -> None:
+        """Refuse a function that is seen to rise, by more than its own rounding explains.
+
+        Raises:
+            InputError: naming two ε between which it rises.
+        """
+        if eps.size < 2:
+            return
+        order = np.argsort(eps, kind="stable")
+        at, found = eps[order], values[order]
+        least = np.minimum.accumulate(found)[:-1]
+        size = np.where(np.isfinite(least), np.abs(least), 0.0)
+        slack = _RELATIVE * (1 + size) if self.log else _RELATIVE * size + _ABSOLUTE
+        rises = np.flatnonzero(found[1:] > least + slack)
+        if rises.size:
+            last = int(rises[0])
+            first = int(np.argmin(found[: last + 1]))
+            log = "log δ " if self.log else ""
+            raise InputError(
+                self.name,
+                Words(
+                    f"rising from {log}{found[first]:.6g} at ε = {at[first]:.6g} to "
+                    f"{found[last + 1]:.6g} at ε = {at[last + 1]:.6g}"
+                ),
+                "non-increasing, as it is trusted to be",
+            )
 
     def _values(self, eps: NDArray[np.float64]) -> NDArray[np.float64]:
         """Call the function with the whole array if it takes one, else number by number."""
         if eps.ndim and eps.size > 1:
             try:
                 values = np.asarray(self.function(eps), dtype=np.float64)
-            except (TypeError, ValueError):
+            except Exception:
+                # whatever it is, numbers one by one will show it
                 values = np.empty(0)
             if values.shape == eps.shape:
                 return values
@@ -134,11 +178,17 @@ class Callable(Profile):
         return np.array(found, dtype=np.float64).reshape(eps.shape)
 
     def _value(self, eps: float) -> float:
-        value = self.function(eps)
+        place = f"{self.name}({eps!r})"
+        try:
+            value = self.function(eps)
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}"
+            advice = Advice(f"the function itself failed ({said})")
+            raise InputError(place, Words(said), advice) from error
         try:
             return float(value)
         except (TypeError, ValueError):
-            raise InputError(f"{self.name}({eps!r})", value, "a number") from None
+            raise InputError(place, value, "a number") from None
 
 
 def _ball(log: float) -> arb:

@@ -13,9 +13,10 @@ range, whatever q, and the useful statement is one that leaves a failure probabi
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from gdpbridge.curves.smooth import Curve
+from gdpbridge.curves.base import Curve
+from gdpbridge.curves.nature import Nature
 from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import DEFAULT_FAILURE, Neighbours, Profile, Real, Whole, parameter
 from gdpbridge.mechanisms.gaussian import Gaussian, gaussian_curve, gaussian_root
@@ -37,6 +38,8 @@ _WHY_FAILURE = (
 class DPSGD(Profile):
     """Noisy gradient steps on Poisson samples of the records."""
 
+    nature: ClassVar[Nature] = Nature.OWN
+    additive_noise: ClassVar[bool] = True
     kind: Literal["dpsgd"] = "dpsgd"
     noise_multiplier: Real = parameter(
         "noise multiplier σ: the noise's standard deviation over the clipping norm",
@@ -72,11 +75,6 @@ class DPSGD(Profile):
             raise InputError(
                 "neighbours", self.neighbours, "add-remove, the relation of Poisson sampling"
             )
-
-    @property
-    def certifiable(self) -> bool:
-        """The checker of certificates does not know composed losses yet."""
-        return False
 
     @property
     def remarks(self) -> tuple[str, ...]:

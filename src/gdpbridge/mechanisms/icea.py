@@ -7,12 +7,13 @@ Inverted: δ̂(ε) = (n/ε)·e^{-m/10}, then refined. It decays like 1/ε: not G
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from flint import arb
 
-from gdpbridge.curves.smooth import Curve
-from gdpbridge.curves.tail import SlowDecayTail
+from gdpbridge.curves.nature import Nature
+from gdpbridge.curves.smooth import SmoothCurve
+from gdpbridge.curves.tails import SlowDecayTail
 from gdpbridge.guarantees.refine import NaiveProfile, refine
 from gdpbridge.mechanisms.base import MAX_WHOLE, Neighbours, Profile, Whole, parameter
 from gdpbridge.mechanisms.registry import register
@@ -25,6 +26,7 @@ __all__ = ["ICEA"]
 class ICEA(Profile):
     """The invisibility cloak encoder: n users send m messages each through a shuffler."""
 
+    nature: ClassVar[Nature] = Nature.BOUND
     kind: Literal["icea"] = "icea"
     neighbours: Neighbours = "replace-one"
     messages: Whole = parameter(
@@ -46,7 +48,7 @@ class ICEA(Profile):
         le=MAX_WHOLE,
     )
 
-    def build_curve(self) -> Curve:
+    def build_curve(self) -> SmoothCurve:
         """Return the line up to ε_i and the naive profile after it."""
         users, exponent = self.users, Fraction(-self.messages, 10)
 
@@ -59,4 +61,4 @@ class ICEA(Profile):
         # δ̂ is 1 at ε = n·e^{-m/10} and convex in e^ε everywhere
         pieces, tail_from = refine(NaiveProfile(log_delta, lambda: log_scale().exp(), Fraction(0)))
         # 1/ε ≥ e^{-ε}
-        return Curve(pieces, SlowDecayTail(log_scale, Fraction(1), tail_from))
+        return SmoothCurve(pieces, SlowDecayTail(log_scale, Fraction(1), tail_from))

@@ -11,7 +11,8 @@ How numbers that are not quite probabilities are read, always so that δ is not 
 - What is missing from a total of 1 counts as an infinite loss, unless it is at most 1e-12 and no
   infinite loss is given: then as the largest loss. A total above 1 + 1e-9 is refused; one between
   is left as it is.
-- Losses within 1e-9 of a spacing from a lattice are read as on it.
+- Where every loss is the float nearest to a multiple of one number, losses are read as these
+  multiples, and their composition is exact; else none is moved, and a composition is bounded.
 - A mass at infinity of at most 1e-12 is read as cut off by the tool that wrote it: whether the
   mechanism is GDP is then not known.
 """
@@ -20,24 +21,30 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from flint import arb, arb_poly
 from numpy.typing import NDArray
 from pydantic import Field, PlainSerializer, PrivateAttr
 
+from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import MAX_EPS
-from gdpbridge.curves.linear import ArrayLines, Line, Segments
-from gdpbridge.curves.smooth import ZERO, Curve, Piece, constant_piece
-from gdpbridge.curves.tail import ConstantTail, PlateauTail
-from gdpbridge.errors import InputError
+from gdpbridge.curves.linear import linear_curve
+from gdpbridge.curves.lines import ArrayLines, Line, Segments
+from gdpbridge.curves.nature import Nature
+from gdpbridge.curves.pieces import constant_piece
+from gdpbridge.curves.smooth import SmoothCurve, zero_curve
+from gdpbridge.curves.tails import ConstantTail, PlateauTail
+from gdpbridge.errors import Advice, InputError, UndecidedError, Words
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import register
+from gdpbridge.numeric.decide import is_above, with_enough_precision
 from gdpbridge.numeric.exact import exact
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import FLOATS, ball, float_above
@@ -52,8 +59,12 @@ Floats = NDArray[np.float64]
 
 _TINY_MASS = 1e-9
 _ROUNDING = 1e-12
-_OFF_LATTICE = 1e-9
+# more than what two roundings move a float by, relative to it
+_NEAR = 1e-15
 _BITS = 256
+# two curves that agree in 300 digits are taken to be the same: where both directions have the same
+# losses they are, and no precision would ever tell
+_TIE_BITS = 1024
 # losses whose greatest common divisor is worth looking for
 _FEW = 1000
 # lattice points from 0 to the largest loss
@@ -154,7 +165,11 @@ def direction(losses: Any, masses: Any, name: str) -> Direction:
     at = _numbers(losses, f"{name}.losses", "numbers, or inf")
     mass = _numbers(masses, f"{name}.probabilities", "numbers in [0, 1]")
     if at.size != mass.size or not at.size:
-        raise InputError(name, f"{at.size} losses and {mass.size} probabilities", "as many of each")
+        raise InputError(
+            name,
+            Words(f"{at.size} losses and {mass.size} probabilities"),
+            Advice(f"give as many losses as probabilities, not {at.size} and {mass.size}"),
+        )
     for bad, field, values, allowed in (
         (
             np.isnan(at) | (at == -np.inf) | ((at > MAX_EPS) & (at < np.inf)),
@@ -191,7 +206,11 @@ def direction(losses: Any, masses: Any, name: str) -> Direction:
         mass = np.add.reduceat(mass, first)
     missing = 1.0 - math.fsum([*mass, infinite])
     if missing < -_TINY_MASS:
-        raise InputError(name, f"probabilities that add up to {1 - missing:.12g}", "at most 1")
+        raise InputError(
+            name,
+            Words(f"probabilities that add up to {1 - missing:.12g}"),
+            Advice(f"its probabilities add up to {1 - missing:.12g}, more than 1"),
+        )
     if missing > _ROUNDING or (missing > 0 and (infinite or not at.size)):
         if missing > _ROUNDING:
             remarks.append(f"{name}: the {missing:.3g} missing from 1 count as an infinite loss")
@@ -202,13 +221,7 @@ def direction(losses: Any, masses: Any, name: str) -> Direction:
     if other > 1 + _TINY_MASS:
         allowed = "at most 1 in all under the other distribution too, Σ P(L = y)·e^-y"
         raise InputError(name, f"probabilities that make {other:.12g} of it", allowed)
-    spacing, snapped = _lattice(at)
-    if spacing is not None and snapped > 0:
-        remarks.append(
-            f"{name}: losses are read as multiples of {float(spacing):.12g}, from which they are "
-            f"at most {snapped:.2g} away"
-        )
-    return Direction(at, mass, exact(infinite), spacing, tuple(remarks))
+    return Direction(at, mass, exact(infinite), _lattice(at), tuple(remarks))
 
 
 def _numbers(values: Any, field: str, allowed: str) -> Floats:
@@ -217,14 +230,14 @@ def _numbers(values: Any, field: str, allowed: str) -> Floats:
     except (TypeError, ValueError):
         raise InputError(field, values, allowed) from None
     if found.ndim != 1:
-        raise InputError(field, f"an array of {found.ndim} dimensions", "a list of numbers")
+        raise InputError(field, Words(f"an array of {found.ndim} dimensions"), "a list of numbers")
     return found
 
 
-def _lattice(losses: Floats) -> tuple[Fraction | None, float]:
-    """Return the lattice that losses are on, up to rounding, and how far off one is."""
+def _lattice(losses: Floats) -> Fraction | None:
+    """Return a number of whose multiples the losses are the nearest floats, if there is one."""
     if not losses.size:
-        return None, 0.0
+        return None
     first = exact(float(f"{losses[0]:.9g}"))
     candidates = [abs(first)]
     if losses.size > 1:
@@ -239,10 +252,15 @@ def _lattice(losses: Floats) -> tuple[Fraction | None, float]:
     for spacing in candidates:
         if not spacing or np.abs(losses).max() > _LONGEST * spacing:
             continue
-        off = float(np.abs(losses - np.rint(losses / float(spacing)) * float(spacing)).max())
-        if off <= _OFF_LATTICE * float(spacing):
-            return spacing, off if off > 4e-16 * float(np.abs(losses).max()) else 0.0
-    return None, 0.0
+        index = np.rint(losses / float(spacing))
+        off = np.abs(losses - index * float(spacing))
+        if (off > _NEAR * np.abs(losses)).any():
+            continue
+        # a loss beside its multiple is not moved to it: downwards, δ would become smaller
+        multiples = (float(spacing * int(k)) for k in index.tolist())
+        if all(map(operator.eq, multiples, losses.tolist())):
+            return spacing
+    return None
 
 
 def _divisor(one: Fraction, other: Fraction) -> Fraction:
@@ -269,6 +287,7 @@ _PAIRS: dict[str, Any] = {"untyped": True, "allowed": "pairs of a loss and its p
 class PLD(Profile):
     """A privacy loss distribution, from a file or as numbers."""
 
+    nature: ClassVar[Nature] = Nature.OWN
     kind: Literal["pld"] = "pld"
     file: str | None = Field(
         default=None,
@@ -298,7 +317,7 @@ class PLD(Profile):
         """Read the distributions, so that errors in them come at once."""
         if (self.file is None) == (self.remove is None):
             given = "neither" if self.file is None else "both"
-            raise InputError("file and remove", given, "given one and not the other")
+            raise InputError("file and remove", Words(given), Advice("give one of them"))
         if self.file is not None:
             columns = losses_of_file(self.file)
         else:
@@ -320,11 +339,6 @@ class PLD(Profile):
         if len(self._directions) == 1:
             found.append("one direction is given: the other one is taken to be the same")
         return tuple(found)
-
-    @property
-    def certifiable(self) -> bool:
-        """The checker of certificates does not know loss distributions yet."""
-        return False
 
     def build_curve(self) -> Curve:
         """Return the lines of the larger direction, ε by ε."""
@@ -358,7 +372,9 @@ class PLD(Profile):
                 allowed = f"at most {MAX_LOOSE:,} to be composed, unless they are on a lattice"
                 raise InputError("losses", one.losses.size, allowed)
             if not one.losses.size:
-                raise InputError("pld", "without finite losses", "some finite loss")
+                raise InputError(
+                    "pld", Words("without finite losses"), Advice("give at least one finite loss")
+                )
             masses = [Fraction(mass) for mass in one.masses.tolist()]
             steps.append(
                 Atoms(
@@ -389,13 +405,15 @@ def _curve(directions: Sequence[Direction]) -> Curve:
     tail = PlateauTail(end, failure) if cut_off else ConstantTail(end, failure)
     if not found:
         if not failure:
-            return Curve((Piece(end, lambda *_: ZERO),), tail, end=end)
+            return zero_curve()
         if failure >= 1:
-            raise InputError("pld", "without finite losses", "some finite loss")
-        return Curve((constant_piece(end, failure),), tail)
+            raise InputError(
+                "pld", Words("without finite losses"), Advice("give at least one finite loss")
+            )
+        return SmoothCurve((constant_piece(end, failure),), tail)
     lines = found[0] if len(found) == 1 else _Larger(found[0], found[1], failure)
     stop = end if not failure else None
-    return Curve((Piece(Fraction(0), lines.formula),), tail, end=stop, lines=lines)
+    return linear_curve(lines, tail, stop)
 
 
 class _DirectionLines(ArrayLines):
@@ -496,12 +514,21 @@ class _Larger(ArrayLines):
         found = (logs[1] > logs[0]).astype(np.int64)
         with np.errstate(invalid="ignore"):
             close = np.flatnonzero(~(np.abs(logs[0] - logs[1]) > 1e-9))
-        with precision(_BITS):
-            for number in close.tolist():
-                at = ball(exact(float(eps[number])))
-                values = [side._ball_value(at).log() for side in self.sides]
-                found[number] = int(values[1] > values[0])
+        for number in close.tolist():
+            found[number] = self._larger_in_balls(exact(float(eps[number])))
         return found
+
+    def _larger_in_balls(self, eps: Fraction) -> int:
+        """Return which side is larger; the first one at a tie, as where both are the same."""
+
+        def second() -> bool:
+            values = [side._ball_value(ball(eps)) for side in self.sides]
+            return is_above(values[1].log(), values[0].log())
+
+        try:
+            return int(with_enough_precision(_BITS, second, most=_TIE_BITS))
+        except UndecidedError:
+            return 0
 
     def _segments(self, end: Floats) -> Segments:
         start = np.append(0.0, end[:-1])

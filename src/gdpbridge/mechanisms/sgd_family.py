@@ -7,13 +7,14 @@ trade-offs of this form are found in Bassily, Smith and Thakurta 2014 and Abadi 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from flint import arb
 
 from gdpbridge.curves.constants import Constant, logarithm
-from gdpbridge.curves.smooth import Curve
-from gdpbridge.curves.tail import GaussianDecayTail
+from gdpbridge.curves.nature import Nature
+from gdpbridge.curves.smooth import SmoothCurve
+from gdpbridge.curves.tails import GaussianDecayTail
 from gdpbridge.guarantees.refine import NaiveProfile, refine
 from gdpbridge.mechanisms.base import Profile, Real, parameter
 from gdpbridge.mechanisms.registry import register
@@ -26,6 +27,7 @@ __all__ = ["SGDFamily"]
 class SGDFamily(Profile):
     """Any mechanism whose noise is σ = (A/ε)·√(log(B/δ)) for every (ε, δ)."""
 
+    nature: ClassVar[Nature] = Nature.BOUND
     kind: Literal["sgd-family"] = "sgd-family"
     A: Real = parameter(
         "factor A of the trade-off",
@@ -52,7 +54,7 @@ class SGDFamily(Profile):
         gt=0,
     )
 
-    def build_curve(self) -> Curve:
+    def build_curve(self) -> SmoothCurve:
         """Return the line up to ε_i and the naive profile after it."""
         steepness = (self.exact("sigma") / self.exact("A")) ** 2
         factor = self.exact("B")
@@ -73,4 +75,4 @@ class SGDFamily(Profile):
 
         start: Constant = below_one_from if factor > 1 else Fraction(0)
         pieces, tail_from = refine(NaiveProfile(log_delta, start, convex_from))
-        return Curve(pieces, GaussianDecayTail(log_factor, mu_t, tail_from))
+        return SmoothCurve(pieces, GaussianDecayTail(log_factor, mu_t, tail_from))

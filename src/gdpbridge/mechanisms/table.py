@@ -8,17 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from flint import arb
 from pydantic import Field, PlainSerializer, PrivateAttr
 
+from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import Constant
-from gdpbridge.curves.linear import ArrayLines, Line, Segments
-from gdpbridge.curves.smooth import ZERO, Curve, Piece, constant_piece
-from gdpbridge.curves.tail import ConstantTail, PlateauTail
-from gdpbridge.errors import InputError
+from gdpbridge.curves.linear import linear_curve
+from gdpbridge.curves.lines import ArrayLines, Line, Segments
+from gdpbridge.curves.nature import Nature
+from gdpbridge.curves.pieces import constant_piece
+from gdpbridge.curves.smooth import SmoothCurve, zero_curve
+from gdpbridge.curves.tails import ConstantTail, PlateauTail
+from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.guarantees.hull import envelope, log_slopes
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import register
@@ -50,6 +55,7 @@ def _number(text: str) -> float | str:
 class Table(Profile):
     """A table of (ε, δ) guarantees."""
 
+    nature: ClassVar[Nature] = Nature.CLASS
     kind: Literal["table"] = "table"
     file: str | None = Field(
         default=None,
@@ -81,6 +87,7 @@ class Table(Profile):
         json_schema_extra={"symbol": "NAME", "allowed": "a name in the first row"},
     )
     _rows: Rows = PrivateAttr()
+    _overruled: int = PrivateAttr()
 
     def __init__(self, file: str | None = None, **parameters: Any) -> None:
         super().__init__(**(parameters if file is None else {"file": file, **parameters}))
@@ -115,51 +122,57 @@ class Table(Profile):
         """Read the table, so that errors in it come at once."""
         if (self.file is None) == (self.pairs is None):
             given = "neither" if self.file is None else "both"
-            raise InputError("file and pairs", given, "given one and not the other")
+            raise InputError("file and pairs", Words(given), Advice("give one of them"))
         if self.file is not None:
             rows = rows_of_file(self.file, Columns(self.eps_column, self.delta_column))
         elif isinstance(self.pairs, Rows):
             rows = self.pairs
         else:
             rows = _of_pairs(self.pairs, is_log=self.log)
-        self._rows = _sorted(rows)
+        self._rows, self._overruled = _sorted(rows)
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """What the table has more than it needs."""
-        implied = len(self._rows.eps) - self.corners.size
-        if not implied:
-            return ()
-        rows = "row says" if implied == 1 else "rows say"
-        return (f"{implied:,} {rows} nothing that the others do not imply",)
+        found = []
+        if count := self._overruled:
+            rows = "row has an ε" if count == 1 else "rows have an ε"
+            found.append(
+                f"{count:,} {rows} that another row has with a smaller δ: as both hold, the "
+                "smaller one is taken"
+            )
+        if implied := len(self._rows.eps) - self.corners.size:
+            rows = "row says" if implied == 1 else "rows say"
+            found.append(f"{implied:,} {rows} nothing that the others do not imply")
+        return tuple(found)
 
     @property
     def corners(self) -> Any:
         """The rows that the others do not imply, by growing ε, as the user counts them."""
-        lines = self.curve.lines
-        return lines.corners.numbers if isinstance(lines, TableLines) else self._rows.numbers[:1]
+        _, corners = self._envelope
+        return corners.numbers if corners.eps[-1] > 0 else self._rows.numbers[:1]
 
-    @property
-    def certifiable(self) -> bool:
-        """The checker of certificates does not know tables yet."""
-        return False
+    @cached_property
+    def _envelope(self) -> tuple[Any, Rows]:
+        kept = envelope(self._rows)
+        return kept, self._rows.take(kept)
 
     def build_curve(self) -> Curve:
         """Return the edges of the envelope, and what is known beyond the last row."""
-        kept = envelope(self._rows)
-        corners = self._rows.take(kept)
+        kept, corners = self._envelope
         last_eps, last = exact(corners.eps_text[-1]), _delta(corners, -1)
         if last == 0 and last_eps == 0:
-            return Curve((Piece(last_eps, lambda *_: ZERO),), ConstantTail(last, last), end=last)
+            return zero_curve()
         if last == 1:
-            raise InputError("table", "without any δ below 1", "at least one row with δ < 1")
+            raise InputError(
+                "table", Words("without any δ below 1"), Advice("give at least one row with δ < 1")
+            )
         if last_eps == 0:
-            return Curve((constant_piece(last_eps, last),), PlateauTail(last_eps, last))
+            return SmoothCurve((constant_piece(last_eps, last),), PlateauTail(last_eps, last))
         lines = TableLines(corners, log_slopes(self._rows, kept)[0])
-        pieces = (Piece(Fraction(0), lines.formula),)
         if last == 0:
-            return Curve(pieces, ConstantTail(last_eps, Fraction(0)), end=last_eps, lines=lines)
-        return Curve(pieces, PlateauTail(last_eps, last), lines=lines)
+            return linear_curve(lines, ConstantTail(last_eps, Fraction(0)), last_eps)
+        return linear_curve(lines, PlateauTail(last_eps, last))
 
 
 class TableLines(ArrayLines):
@@ -220,22 +233,33 @@ def _texts(values: Sequence[Any]) -> list[str]:
     return [repr(float(value)) if isinstance(value, float) else str(value) for value in values]
 
 
-def _sorted(rows: Rows) -> Rows:
-    """Return the rows by growing ε, each ε once.
+def _sorted(rows: Rows) -> tuple[Rows, int]:
+    """Return the rows by growing ε, each ε once with its smallest δ, and how many had a larger one.
 
     Raises:
-        InputError: where two rows with the same ε do not agree.
+        InputError: for two ε that differ by less than floats do.
     """
     if (rows.eps[1:] > rows.eps[:-1]).all():
-        return rows
+        return rows, 0
     order = np.argsort(rows.eps, kind="stable")
     same = np.flatnonzero(rows.eps[order[1:]] == rows.eps[order[:-1]])
-    for first, second in zip(order[same], order[same + 1], strict=True):
-        columns = rows.eps_text, rows.delta_text
-        if any(exact(column[first]) != exact(column[second]) for column in columns):
+    overruled = 0
+    for place in same.tolist():
+        first, second = order[place], order[place + 1]
+        if exact(rows.eps_text[first]) != exact(rows.eps_text[second]):
             raise InputError(
                 f"row {rows.numbers[second]}",
-                f"ε {rows.eps_text[second].strip()} with δ {rows.delta_text[second].strip()}",
-                f"in agreement with row {rows.numbers[first]}, which has the same ε",
+                f"ε {rows.eps_text[second].strip()}",
+                f"the ε of row {rows.numbers[first]}, or farther from it than floats round",
             )
-    return rows.take(np.delete(order, same + 1))
+        # the next row of this ε is compared with the better one of these
+        one, other = _written(rows, first), _written(rows, second)
+        overruled += one != other
+        if one <= other:
+            order[place], order[place + 1] = second, first
+    return rows.take(np.delete(order, same)), overruled
+
+
+def _written(rows: Rows, index: int) -> Fraction | float:
+    """Return a row's δ, or log δ, as it is written."""
+    return -np.inf if rows.log_delta[index] == -np.inf else exact(rows.delta_text[index])

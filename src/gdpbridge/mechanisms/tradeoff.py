@@ -6,8 +6,9 @@ solution of noise = g(ε, δ) at once (Liu, Sun, Jiang and Kong 2022, section 3 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
+from gdpbridge.curves.nature import Nature
 from gdpbridge.errors import InputError
 from gdpbridge.expressions.isolate import isolated
 from gdpbridge.expressions.tree import Call, TooLargeError, has_name
@@ -23,6 +24,7 @@ __all__ = ["Tradeoff"]
 class Tradeoff(Written):
     """Any mechanism whose noise is a formula of ε and δ, such as "sigma = -2*log(delta)/eps"."""
 
+    nature: ClassVar[Nature] = Nature.BOUND
     kind: Literal["tradeoff"] = "tradeoff"
 
     def segments(self) -> list[Segment]:

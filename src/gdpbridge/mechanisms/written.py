@@ -14,9 +14,11 @@ from flint import arb
 from pydantic import Field
 
 from gdpbridge.curves.constants import Constant
-from gdpbridge.curves.smooth import Curve, Piece
-from gdpbridge.curves.tail import AssumedTail, CertainFailureTail, ConstantTail, PlateauTail, Tail
-from gdpbridge.errors import InputError, UndecidedError
+from gdpbridge.curves.pieces import Piece
+from gdpbridge.curves.smooth import SmoothCurve
+from gdpbridge.curves.tail import Tail
+from gdpbridge.curves.tails import CertainFailureTail, ConstantTail, PlateauTail
+from gdpbridge.errors import Advice, InputError, UndecidedError
 from gdpbridge.expressions.branches import ranges_of
 from gdpbridge.expressions.evaluate import Evaluation, is_non_negative
 from gdpbridge.expressions.parse import Equation, parse_equation
@@ -36,6 +38,7 @@ from gdpbridge.guarantees.estimate import estimated_tail
 from gdpbridge.guarantees.segments import BITS, TOP, Guarantees, Segment
 from gdpbridge.guarantees.starts import start_of
 from gdpbridge.mechanisms.base import Profile, Real
+from gdpbridge.numeric.decide import MorePrecisionError, certainly, is_below, with_enough_precision
 from gdpbridge.numeric.exact import decimal_ceiling, exact
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, Operations, Probability, ball, to_fraction
@@ -86,11 +89,6 @@ class Written(Profile):
         assumed_tail(self.tail_declared)
         self.equations()
 
-    @property
-    def certifiable(self) -> bool:
-        """The checker of certificates does not read formulas."""
-        return False
-
     def _check_names(self) -> None:
         for name, value in self.values.items():
             if not _NAME.fullmatch(name) or name in {"eps", "delta", *FUNCTIONS, "piecewise"}:
@@ -121,9 +119,7 @@ class Written(Profile):
     def _check_known(self, used: set[str], known: Mapping[str, Node]) -> None:
         own = self.own_names()
         for name in sorted(used - set(known) - own):
-            raise InputError(
-                "text", self.text, f"free of unknown names: {name} has no value (set {name}=...)"
-            )
+            raise InputError("text", self.text, Advice(f"{name} has no value: set {name}=..."))
         for name in sorted(set(known) - used):
             raise InputError("set", name, "a name that stands in the equation")
 
@@ -136,9 +132,14 @@ class Written(Profile):
     def segments(self) -> list[Segment]:
         """Return the formula for δ on each range of eps."""
 
-    def build_curve(self) -> Curve:
+    def build_curve(self) -> SmoothCurve:
         """Check the formula, refine it unless asked not to, and look at its tail."""
         return self._checked.curve
+
+    def above_what_it_implies(self) -> float | None:
+        """Return an ε at which δ is proved to be smaller than the formula, None if none is seen."""
+        checked = self._checked
+        return None if checked.whole is None else _first_above(checked.whole, checked.curve.pieces)
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -150,7 +151,6 @@ class Written(Profile):
         whole = Guarantees(tuple(self.segments()), "text", self.text).checked()
         with precision(BITS):
             start, end = whole.start(), whole.end()
-            starts_at_one = start is None or callable(start) or not _is_below_one(whole)
         if start is None and not self.naive:
             allowed = f"a formula for delta that falls below 1 for some eps up to {whole.reach}"
             raise InputError("text", self.text, allowed)
@@ -158,23 +158,23 @@ class Written(Profile):
             raise InputError(
                 "text", self.text, "a formula for delta that is not negative at eps = 0"
             )
-        if start is None or (self.naive and starts_at_one and end != 0):
-            return _Checked(Curve(_plain(whole, end), CertainFailureTail(), end))
+        if start is None or (self.naive and end != 0 and _starts_at_one(whole, start)):
+            return _Checked(SmoothCurve(_plain(whole, end), CertainFailureTail(), end))
         remarks: tuple[str, ...] = ()
         pieces = _plain(whole, end)
         if not self.naive and end != 0:
             try:
                 pieces = implied_pieces(whole, start, end)
             except UndecidedError as error:
-                if starts_at_one:
+                if _starts_at_one(whole, start):
                     raise
                 remarks = (f"measured as it stands, not refined: {error}",)
         if end is None and whole.reach < TOP:
             return self._cut(whole, pieces, remarks)
         tail = self._tail(whole, end)
-        if self.tail_declared is not None and not isinstance(tail, AssumedTail):
+        if self.tail_declared is not None and tail != assumed_tail(self.tail_declared):
             remarks += ("the declared tail is not used: what the formula's tail is, is proved",)
-        return _Checked(Curve(pieces, tail, end), remarks)
+        return _Checked(SmoothCurve(pieces, tail, end), remarks, whole)
 
     def _cut(
         self, whole: Guarantees, pieces: tuple[Piece, ...], remarks: tuple[str, ...]
@@ -186,18 +186,27 @@ class Written(Profile):
             return last.log(ball(reach), BALLS)
 
         def rest(eps: Any, ops: Operations) -> Probability:
-            return Probability.from_log(ops, ops.constant(log_rest) + 0 * eps)
+            log = ops.constant(log_rest) + 0 * eps
+            if ops is not BALLS:
+                return Probability.from_log(ops, log)
+            # anything from 0 on
+            return Probability(arb.nan, lambda: ops.log1mexp(log).union(arb(0)))
 
-        with precision(BITS):
+        def last_value() -> Fraction:
+            top = log_rest().exp()
+            if not top.is_finite():
+                raise MorePrecisionError
             # below that, the fraction itself would be out of reach
-            top = log_rest().exp().upper().max(arb(10) ** _LEAST_VALUE)
-            value = Fraction(decimal_ceiling(to_fraction(top.upper()), 20))
+            top = top.upper().max(arb(10) ** _LEAST_VALUE)
+            return Fraction(decimal_ceiling(to_fraction(top.upper()), 20))
+
+        value = with_enough_precision(BITS, last_value)
         at = f"{float(reach):.6g}"
         remark = f"that the formula does not rise is proved up to ε = {at}: it is not used beyond"
         declared = assumed_tail(self.tail_declared)
         tail = declared if declared and declared.start <= reach else PlateauTail(reach, value)
-        curve = Curve((*pieces, Piece(reach, rest)), tail)
-        return _Checked(curve, (*remarks, remark))
+        curve = SmoothCurve((*pieces, Piece(reach, rest)), tail)
+        return _Checked(curve, (*remarks, remark), whole)
 
     def _tail(self, whole: Guarantees, end: Constant | None) -> Tail:
         if end is not None:
@@ -216,8 +225,26 @@ class Written(Profile):
 class _Checked:
     """A curve, and what should be said of it."""
 
-    curve: Curve
+    curve: SmoothCurve
     remarks: tuple[str, ...] = ()
+    whole: Guarantees | None = None
+
+
+def _first_above(whole: Guarantees, pieces: tuple[Piece, ...]) -> float | None:
+    """Return an ε at which the formula is proved to be above the pieces, in the middle of one."""
+    own = {segment.formula for segment in whole.segments}
+    with precision(BITS):
+        starts = [BALLS.constant(piece.start) for piece in pieces]
+        for piece, low, high in zip(pieces, starts, starts[1:], strict=False):
+            middle = ((low + high) / 2).mid()
+            if piece.formula in own or not certainly(middle <= ball(whole.reach)):
+                continue
+            segment = whole.segment_at(middle)
+            if certainly(segment.point(middle) >= segment.cap):
+                return float(middle)
+            if certainly(segment.log(middle, BALLS) > piece.formula(middle, BALLS).log()):
+                return float(middle)
+    return None
 
 
 def _is_negative_at_zero(whole: Guarantees) -> bool:
@@ -225,7 +252,17 @@ def _is_negative_at_zero(whole: Guarantees) -> bool:
     first = whole.segments[0]
     if first.tree is None or first.is_log:
         return False
-    return bool(Evaluation(BALLS, {"eps": ball(Fraction(0))}).value(first.tree) < 0)
+    tree = first.tree
+
+    def at_zero() -> arb:
+        return Evaluation(BALLS, {"eps": arb(0)}).value(tree)
+
+    with precision(BITS):
+        if at_zero().is_nan():
+            return False  # it is undefined at that one point
+    return with_enough_precision(
+        BITS, lambda: is_below(at_zero()), "whether delta is negative at eps = 0 is undecided"
+    )
 
 
 def _plain(whole: Guarantees, end: Constant | None) -> tuple[Piece, ...]:
@@ -234,8 +271,12 @@ def _plain(whole: Guarantees, end: Constant | None) -> tuple[Piece, ...]:
     return tuple(Piece(segment.start, segment.formula) for segment in kept or whole.segments[:1])
 
 
-def _is_below_one(whole: Guarantees) -> bool:
-    return bool(whole.above_one(arb(0)) < 0)
+def _starts_at_one(whole: Guarantees, start: Constant) -> bool:
+    """Whether δ̂(0) is 1 or more."""
+    if callable(start):
+        return True
+    undecided = "whether delta is below 1 at eps = 0 is undecided"
+    return with_enough_precision(BITS, lambda: not is_below(whole.above_one(arb(0))), undecided)
 
 
 def segment_of(start: Node, node: Node, is_log: bool) -> Segment:

@@ -11,10 +11,11 @@ it: a mechanism known to be Gaussian is better described as such.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Literal
+from typing import ClassVar, Literal
 
-from gdpbridge.curves.smooth import Curve
-from gdpbridge.curves.tail import GaussianDecayTail
+from gdpbridge.curves.nature import Nature
+from gdpbridge.curves.smooth import SmoothCurve
+from gdpbridge.curves.tails import GaussianDecayTail
 from gdpbridge.guarantees.boundary import zcdp_pieces
 from gdpbridge.mechanisms.base import Profile, Real, parameter
 from gdpbridge.mechanisms.registry import register
@@ -31,6 +32,7 @@ MAX_RHO = 1e4
 class ZCDP(Profile):
     """Any mechanism known only to be ρ-zero-concentrated differentially private."""
 
+    nature: ClassVar[Nature] = Nature.CLASS
     kind: Literal["zcdp"] = "zcdp"
     rho: Real = parameter(
         "the ρ of zero-concentrated differential privacy",
@@ -42,14 +44,9 @@ class ZCDP(Profile):
         le=MAX_RHO,
     )
 
-    @property
-    def certifiable(self) -> bool:
-        """False: the checker does not know this kind."""
-        return False
-
-    def build_curve(self) -> Curve:
+    def build_curve(self) -> SmoothCurve:
         """Return randomized response first, then the arcs of the boundary of what is possible."""
         rho = self.exact("rho")
         # for α > 1, δ ≤ e^{(α-1)(ρα-ε)}: least at -(ε - ρ)²/(4ρ) = -ρ/4 + ε/2 - ε²/(2·2ρ), ε > ρ
         tail = GaussianDecayTail(-rho / 4, lambda: ball(2 * rho).sqrt(), rho, linear=Fraction(1, 2))
-        return Curve(zcdp_pieces(rho), tail)
+        return SmoothCurve(zcdp_pieces(rho), tail)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_series, fmpq
 
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.exact import float_ceiling, float_floor
 from gdpbridge.numeric.flint_context import precision
 
@@ -62,9 +63,11 @@ def _within_reach(value: arb) -> arb:
     if value.is_zero():
         return value
     largest, smallest = arb(2) ** _FLOAT_EXPONENTS, arb(2) ** -_FLOAT_EXPONENTS
-    for reach, beyond in (largest, abs(value) > largest), (smallest, abs(value) < smallest):
+    # of exact numbers everything is certain
+    too_large, too_small = certainly(abs(value) > largest), certainly(abs(value) < smallest)
+    for reach, beyond in (largest, too_large), (smallest, too_small):
         if beyond:
-            return reach if value > 0 else -reach
+            return reach if certainly(value > 0) else -reach
     return value
 
 
@@ -280,21 +283,23 @@ class _Series(_Balls):
 def _is_tame(x: Any) -> bool:
     """Whether e^x has an exponent of reasonable size: Arb would work on any other for ever."""
     constant = x if isinstance(x, arb) else x[0]
-    return bool(abs(constant) < arb(2) ** _TAME_BITS)
+    return certainly(abs(constant) < arb(2) ** _TAME_BITS)
 
 
 def _exp_beyond(x: Any) -> Any:
     """Enclose e^x, or what is below it, where x is huge: nearly 0, or nothing is known."""
     if not isinstance(x, arb):
         return arb_series([arb.nan()] * x.prec, x.prec)
-    return arb(0).union(arb(2) ** -(2**64)) if x < 0 else arb.nan()
+    if certainly(x == arb.neg_inf()):
+        return arb(0)
+    return arb(0).union(arb(2) ** -(2**64)) if certainly(x < 0) else arb.nan()
 
 
 def _chosen(x: arb_series, y: arb_series, sign: arb) -> arb_series:
     """Return x where ``sign`` is positive and y where it is negative, both where it is neither."""
-    if sign > 0:
+    if certainly(sign > 0):
         return x
-    if sign < 0:
+    if certainly(sign < 0):
         return y
     value = x[0].union(y[0])
     if x.prec == 2:

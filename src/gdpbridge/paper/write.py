@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -11,6 +12,7 @@ from typing import Any
 
 from gdpbridge.compare import DELTAS
 from gdpbridge.errors import InputError, MissingExtraError
+from gdpbridge.files import write_text
 from gdpbridge.measure.problem import Progress, silent
 from gdpbridge.paper.finding import Finding, Status
 from gdpbridge.paper.record import SOURCE, paper_record, rounded, shown
@@ -66,9 +68,9 @@ def write_folder(done: Reproduction, folder: Path, *, progress: Progress = silen
             progress(f"saving {one.where}", 0.7 + 0.3 * number / len(done.figures))
             drawings.append(_save(one, folder / _FIGURES))
         document = to_json(paper_record(done)) + "\n"
-        (folder / "numbers.json").write_text(document, encoding="utf-8")
+        write_text(folder / "numbers.json", document)
         _write_table(done.findings, folder / "table1.csv")
-        (folder / "index.html").write_text(_page(done, drawings), encoding="utf-8")
+        write_text(folder / "index.html", _page(done, drawings))
     except OSError as error:
         raise _refused(folder, error) from None
 
@@ -81,7 +83,7 @@ def _refused(folder: Path, error: OSError) -> InputError:
 def _save(one: Drawn, folder: Path) -> str:
     """Save a figure, and return it as SVG for the page."""
     svg = one.picture.to_svg(prefix=f"{one.name}-")
-    (folder / f"{one.name}.svg").write_text(svg, encoding="utf-8")
+    write_text(folder / f"{one.name}.svg", svg)
     one.picture.save(folder / f"{one.name}.png")
     columns = ("name", "x", "y")
     rows = ([row[column] for column in columns] for row in one.picture.data)
@@ -103,10 +105,11 @@ def _write_table(findings: Iterable[Finding], path: Path) -> None:
 
 
 def _write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(rows)
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    write_text(path, text.getvalue())
 
 
 def _of_table(findings: Iterable[Finding]) -> list[Finding]:

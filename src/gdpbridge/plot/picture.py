@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
 from gdpbridge.errors import InputError, MissingExtraError
+from gdpbridge.files import write_bytes
 
 if TYPE_CHECKING:
     import altair
@@ -98,7 +99,7 @@ class Picture:
         target, kind = checked_path(path)
         content = self._rendered(kind)
         try:
-            target.write_bytes(content)
+            write_bytes(target, content)
         except OSError as error:
             raise InputError(
                 "output", str(path), f"a file that can be written ({error.strerror})"

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import io
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gdpbridge.errors import InputError, MissingExtraError
+from gdpbridge.errors import InputError, MissingExtraError, Words
+from gdpbridge.files import read_bounded
 from gdpbridge.reading.cells import Shortest
 from gdpbridge.reading.rows import Columns, Rows, find_columns, rows_of_numbers, rows_of_text
 
-__all__ = ["rows_of_file", "rows_of_frame"]
+__all__ = ["MAX_BYTES", "rows_of_file", "rows_of_frame"]
+
+# a million rows of two numbers of 20 digits are 40 MB, and take ten times that in memory
+MAX_BYTES = 2**28
 
 _PARQUET = b"PAR1"
 
@@ -26,19 +28,16 @@ def rows_of_file(name: str, columns: Columns) -> Rows:
         InputError: for a file that cannot be read, or is not a table of guarantees.
         MissingExtraError: for a Parquet file without the extra ``tables``.
     """
-    try:
-        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        allowed = f"a readable file, or - for standard input ({why})"
-        raise InputError("file", name, allowed) from None
+    data = read_bounded(name, MAX_BYTES)
     if data.startswith(_PARQUET):
         return _of_parquet(data, columns)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         row = data.count(b"\n", 0, error.start) + 1
-        raise InputError(f"row {row}", "not UTF-8", "text in UTF-8, or a Parquet file") from None
+        raise InputError(
+            f"row {row}", Words("not UTF-8"), "text in UTF-8, or a Parquet file"
+        ) from None
     return rows_of_text(text, columns)
 
 
@@ -51,7 +50,9 @@ def _of_parquet(data: bytes, columns: Columns) -> Rows:
     try:
         frame = parquet.read_table(io.BytesIO(data))
     except pyarrow.ArrowException as error:
-        raise InputError("file", f"Parquet that breaks off ({error})", "a Parquet file") from None
+        raise InputError(
+            "file", Words(f"Parquet that breaks off ({error})"), "a Parquet file"
+        ) from None
     return rows_of_frame(frame, columns)
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gdpbridge.identify import Verdict
+from gdpbridge.curves.nature import Nature
+from gdpbridge.identify import TailStatus, Verdict
 from gdpbridge.interval import Interval
-from gdpbridge.measure import Statement
+from gdpbridge.measure import Standing, Statement
 from gdpbridge.report.record import Schema
 from gdpbridge.report.text import (
     Row,
@@ -51,6 +52,8 @@ class ClipRectifyRecord:
     standard_deviation: float
     certified: bool
     notes: tuple[str, ...]
+    profile_is: Nature
+    proof: Standing
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,8 @@ class SubsampleRecord:
     failure_probability: float
     certified: bool
     notes: tuple[str, ...]
+    profile_is: Nature
+    proof: Standing
 
 
 def clip_rectify_record(plan: ClipRectifyPlan) -> ClipRectifyRecord:
@@ -91,6 +96,8 @@ def clip_rectify_record(plan: ClipRectifyPlan) -> ClipRectifyRecord:
         standard_deviation=plan.standard_deviation,
         certified=plan.measurement.certified,
         notes=(*plan.notes, *plan.measurement.notes),
+        profile_is=plan.measurement.profile_is,
+        proof=plan.measurement.proof,
     )
 
 
@@ -112,6 +119,8 @@ def subsample_record(plan: SubsamplePlan) -> SubsampleRecord:
         failure_probability=found.failure_probability,
         certified=found.certified,
         notes=(*plan.notes, *found.notes),
+        profile_is=found.profile_is,
+        proof=found.proof,
     )
 
 
@@ -131,7 +140,7 @@ def _clipped(record: ClipRectifyRecord) -> Iterator[Row]:
     if isinstance(record.lower, tuple):
         noise += f", for the L1 diameter {number_text(record.sensitivity)}"
     yield Row("Then add", noise)
-    yield Row("Verdict", record.verdict.sentence)
+    yield Row("Verdict", record.verdict.sentence(record.profile_is, TailStatus.PROVED))
     yield Row("μ", certain_and_ends(record.mu, _VALUE_WIDTH), "1")
     yield Row("Theorem's μ", certain_and_ends(record.head_mu, _VALUE_WIDTH))
     yield Row("Covers", record.statement.sentence)
@@ -145,7 +154,8 @@ def _clipped(record: ClipRectifyRecord) -> Iterator[Row]:
 def _sampled(record: SubsampleRecord) -> Iterator[Row]:
     yield Row("Rate", f"{number_text(record.rate)}, {record.scheme}", "1")
     if record.beyond is not None:
-        yield Row("Too much", f"{number_text(record.beyond)} is proved to exceed the target")
+        how = "is proved to exceed" if record.proof.proved else "exceeds"
+        yield Row("Too much", f"{number_text(record.beyond)} {how} the target")
     yield Row("Target", f"μ ≤ {number_text(record.target_mu)}")
     yield Row("μ", certain_and_ends(record.mu, _VALUE_WIDTH))
     yield Row("Without", certain_and_ends(record.mu_before, _VALUE_WIDTH))
@@ -157,8 +167,8 @@ def _sampled(record: SubsampleRecord) -> Iterator[Row]:
 
 
 def _ending(record: ClipRectifyRecord | SubsampleRecord) -> Iterator[Row]:
-    proved = "proved in ball arithmetic"
-    yield Row("Proof", proved if record.certified else "none: computed in floating point")
+    yield Row("δ(ε)", record.profile_is.sentence)
+    yield Row("Proof", record.proof.why)
     for label, note in zip(("Notes", *[""] * len(record.notes)), record.notes, strict=False):
         yield Row(label, note)
 

@@ -14,6 +14,7 @@ from gdpbridge.report.text import (
     Row,
     certain_and_ends,
     laid_out,
+    measured_rows,
 )
 from gdpbridge.specification.title import mechanism_title, number_text
 
@@ -39,6 +40,7 @@ __all__ = [
 ]
 
 _VALUE_WIDTH = 80
+_SYMBOLS = {"epsilon": "ε", "delta": "δ", "mu": "μ", "beta": "f(α)"}
 
 
 @dataclass(frozen=True)
@@ -164,7 +166,18 @@ def conversion_record(
 ) -> ConversionRecord:
     """Make the record of a conversion."""
     schema = Schema("gdpbridge.conversion", 1)
-    return ConversionRecord(schema, given, result, tuple(table), tuple(notes))
+    vague = tuple(_vague(result, row) for row in table if row[result].is_vague)
+    return ConversionRecord(schema, given, result, tuple(table), (*notes, *vague))
+
+
+def _vague(result: str, row: dict[str, Any]) -> str:
+    """Say that an interval says little."""
+    at = ", ".join(f"{name} {_shown(value)}" for name, value in row.items() if name != result)
+    where = f" at {at}" if at else ""
+    return (
+        f"the bounds of {_SYMBOLS[result]}{where} are so far apart that they say little: what is "
+        "proved of the mechanism ends there"
+    )
 
 
 def answer_to_text(answer: Answer, width: int, *, colour: bool = False) -> str:
@@ -214,10 +227,13 @@ def _at_risk(record: RiskRecord) -> Iterator[Row]:
 def _calibrated(record: CalibrationRecord) -> Iterator[Row]:
     name = record.parameter.replace("_", " ")
     yield Row(name, f"{record.value!r}", "1")
-    yield Row("Target", f"μ ≤ {number_text(record.target_mu)}, proved at this value")
-    yield Row("Beyond", f"at {record.beyond!r} μ is proved to be above the target")
-    yield Row("μ", certain_and_ends(record.measurement.mu, _VALUE_WIDTH))
-    yield Row("Covers", record.measurement.statement.sentence)
+    found = record.measurement
+    held, above = ("proved", "is proved to be") if found.proof.proved else ("reached", "is")
+    yield Row("Target", f"μ ≤ {number_text(record.target_mu)}, {held} at this value")
+    yield Row("Beyond", f"at {record.beyond!r} μ {above} above the target")
+    yield from measured_rows(found, _VALUE_WIDTH)
+    yield Row("δ(ε)", found.profile_is.sentence)
+    yield Row("Proof", found.proof.why)
 
 
 def _compared(record: ComparisonRecord) -> Iterator[Row]:
@@ -232,7 +248,7 @@ def _compared(record: ComparisonRecord) -> Iterator[Row]:
 
 
 def _converted(record: ConversionRecord) -> Iterator[Row]:
-    symbol = {"epsilon": "ε", "delta": "δ", "mu": "μ", "beta": "f(α)"}[record.result]
+    symbol = _SYMBOLS[record.result]
     for row in record.table:
         at = ", ".join(
             f"{name} {_shown(value)}" for name, value in row.items() if name != record.result

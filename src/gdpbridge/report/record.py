@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from gdpbridge.curves.nature import Nature
 from gdpbridge.identify import Identification, TailStatus, Verdict
 from gdpbridge.interval import Interval
-from gdpbridge.measure import Measurement, Statement
+from gdpbridge.measure import Measurement, Standing, Statement
 from gdpbridge.mechanisms.base import Profile
 
 __all__ = [
@@ -50,6 +51,12 @@ class IdentificationRecord:
     verdict: Verdict
     reason: str
     tail: TailRecord
+    profile_is: Nature
+
+    @property
+    def verdict_sentence(self) -> str:
+        """What the verdict says, for a reader."""
+        return self.verdict.sentence(self.profile_is, self.tail.status)
 
 
 @dataclass(frozen=True)
@@ -83,6 +90,13 @@ class MeasurementRecord:
     seconds: float
     notes: tuple[str, ...]
     by_failure: tuple[FailureRecord, ...]
+    profile_is: Nature
+    proof: Standing
+
+    @property
+    def verdict_sentence(self) -> str:
+        """What the verdict says, for a reader."""
+        return self.verdict.sentence(self.profile_is, self.tail.status)
 
 
 Record = IdentificationRecord | MeasurementRecord
@@ -96,6 +110,7 @@ def identification_record(profile: Profile, found: Identification) -> Identifica
         verdict=found.verdict,
         reason=found.reason,
         tail=TailRecord(found.mu_tail, found.tail_status),
+        profile_is=found.profile_is,
     )
 
 
@@ -121,4 +136,6 @@ def measurement_record(found: Measurement) -> MeasurementRecord:
         seconds=found.seconds,
         notes=found.notes,
         by_failure=tuple(FailureRecord(p, mu) for p, mu in found.by_failure),
+        profile_is=found.profile_is,
+        proof=found.proof,
     )

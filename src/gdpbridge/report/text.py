@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+from gdpbridge.curves.nature import Nature
 from gdpbridge.identify import TailStatus, Verdict
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Statement
@@ -16,7 +17,7 @@ from gdpbridge.numeric.exact import decimal_ceiling
 from gdpbridge.report.record import MeasurementRecord, Record, TailRecord
 from gdpbridge.specification.title import mechanism_title, number_text
 
-__all__ = ["Row", "certain_and_ends", "laid_out", "to_text"]
+__all__ = ["Row", "certain_and_ends", "laid_out", "measured_rows", "to_text"]
 
 _LABEL_WIDTH = 13
 _NARROWEST = 40
@@ -93,25 +94,38 @@ def _wrap(text: str, width: int, indent: str = "") -> list[str]:
 
 
 def _rows(record: Record, width: int, digits: int | None) -> Iterator[Row]:
-    yield Row("Verdict", record.verdict.sentence, _COLOURS[record.verdict])
+    yield Row("Verdict", record.verdict_sentence, _COLOURS[record.verdict])
     yield Row("Because", record.reason)
+    yield Row("δ(ε)", record.profile_is.sentence)
     if isinstance(record, MeasurementRecord):
-        yield from _measured(record, width, digits)
+        yield from measured_rows(record, width, digits)
+        yield from _beside(record, digits)
     yield Row("Tail", _tail(record.tail))
     if isinstance(record, MeasurementRecord):
         yield from _how(record)
 
 
-def _measured(record: MeasurementRecord, width: int, digits: int | None) -> Iterator[Row]:
-    yield Row("μ", certain_and_ends(record.mu, width, digits), _BOLD)
+def measured_rows(
+    record: MeasurementRecord, width: int, digits: int | None = None
+) -> Iterator[Row]:
+    """Return μ and the statement that it is for, with its ε_h and p."""
+    mu = record.mu
+    ends = certain_and_ends(mu, width, digits)
+    if record.profile_is is Nature.BOUND and mu.low == mu.high and mu.low.is_finite():
+        ends = (f"{mu}, the least that follows from this bound",)
+    yield Row("μ", ends, _BOLD)
     yield Row("Covers", record.statement.sentence)
     if record.eps_h is not None:
         yield Row("ε_h", number_text(record.eps_h))
     if record.statement is not Statement.WHOLE:
         yield Row("p", _failure(record))
+
+
+def _beside(record: MeasurementRecord, digits: int | None) -> Iterator[Row]:
+    if record.statement is not Statement.WHOLE:
         if record.by_failure:
             yield Row("μ by p", tuple(_by_failure(record)))
-        yield Row("Whole range", _whole_range(record.whole_range_mu, digits))
+        yield Row("Whole range", _whole_range(record, digits))
     at = (
         "in the limit ε → ∞"
         if math.isinf(record.attained_at)
@@ -124,20 +138,12 @@ def _how(record: MeasurementRecord) -> Iterator[Row]:
     # with it comes SciPy, which is slow to import
     from gdpbridge.measure.floats import NOT_PROVED
 
-    yield Row("Proof", _proof(record))
+    yield Row("Proof", record.proof.why)
     work = f"{_count(record.cells, 'cell')}, {_count(record.evaluations, 'evaluation')}"
     yield Row("Method", f"{record.method}: {work}, {_duration(record.seconds)}")
     notes = [note for note in record.notes if note != NOT_PROVED]
     for label, note in zip(("Notes", *[""] * len(notes)), notes, strict=False):
         yield Row(label, note)
-
-
-def _proof(record: MeasurementRecord) -> str:
-    if record.certified:
-        return "both ends proved in ball arithmetic"
-    if record.method == "composed":
-        return "none; both ends are bounds in floating point, its rounding included: see the notes"
-    return "none: computed in floating point"
 
 
 def _by_failure(record: MeasurementRecord) -> Iterator[str]:
@@ -194,11 +200,14 @@ def _probability(p: float, log: float) -> str:
     return f"{float(decimal_ceiling(Fraction(p), 6)):.6g}"
 
 
-def _whole_range(mu: Interval | None, digits: int | None) -> str:
+def _whole_range(record: MeasurementRecord, digits: int | None) -> str:
+    mu = record.whole_range_mu
     if mu is None:
         return "not known"
-    if mu.low.is_infinite():
+    if mu.low.is_infinite() and record.profile_is is Nature.OWN:
         return "no finite μ holds for every ε ≥ 0"
+    if mu.low.is_infinite():
+        return f"no finite μ for every ε ≥ 0 follows from {record.profile_is.subject}"
     shown = f"= {_certain(mu, digits)}" if mu.certain else f"in {mu}"
     return f"μ {shown} holds for every ε ≥ 0"
 

@@ -8,11 +8,12 @@ Su 2022). Later runs may depend on the answers of earlier ones.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from gdpbridge.curves.smooth import Curve
+from gdpbridge.curves.base import Curve
+from gdpbridge.curves.nature import Nature, weakest
 from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import (
     Base,
@@ -35,6 +36,7 @@ MAX_TIMES = 1_000_000
 class Composed(Profile):
     """A mechanism that is run several times on the same records."""
 
+    nature: ClassVar[Nature] = Nature.OWN
     kind: Literal["composed"] = "composed"
     base: Base = Field(description="the mechanism that is run")
     times: Whole = parameter(
@@ -65,9 +67,9 @@ class Composed(Profile):
         _ = self.curve
 
     @property
-    def certifiable(self) -> bool:
-        """The checker of certificates does not know compositions yet."""
-        return False
+    def profile_is(self) -> Nature:
+        """What is composed says what the composition is."""
+        return weakest([self.nature, *(profile.composed_is for profile in self.inner)])
 
     def build_curve(self) -> Curve:
         """Return the curve of all runs together."""

@@ -8,14 +8,14 @@ between bounds; :func:`gdpbridge.compose` adds up measured μ's instead, which i
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from flint import arb
 from pydantic import Field
 
+from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import Constant
-from gdpbridge.curves.smooth import Curve
-from gdpbridge.curves.tail import GaussianCurveTail
+from gdpbridge.curves.nature import Nature, weakest
 from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import Base, Profile
 from gdpbridge.mechanisms.gaussian import gaussian_curve
@@ -34,6 +34,7 @@ MAX_PARTS = 1000
 class Sequence(Profile):
     """Several mechanisms run one after another on the same records."""
 
+    nature: ClassVar[Nature] = Nature.OWN
     kind: Literal["sequence"] = "sequence"
     parts: tuple[Base, ...] = Field(
         description="the mechanisms that are run",
@@ -54,15 +55,19 @@ class Sequence(Profile):
                 )
         if self.neighbours is not None and relations - {self.neighbours}:
             raise InputError("neighbours", self.neighbours, "the relation of the parts")
-        if not all(isinstance(part.tail, GaussianCurveTail) for part in self.parts):
+        if any(part.tail.gaussian_mu is None for part in self.parts):
             # a part that cannot be composed is refused at once
             self.privacy_losses()
 
+    @property
+    def profile_is(self) -> Nature:
+        """What is composed says what the composition is."""
+        return weakest([self.nature, *(profile.composed_is for profile in self.inner)])
+
     def build_curve(self) -> Curve:
         """Return the curve of all parts together."""
-        parameters: list[Constant] = [
-            part.tail.mu for part in self.parts if isinstance(part.tail, GaussianCurveTail)
-        ]
+        found = [part.tail.gaussian_mu for part in self.parts]
+        parameters: list[Constant] = [parameter for parameter in found if parameter is not None]
         if len(parameters) < len(self.parts):
             return self.composed_curve(1)
 
@@ -92,6 +97,6 @@ class Sequence(Profile):
                 losses = part.privacy_losses()
             except InputError as error:
                 place = f"parts[{number}].kind"
-                raise InputError(place, error.value, error.allowed) from None
+                raise error.renamed(place) from None
             found += [replace(pair, times=count * pair.times) for pair in losses]
         return found

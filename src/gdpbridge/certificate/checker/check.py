@@ -14,6 +14,7 @@ from gdpbridge.certificate.checker.curve import GaussianCurve
 from gdpbridge.certificate.checker.mechanisms import Part
 from gdpbridge.certificate.checker.rectified import mechanism_of
 from gdpbridge.certificate.checker.refusal import Malformed, OutOfWork, Refused, Undecided
+from gdpbridge.certificate.kinds import KINDS
 from gdpbridge.certificate.model import Cell, Certificate, Range, read
 from gdpbridge.errors import InputError, UndecidedError
 
@@ -62,6 +63,7 @@ def verify(certificate: Certificate | dict[str, Any] | str | bytes | Path) -> Ve
     decide = _Ladder(document).decide
     try:
         claims = [
+            *decide(_Check.nature),
             decide(_Check.verdict),
             decide(_Check.tail_parameter),
             *decide(_Check.failure_at_head),
@@ -158,6 +160,8 @@ class _Check:
         self.arithmetic = arithmetic
         self.claim, self.evidence = document.claim, document.evidence
         self.spec = document.mechanism
+        kind = KINDS.get(self.spec.get("kind") or "")
+        self.nature_of_kind = "own" if kind is None else kind.nature
         brackets = [
             (binary(bracket.low), binary(bracket.high)) for bracket in self.evidence.breakpoints
         ]
@@ -180,6 +184,21 @@ class _Check:
 
     # --- lines ----------------------------------------------------------------------------
 
+    def nature(self) -> list[str]:
+        """Check what δ is said to be; documents of version 0.1.0 say nothing of it."""
+        claimed, actual = self.claim.profile_is, self.nature_of_kind
+        if claimed is None:
+            return []
+        if claimed != actual:
+            raise Refused("claim.profile_is", f"it is {claimed}, but δ of this kind is {actual}")
+        return [
+            {
+                "own": "δ is the mechanism's own profile",
+                "class": "δ is at every ε the supremum over all mechanisms with this guarantee",
+                "bound": "δ is an upper bound of the mechanism's own profile",
+            }[actual]
+        ]
+
     def verdict(self) -> str:
         """Prove that some finite μ covers every ε, or that none does."""
         mechanism = self.mechanism
@@ -195,7 +214,8 @@ class _Check:
             actual, why = "gdp", "δ is 0 from some ε on"
         if self.claim.verdict != actual:
             raise Refused("claim.verdict", f"it is {self.claim.verdict}, but {why}: {actual}")
-        return f"the verdict is {actual}: {why}"
+        whose = {"own": "", "class": " of the guarantee", "bound": " of the bound"}
+        return f"the verdict{whose[self.nature_of_kind]} is {actual}: {why}"
 
     def tail_parameter(self) -> str:
         """Prove that the interval for μ_t holds it."""
@@ -256,7 +276,8 @@ class _Check:
             return f"no finite μ will do: δ never falls below {float(self.mechanism.floor):g}"
         if self.low == 0:
             return "the lower end 0 needs no proof"
-        conclusion = f"no μ below {self.claim.mu.low} will do"
+        ends = {"bound": "follows from this bound", "class": "follows from this guarantee"}
+        conclusion = f"no μ below {self.claim.mu.low} {ends.get(self.nature_of_kind, 'will do')}"
         if self._is_its_own_proof:
             assert self.mechanism.mu is not None
             if self.mechanism.mu < self.low:

@@ -19,17 +19,20 @@ import numpy as np
 from flint import arb
 
 from gdpbridge.certificate.proof import Proof
-from gdpbridge.curves.linear import Line, Lines
+from gdpbridge.curves.base import Form
+from gdpbridge.curves.linear import LinearCurve
+from gdpbridge.curves.lines import Line
 from gdpbridge.errors import UndecidedError
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.gaussian.pairs import mu_from_logs
-from gdpbridge.measure.escalation import MorePrecisionError, with_enough_precision
-from gdpbridge.measure.problem import Answer, Problem
+from gdpbridge.measure.method import PROVED, Method
+from gdpbridge.measure.problem import UNDECIDED, Answer, Problem
+from gdpbridge.numeric.decide import MorePrecisionError, certainly, with_enough_precision
 from gdpbridge.numeric.exact import ceiling_to_places, digits_of, floor_to_places
 from gdpbridge.numeric.flint_context import working_precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 
-__all__ = ["solve"]
+__all__ = ["METHOD", "solve"]
 
 # lines looked at in floats: at first everywhere, then around the best
 _SAMPLE = 4096
@@ -42,10 +45,10 @@ def solve(problem: Problem) -> Answer:
     Raises:
         UndecidedError: if the precision cap is reached.
     """
-    lines = problem.curve.lines
-    assert lines is not None
+    curve = problem.curve
+    assert isinstance(curve, LinearCurve)
     bits = 96 + 4 * digits_of(problem.tol)
-    return with_enough_precision(bits, lambda: _Search(problem, lines).run())
+    return with_enough_precision(bits, lambda: _Search(problem, curve).run(), UNDECIDED)
 
 
 @dataclass(frozen=True)
@@ -60,11 +63,11 @@ class _Point:
 class _Search:
     """One attempt at the working precision."""
 
-    def __init__(self, problem: Problem, lines: Lines) -> None:
-        self.problem, self.curve, self.lines = problem, problem.curve, lines
+    def __init__(self, problem: Problem, curve: LinearCurve) -> None:
+        self.problem, self.curve, self.lines = problem, curve, curve.lines
         # the lines reach up to the end rounded up, a witness must not
         self.end, self.last_witness = ball(problem.end).upper(), ball(problem.end).lower()
-        self.count = lines.until(self.end)
+        self.count = curve.lines.until(self.end)
         self.evaluations = 0
         self.cells = 0
         self.places = digits_of(problem.tol) + 2
@@ -110,7 +113,7 @@ class _Search:
         """Make ``eps`` the witness if G is larger there than at the last one."""
         value = self.curve.enclose(eps)
         self.evaluations += 1
-        if value.log() == arb.neg_inf():
+        if certainly(value.log() == arb.neg_inf()):
             return
         try:
             mu = gaussian.mu_of(eps, value)
@@ -126,7 +129,7 @@ class _Search:
         line = self._line(index)
         upper, lower = _quantile(line.a, line.a_complement), _quantile(line.b, line.b_complement)
         touching = (lower * lower - upper * upper) / 2
-        if touching >= 0 and touching <= self.last_witness:
+        if certainly(touching >= 0) and certainly(touching <= self.last_witness):
             self._raise(upper - lower, touching.mid())
 
     def _raise(self, mu: arb, eps: arb) -> None:
@@ -170,13 +173,13 @@ class _Search:
         """
         if self.curve.end is not None or self.count != self.lines.count:
             return True
-        if self.lines.end(self.count - 1) >= self.end:
+        if certainly(self.lines.end(self.count - 1) >= self.end):
             return True
         value = self.curve.enclose(self.end)
         bound = gaussian.probability(self.end, self.candidate)
-        if value.log() > _LOG_HALF:
-            return bool(bound.log_complement() <= value.log_complement())
-        return bool(value.log() <= bound.log())
+        if certainly(value.log() > _LOG_HALF):
+            return certainly(bound.log_complement() <= value.log_complement())
+        return certainly(value.log() <= bound.log())
 
     def _chord(self, first: int, last: int) -> Line:
         """Return a line above the curve from one line's left end to another one's right end."""
@@ -189,7 +192,8 @@ class _Search:
     def _right(self, index: int) -> _Point:
         end = self.lines.end(index)
         # past the end of the range nothing need be proved
-        return self._point(index, self.end if index == self.count - 1 and end > self.end else end)
+        past = index == self.count - 1 and certainly(end > self.end)
+        return self._point(index, self.end if past else end)
 
     def _point(self, index: int, eps: arb) -> _Point:
         line, t = self._line(index), eps.exp()
@@ -207,25 +211,39 @@ class _Search:
         δ_M minus the line is convex in t, and least where δ_M has the line's slope: if that is
         outside the range, at an end of it, where δ itself is below δ_M.
         """
-        if line.a <= 0:
+        if certainly(line.a <= 0):
             return True
         lower = _quantile(line.b, line.b_complement)
         slope_at = -self.candidate * (lower + self.candidate / 2)
-        if slope_at <= 0 or slope_at >= self.end:
-            return self._is_below_at(line, arb(0) if slope_at <= 0 else self.end)
-        return bool(_quantile(line.a, line.a_complement) - lower <= self.candidate)
+        for end, outside in (
+            (arb(0), certainly(slope_at <= 0)),
+            (self.end, certainly(slope_at >= self.end)),
+        ):
+            if outside:
+                return self._is_below_at(line, end)
+        return certainly(_quantile(line.a, line.a_complement) - lower <= self.candidate)
 
     def _is_below_at(self, line: Line, eps: arb) -> bool:
         curve, t = gaussian.probability(eps, self.candidate), eps.exp()
         # not their logarithms: a line may meet zero here
-        if line.at(t) > 0.5:
-            return bool(curve.log_complement().exp() <= line.complement_at(t))
-        return bool(line.at(t) <= curve.log().exp())
+        if certainly(line.at(t) > 0.5):
+            return certainly(curve.log_complement().exp() <= line.complement_at(t))
+        return certainly(line.at(t) <= curve.log().exp())
 
 
 def _quantile(p: arb, complement: arb) -> arb:
     """Enclose Φ⁻¹(p), from the smaller one of p and 1 - p."""
     root = arb(2).sqrt()
-    if p < complement:
+    if certainly(p < complement):
         return -root * (2 * p).erfcinv()
     return root * (2 * complement).erfcinv()
+
+
+METHOD = Method(
+    name="breakpoints",
+    sentence="checking each breakpoint of the trade-off function, in ball arithmetic",
+    assurance=PROVED,
+    handles=frozenset({Form.LINEAR}),
+    unfit="the losses of this mechanism are not discrete",
+    solve=solve,
+)

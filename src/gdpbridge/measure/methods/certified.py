@@ -23,17 +23,20 @@ import numpy as np
 from flint import arb, arb_series
 
 from gdpbridge.certificate.proof import Proof, ProvedCell
-from gdpbridge.curves.smooth import Curve, Formula, chord
+from gdpbridge.curves.base import Form
+from gdpbridge.curves.pieces import Formula, chord
+from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.errors import UndecidedError, WorkLimitError
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.gaussian.pairs import mu_from_logs
-from gdpbridge.measure.escalation import MorePrecisionError, with_enough_precision
-from gdpbridge.measure.problem import Answer, Problem
+from gdpbridge.measure.method import PROVED, Method
+from gdpbridge.measure.problem import UNDECIDED, Answer, Problem
+from gdpbridge.numeric.decide import MorePrecisionError, certainly, with_enough_precision
 from gdpbridge.numeric.exact import ceiling_to_places, digits_of, floor_to_places
 from gdpbridge.numeric.flint_context import working_precision
 from gdpbridge.numeric.kinds import BALLS, SERIES, Probability, ball, to_fraction
 
-__all__ = ["solve"]
+__all__ = ["METHOD", "solve"]
 
 MAX_CELLS = 1_000_000
 _GRID = 33
@@ -49,7 +52,7 @@ def solve(problem: Problem) -> Answer:
         WorkLimitError: if more than a million cells would be needed.
     """
     bits = 96 + 7 * digits_of(problem.tol)
-    return with_enough_precision(bits, lambda: _Proof(problem).run())
+    return with_enough_precision(bits, lambda: _Proof(problem).run(), UNDECIDED)
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,8 @@ class _Proof:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.curve: Curve = problem.curve
+        assert isinstance(problem.curve, SmoothCurve)
+        self.curve = problem.curve
         self.evaluations = 0
         self.cells: list[ProvedCell] = []
         # outward rounding of the ends to this grid costs a fiftieth of the tolerance
@@ -106,7 +110,7 @@ class _Proof:
         # the cells reach up to the end rounded up, a witness must not
         eps = eps.min(ball(self.problem.end).lower())
         value = self._enclose(eps)
-        if value.log() == arb.neg_inf():
+        if certainly(value.log() == arb.neg_inf()):
             return
         if value.log().is_nan() and value.log_complement().is_finite():
             # δ cannot be told from 0 here, and G is at least 0
@@ -117,8 +121,10 @@ class _Proof:
             raise MorePrecisionError from None
         low = Fraction(floor_to_places(to_fraction(mu.lower()), self.places))
         if low > self.low:
+            if to_fraction(mu.upper()) > low + self.problem.tol / 2:
+                raise MorePrecisionError
             self.witness, self.low = eps, low
-            self._raise_candidate(max(low + self.problem.tol / 2, to_fraction(mu.upper())))
+            self._raise_candidate(low + self.problem.tol / 2)
 
     def _raise_candidate(self, high: Fraction) -> None:
         if self._is_near_ceiling():
@@ -169,11 +175,11 @@ class _Proof:
             if not (slope.is_finite() and curvature.is_finite()):
                 return point
             # G rises where F falls
-            low, high = (point, high) if slope < 0 else (low, point)
-            moved = (point - slope / curvature).mid() if curvature > 0 else high
-            if not low < moved < high:
+            low, high = (point, high) if certainly(slope < 0) else (low, point)
+            moved = (point - slope / curvature).mid() if certainly(curvature > 0) else high
+            if not (certainly(low < moved) and certainly(moved < high)):
                 moved = ((low + high) / 2).mid()
-            if abs(moved - point) < near_enough:
+            if certainly(abs(moved - point) < near_enough):
                 return moved
             point = moved
         return point
@@ -191,7 +197,8 @@ class _Proof:
                     self.problem.progress("covering", float(cell.high) / total)
                 continue
             middle = ((cell.low + cell.high) / 2).mid()
-            if cell.high - cell.low < (1 + cell.high) * arb(2) ** -(working_precision() // 2):
+            narrowest = (1 + cell.high) * arb(2) ** -(working_precision() // 2)
+            if certainly(cell.high - cell.low < narrowest):
                 raise MorePrecisionError
             if cell.formula is not None and self._improved(middle, cell):
                 stack.append(cell)
@@ -212,16 +219,16 @@ class _Proof:
         low, current = arb(0), self.curve.pieces[0]
         for piece in self.curve.pieces[1:]:
             start = BALLS.constant(piece.start)
-            if start > end:
+            if certainly(start > end):
                 break
             left, right = piece.bracket()
             right = right.min(end)
-            if left > low:
+            if certainly(left > low):
                 cells.append(Cell(low, left, current.formula, current.by_chords))
-            if right > left:
+            if certainly(right > left):
                 cells.append(Cell(left.max(low), right, None))
             low, current = right, piece
-        if end > low or not cells:
+        if certainly(end > low) or not cells:
             cells.append(Cell(low, end, current.formula, current.by_chords))
         return cells
 
@@ -237,7 +244,7 @@ class _Proof:
         """Return the centre about which the mean-value form proves the cell, if it does."""
         if cell.formula is None:
             return None
-        inside = cell.low <= self.witness and self.witness <= cell.high
+        inside = certainly(cell.low <= self.witness) and certainly(self.witness <= cell.high)
         centre = self.witness if inside else ((cell.low + cell.high) / 2).mid()
         formula = cell.formula
         if cell.by_chords:
@@ -245,31 +252,31 @@ class _Proof:
         value = formula(centre, BALLS)
         large = _is_large(value)
         at_centre = self._difference(formula, centre, centre, self.candidate, large)
-        if not at_centre[0] > 0:
+        if not certainly(at_centre[0] > 0):
             return None
         on_cell = self._difference(formula, cell.low, cell.high, self.candidate, large)
         least = _least_of_quadratic(
             at_centre[1], on_cell[2].lower(), cell.low - centre, cell.high - centre
         )
-        return centre if at_centre[0] + least > 0 else None
+        return centre if certainly(at_centre[0] + least > 0) else None
 
     def _proved_by_monotonicity(self, cell: Cell) -> bool:
         """Compare δ at the left end with δ_M at the right end."""
         value = self._enclose(cell.low)
-        if value.log() == arb.neg_inf():
+        if certainly(value.log() == arb.neg_inf()):
             return True
         curve = gaussian.probability(cell.high, self.candidate)
         if _is_large(value) or value.log().is_nan():
             # log δ is not a number where δ cannot be told from 0, but 1 - δ still bounds it
-            return bool(curve.log_complement() <= value.log_complement())
-        return bool(value.log() <= curve.log())
+            return certainly(curve.log_complement() <= value.log_complement())
+        return certainly(value.log() <= curve.log())
 
     def _improved(self, point: arb, cell: Cell) -> bool:
         """Look for a better witness in a cell in which F is negative somewhere."""
         assert cell.formula is not None
         value = self._enclose(point)
         curve = gaussian.probability(point, self.candidate)
-        if not value.log() > curve.log():
+        if not certainly(value.log() > curve.log()):
             return False
         before = self.low
         self._accept(self._climb(point, cell.formula, cell.low, cell.high))
@@ -293,15 +300,15 @@ class _Proof:
 
 def _is_large(value: Probability) -> bool:
     """Whether δ is above one half, so that 1 - δ is the better scale."""
-    return bool(value.log() > _LOG_HALF)
+    return certainly(value.log() > _LOG_HALF)
 
 
 def _least_of_quadratic(slope: arb, curvature: arb, low: arb, high: arb) -> arb:
     """Bound slope·h + curvature·h² from below for h in [low, high]."""
     least = (slope * low + curvature * low * low).min(slope * high + curvature * high * high)
-    if curvature > 0:
+    if certainly(curvature > 0):
         vertex = -slope / (2 * curvature)
-        if not (vertex < low or vertex > high):
+        if not (certainly(vertex < low) or certainly(vertex > high)):
             least = least.min(-slope * slope / (4 * curvature))
     return least
 
@@ -311,3 +318,12 @@ def _dense(low: float, high: float) -> np.ndarray[tuple[int], np.dtype[np.float6
     if high - low <= 4:
         return np.empty(0)
     return np.asarray(low + (high - low) * 2.0 ** -np.arange(1, 25))
+
+
+METHOD = Method(
+    name="certified",
+    sentence="proving δ(ε) ≤ δ_μ(ε) on cells that cover the range, in ball arithmetic",
+    assurance=PROVED,
+    handles=frozenset({Form.SMOOTH}),
+    solve=solve,
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from gdpbridge.amplify.clip_rectify import RECTIFYING
+from gdpbridge.curves.nature import Nature
 from gdpbridge.identify import TailStatus, Verdict
 from gdpbridge.measure import Measurement, Statement
 from gdpbridge.mechanisms.base import Neighbours, Profile
@@ -49,7 +50,7 @@ def headline(found: Measurement) -> str:
 
 def verdict(found: Measurement) -> str:
     """Return the verdict on the whole range, with the μ that it takes where another is stated."""
-    text = sentence_case(found.verdict.sentence)
+    text = sentence_case(found.verdict_sentence)
     whole = found.whole_range_mu
     if found.statement is Statement.WHOLE or whole is None or whole.high.is_infinite():
         return f"{text}."
@@ -59,12 +60,13 @@ def verdict(found: Measurement) -> str:
 def standing(found: Measurement) -> str:
     """Say whether the interval for μ is proved."""
     least = "is exactly" if found.mu.low == found.mu.high else "is in"
-    what = f"The least such μ {least} {found.mu}"
-    if found.certified:
-        return f"{what}: both ends are proved."
-    if found.method == "composed":
-        return f"{what}: both ends are bounds with every rounding included, but not certified."
-    return f"{what}: computed in floating point, not proved."
+    follows = "" if found.profile_is is Nature.OWN else f" that follows from {_subject(found)}"
+    what = f"The least such μ{follows} {least} {found.mu}"
+    return f"{what}: {found.assurance.ends}. Its δ(ε) is {found.profile_is.sentence}."
+
+
+def _subject(found: Measurement) -> str:
+    return found.profile_is.subject
 
 
 def coverage(found: Measurement) -> str:
@@ -92,21 +94,10 @@ def _probability(found: Measurement) -> str:
 
 def obtained(found: Measurement) -> str:
     """Say how the interval for μ was obtained."""
-    how = {
-        "certified": "proving δ(ε) ≤ δ_μ(ε) on cells that cover the range, in ball arithmetic",
-        "breakpoints": "checking each breakpoint of the trade-off function, in ball arithmetic",
-        "composed": (
-            "composing discrete laws above and below the privacy loss by Fourier transforms, every "
-            "rounding bounded"
-        ),
-        "adaptive": "splitting cells in floating point",
-        "shuffled": "the source paper's optimised listing, in floating point",
-        "staircase": "the source paper's naive listing, in floating point",
-    }
     if not found.evaluations:
         return "From the form of its privacy profile, in ball arithmetic: no search was needed."
     return (
-        f"By {how[found.method]} (method {found.method}; {found.cells:,} cells, "
+        f"By {found.how.sentence} (method {found.method}; {found.cells:,} cells, "
         f"{found.evaluations:,} evaluations)."
     )
 
@@ -114,20 +105,21 @@ def obtained(found: Measurement) -> str:
 def proved(found: Measurement) -> list[str]:
     """Return what is proved."""
     sentences = []
-    if found.verdict is Verdict.GDP:
+    known = found.tail_status is not TailStatus.ESTIMATED
+    if found.verdict is Verdict.GDP and known:
         sentences.append(f"Some finite μ covers every ε: {found.reason}.")
-    elif found.verdict is Verdict.NOT_GDP:
-        sentences.append(f"No finite μ covers every ε: {found.reason}.")
-    if found.certified:
-        sentences.append("Both ends of the interval for μ are proved in ball arithmetic.")
-    elif found.method == "composed":
-        sentences.append(
-            "Both ends of the interval for μ are bounds, with every rounding error included, given "
-            "what is assumed of the floating-point libraries."
-        )
+    elif found.verdict is Verdict.NOT_GDP and known:
+        whose = "" if found.profile_is is Nature.OWN else f", as far as {_subject(found)} says"
+        sentences.append(f"No finite μ covers every ε{whose}: {found.reason}.")
+    if found.assurance.claim:
+        sentences.append(found.assurance.claim)
     if found.mu_tail is not None and found.tail_status is TailStatus.PROVED:
         tail = "∞" if found.mu_tail.low.is_infinite() else str(found.mu_tail)
-        smaller = "; no smaller μ covers every ε" if found.mu_tail.high > 0 else ""
+        smaller = ""
+        if found.mu_tail.high > 0:
+            smaller = "; no smaller μ covers every ε"
+            if found.profile_is is not Nature.OWN:
+                smaller = f"; no smaller μ for every ε follows from {_subject(found)}"
         sentences.append(f"The tail parameter μ_t is {tail}{smaller}.")
     whole = found.whole_range_mu
     if found.statement is not Statement.WHOLE and whole is not None and whole.high.is_finite():
@@ -148,6 +140,7 @@ def assumed(found: Measurement, release: Release) -> list[str]:
         else f"neighbouring data sets are those of which {_RELATIONS[relation]} ({relation})"
     )
     trust = release.trusted_parties or release.trust_model
+    has = "privacy profile" if found.profile_is is Nature.OWN else "privacy guarantee"
     sentences = [
         f"Neighbouring relation: {neighbours}; one record is one unit of privacy: {unit}.",
         "Trust: "
@@ -157,15 +150,15 @@ def assumed(found: Measurement, release: Release) -> list[str]:
             else f"whom one must trust with the data is {NOT_STATED}; the mechanism is taken to be "
             "run by someone who may see them."
         ),
-        "Implementation: the mechanism has the privacy profile of its description, and draws its "
-        "random numbers exactly; neither was examined.",
+        f"Implementation: the mechanism has the {has} of its description, and draws its random "
+        "numbers exactly; neither was examined.",
     ]
     if found.verdict is Verdict.UNKNOWN:
         sentences.append("The tail is not known: nothing is said of ε beyond what is stated.")
     if found.mu_tail is not None and found.tail_status is TailStatus.ESTIMATED:
         sentences.append(f"The tail parameter μ_t is an estimate, {found.mu_tail}, not proved.")
-    if not found.certified and found.method != "composed":
-        sentences.append("The interval for μ was computed in floating point and is not proved.")
+    if found.assurance.caveat:
+        sentences.append(found.assurance.caveat)
     sentences += [f"{sentence_case(text)}." for text in found.profile.assumptions]
     if "clip-rectify" in _kinds(found.profile):
         sentences += [f"{sentence_case(text)}." for text in RECTIFYING]

@@ -115,10 +115,14 @@ def input_paths(profile: Profile) -> list[str]:
 
 
 def _input(path: str) -> InputFile:
+    nothing = InputFile(_name(path), None, None)
     try:
-        content = b"" if path == _STANDARD_INPUT else Path(path).read_bytes()
+        # standard input and the like were read to their end already
+        if path == _STANDARD_INPUT or not Path(path).is_file():
+            return nothing
+        with Path(path).open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            size = file.tell()
     except OSError:
-        content = b""
-    if not content:
-        return InputFile(_name(path), None, None)
-    return InputFile(_name(path), len(content), hashlib.sha256(content).hexdigest())
+        return nothing
+    return InputFile(_name(path), size, digest) if size else nothing

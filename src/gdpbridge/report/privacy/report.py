@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gdpbridge.errors import InputError
+from gdpbridge.files import write_text
 from gdpbridge.fit import GOOD_FIT, regret
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement, measure
@@ -222,14 +223,15 @@ class PrivacyReport:
             case _:
                 text = self.to_html()
         try:
-            target.write_text(text, encoding="utf-8")
             if pictures:
                 folder.mkdir(exist_ok=True)
+            for name, picture in pictures.items():
+                picture.save(folder / f"{name}.svg")
+            # last, so that it shows nothing that is not there
+            write_text(target, text)
         except OSError as error:
             allowed = f"a file that can be written ({error.strerror})"
             raise InputError("output", str(path), allowed) from None
-        for name, picture in pictures.items():
-            picture.save(folder / f"{name}.svg")
         return target
 
 
