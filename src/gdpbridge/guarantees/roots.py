@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from gdpbridge.guarantees.equations import Equations
 from gdpbridge.guarantees.events import Event, FloatEvent
 from gdpbridge.numeric.decide import certainly
-from gdpbridge.numeric.flint_context import working_precision
+from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import ball
 
 __all__ = [
@@ -47,6 +47,7 @@ _NEWTON_STEPS = 40
 _EXPANSIONS = 12
 _SLACK_BITS = 24
 _CLOSE_BITS = 24
+_JACOBIAN_BITS = 96
 
 
 # --- floats -----------------------------------------------------------------------------------
@@ -162,14 +163,12 @@ def enclose(equations: Equations, guess: Box, eps: arb) -> Box | None:
     Returns:
         A box that holds exactly one solution for each ε, or None if that could not be proved.
     """
-    centre = _polished(equations, guess, eps.mid())
-    if centre is None:
+    found = _polished(equations, guess, eps.mid())
+    if found is None:
         return None
+    centre, inverse = found
     unit = arb(2) ** (_SLACK_BITS - working_precision())
     radii = [unit * (abs(one) + (number == 0)) for number, one in enumerate(centre)]
-    inverse = _inverse(_jacobian(equations, centre))
-    if inverse is None:
-        return None
     if not eps.is_exact():
         # ε enters the last equation, so that the last column is the derivative by it
         reach = [abs(inverse[row, equations.size - 1]) * eps.rad() for row in range(equations.size)]
@@ -226,17 +225,21 @@ def _inverse(jacobian: arb_mat) -> arb_mat | None:
         return None
 
 
-def _polished(equations: Equations, guess: Box, eps: arb) -> Box | None:
-    """Return a solution to nearly the working precision, by Newton's method from a guess."""
+def _polished(equations: Equations, guess: Box, eps: arb) -> tuple[Box, arb_mat] | None:
+    """Return a solution to nearly the working precision, and the inverse of the Jacobian near it.
+
+    Near the solution one Jacobian of a few digits does for all steps: each gains as many digits.
+    """
     z = [one.mid() for one in guess]
     unit = arb(2) ** (_SLACK_BITS // 2 - working_precision())
     close = arb(2) ** -_CLOSE_BITS
+    near = arb(2) ** -max(_CLOSE_BITS, working_precision() // 8)
     before = arb.pos_inf()
     inverse = None
     for _ in range(_NEWTON_STEPS):
-        # near the solution one Jacobian does for all the steps that are left
-        if inverse is None or not certainly(before <= close):
-            inverse = _inverse(_jacobian(equations, z))
+        if inverse is None or not certainly(before <= near):
+            with precision(max(_JACOBIAN_BITS, working_precision() // 4)):
+                inverse = _inverse(_jacobian(equations, z))
         if inverse is None:
             return None
         step = inverse * arb_mat([[one] for one in _residual(equations, z, eps)])
@@ -252,7 +255,7 @@ def _polished(equations: Equations, guess: Box, eps: arb) -> Box | None:
         largest = functools.reduce(arb.max, sizes)
         stuck = certainly(largest <= close) and certainly(largest >= before)
         if stuck or certainly(largest <= unit):
-            return z
+            return z, inverse
         before = largest
     return None
 
