@@ -304,6 +304,7 @@ def mixed_pairs(n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
 
 
 @pytest.mark.parametrize("block", [1, 7, 1000])
+@pytest.mark.slow
 def test_results_do_not_depend_on_blocks(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every function gives the same bits however its arguments are cut into blocks."""
     eps, log_delta = mixed_pairs(3001)

@@ -6,6 +6,7 @@ A curve is a non-increasing δ(ε) on [0, ∞) with values in [0, 1].
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
@@ -144,12 +145,26 @@ class Curve(ABC):
     # --- single points --------------------------------------------------------------------
 
     def delta_bounds(self, eps: Floats) -> tuple[Floats, Floats]:
-        """Return proved bounds of δ at one-dimensional ε ≥ 0."""
-        return proved_deltas(self.enclose, eps)
+        """Return proved bounds of δ at one-dimensional ε ≥ 0, binary numbers as they are."""
+        return self.deltas_at([Fraction(one) for one in eps.tolist()])
 
-    def epsilon_bounds(self, delta: Floats) -> tuple[Floats, Floats]:
-        """Return proved bounds of the least ε ≥ 0 with δ(ε) ≤ δ, for one-dimensional δ."""
-        return proved_epsilons(self.enclose, delta, self.least_epsilon(delta))
+    def deltas_at(self, eps: Sequence[Fraction]) -> tuple[Floats, Floats]:
+        """Return proved bounds of δ at some ε ≥ 0."""
+        low, high = proved_deltas(self.enclose, eps)
+        if isinstance(self.end, Fraction):
+            # rounding would never tell that δ is 0
+            high[[one >= self.end for one in eps]] = 0.0
+        return low, high
+
+    def epsilons_at(self, delta: Sequence[Fraction]) -> tuple[Floats, Floats]:
+        """Return proved bounds of the least ε ≥ 0 with δ(ε) ≤ δ, for some δ.
+
+        Raises:
+            UndecidedError: at the precision cap, if that is so for every δ; else those that are
+                open are named by an :class:`UndecidedWarning`.
+        """
+        guess = self.least_epsilon(np.array([float(one) for one in delta]))
+        return proved_epsilons(self.enclose, delta, guess)
 
     def delta_at(self, eps: Fraction) -> Interval:
         """Return an interval for δ(ε), of some twenty digits where it is known exactly."""

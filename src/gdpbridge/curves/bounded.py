@@ -229,9 +229,23 @@ class ComposedCurve(PiecewiseCurve):
             np.where(found.log_high == -np.inf, 0.0, high),
         )
 
-    def epsilon_bounds(self, delta: Floats) -> tuple[Floats, Floats]:
-        """Narrow down on both bounds."""
-        return self.bounds.epsilon(delta)
+    def deltas_at(self, eps: Sequence[Fraction]) -> tuple[Floats, Floats]:
+        """Bound δ at ε as floats, rounded to either side."""
+        sides = [[max(float_floor(one), 0.0), float_ceiling(one)] for one in eps]
+        ends = np.array(sides, dtype=np.float64).reshape(len(eps), 2).T
+        points = np.unique(ends)
+        low, high = self.delta_bounds(points)
+        places = np.searchsorted(points, ends)
+        return low[places[1]], high[places[0]]
+
+    def epsilons_at(self, delta: Sequence[Fraction]) -> tuple[Floats, Floats]:
+        """Bound ε for δ as floats, rounded to either side."""
+        sides = [[max(float_floor(one), 0.0), min(float_ceiling(one), 1.0)] for one in delta]
+        ends = np.array(sides, dtype=np.float64).reshape(len(delta), 2).T
+        points = np.unique(ends)
+        low, high = self.bounds.epsilon(points)
+        places = np.searchsorted(points, ends)
+        return low[places[1]], high[places[0]]
 
     def delta_range(self, eps: Floats) -> tuple[Floats, Floats]:
         """The proved bounds: there are no others."""
@@ -240,17 +254,17 @@ class ComposedCurve(PiecewiseCurve):
 
     def least_epsilon(self, delta: Floats) -> Floats:
         """Take the upper one of both bounds."""
-        return self.epsilon_bounds(np.ravel(delta))[1].reshape(delta.shape)
+        return self.bounds.epsilon(np.ravel(delta))[1].reshape(delta.shape)
 
     def delta_at(self, eps: Fraction) -> Interval:
         """Bound δ at ε as a float, rounded to either side."""
-        low, high = self.delta_bounds(np.array([max(float_floor(eps), 0.0), float_ceiling(eps)]))
-        return Interval(Decimal(low[1]), Decimal(high[0]))
+        low, high = self.deltas_at([eps])
+        return Interval(Decimal(low[0]), Decimal(high[0]))
 
     def epsilon_at(self, delta: Fraction) -> Interval:
         """Bound ε for δ as a float, rounded to either side."""
-        low, high = self.epsilon_bounds(np.array([float_ceiling(delta), float_floor(delta)]))
-        return Interval(Decimal(low[0]), Decimal(high[1]))
+        low, high = self.epsilons_at([delta])
+        return Interval(Decimal(low[0]), Decimal(high[0]))
 
     def falls_to(self, failure: Fraction) -> Constant:
         """Look along the upper bound."""
