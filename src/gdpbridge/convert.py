@@ -14,7 +14,8 @@ from flint import arb
 from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.curves.points import delta_interval, enclosed, least_epsilon
 from gdpbridge.errors import InputError
-from gdpbridge.gaussian import ball as gaussian
+from gdpbridge.gaussian import ball as directed
+from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real, exact_between
@@ -123,8 +124,8 @@ def beta_at(source: Source, alpha: Real) -> Interval:
         return Interval(decimal_floor(value, _DIGITS), decimal_ceiling(value, _DIGITS))
     text = decimal_text(width)
     sides = (
-        gaussian.beta_lower(decimal_ceiling(level, 2 * _DIGITS), text),
-        gaussian.beta_upper(decimal_floor(level, 2 * _DIGITS), text),
+        directed.beta_lower(decimal_ceiling(level, 2 * _DIGITS), text),
+        directed.beta_upper(decimal_floor(level, 2 * _DIGITS), text),
     )
     low, high = ((1 - failure) * Fraction(side) for side in sides)
     return Interval(decimal_floor(low, _DIGITS), decimal_ceiling(high, _DIGITS))

@@ -16,7 +16,7 @@ from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.tail import Handover, Scope
 from gdpbridge.curves.tails import CERTAIN
 from gdpbridge.errors import InputError, UndecidedError
-from gdpbridge.gaussian import ball as gaussian
+from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.identify import Verdict, identify
 from gdpbridge.interval import Interval
 from gdpbridge.measure.method import Method, default_method

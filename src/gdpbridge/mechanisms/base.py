@@ -146,7 +146,7 @@ class Profile(BaseModel):
 
         The mechanism is μ-GDP exactly when μ is at least the supremum of G.
         """
-        from gdpbridge.gaussian.pairs import mu_from_logs
+        from gdpbridge.gaussian.kernels import mu_from_logs
 
         points = _checked_eps(eps)
         return _like(eps, mu_from_logs(points, *self.curve.logs(points)))
