@@ -31,6 +31,7 @@ PROFILES = [
     (P.OpacusHistory(history=[[1.0, 0.01, 10]]), "own"),
     (PURE, "class"),
     (P.ApproxDP(epsilon=1, delta=1e-6), "class"),
+    (P.ZCDP(rho=0.5), "class"),
     (GDP, "class"),
     (P.Table(pairs=[(1, 1e-5)]), "class"),
     (ENCODER, "bound"),

@@ -74,7 +74,9 @@ Failure = Annotated[
 Rho = Annotated[
     str | None,
     typer.Option(
-        "--rho", metavar="ρ", help="a number > 0: ρ-zCDP, alone or with --epsilon, --delta"
+        "--rho",
+        metavar="ρ",
+        help="a number in [1e-6, 1e4]: ρ-zCDP, alone or with --epsilon, --delta",
     ),
 ]
 
@@ -229,7 +231,7 @@ def _of_zcdp(
     try:
         profile = ZCDP(rho=float(rho))
     except ValueError:
-        raise InputError("rho", rho, "a number > 0 and at most 10000") from None
+        raise InputError("rho", rho, "a number in [1e-06, 10000]") from None
     if epsilon is not None or delta is not None:
         return _converted(profile, {"rho": rho}, (epsilon, delta, None), json)
     found = measure(profile, eps_h=eps_h)
