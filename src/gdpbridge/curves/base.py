@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
 from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.points import (
@@ -29,6 +28,7 @@ from gdpbridge.curves.points import (
 from gdpbridge.curves.tail import Tail
 from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.interval import Interval
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.kinds import BALLS, Probability
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT_FAILURE", "Curve", "Floats", "Form"]
 
-Floats = NDArray[np.float64]
 
 # of an approximate statement where none is asked for: below what is usually asked of a δ
 DEFAULT_FAILURE = Fraction(1, 10**10)

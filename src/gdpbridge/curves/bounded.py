@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
 from gdpbridge.curves.base import DEFAULT_FAILURE, Curve, Form
 from gdpbridge.curves.constants import Constant
@@ -21,6 +20,7 @@ from gdpbridge.curves.tail import Tail
 from gdpbridge.curves.tails import ConstantTail, FloorTail, GaussianBoundTail
 from gdpbridge.errors import InputError, UndecidedError, Words
 from gdpbridge.interval import Interval
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.exact import float_ceiling, float_floor
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import (
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CurveBounds", "composed_loss_curve"]
 
-Floats = NDArray[np.float64]
 
 # relative to μ where it is below 1: the width of intervals for μ that a plain evaluation aims at
 _WIDTH = 6e-5

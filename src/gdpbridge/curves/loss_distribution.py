@@ -24,6 +24,7 @@ from gdpbridge.curves.pieces import constant_piece
 from gdpbridge.curves.smooth import SmoothCurve, zero_curve
 from gdpbridge.curves.tails import ConstantTail, PlateauTail
 from gdpbridge.errors import Advice, InputError, UndecidedError, Words
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import is_above, with_enough_precision
 from gdpbridge.numeric.exact import exact
 from gdpbridge.numeric.flint_context import precision, working_precision
@@ -31,7 +32,6 @@ from gdpbridge.numeric.kinds import FLOATS, ball, float_above
 
 __all__ = ["ROUNDING", "ComposedDirection", "Direction", "loss_curve"]
 
-Floats = NDArray[np.float64]
 
 # what the masses of a distribution, added up in float64, may miss
 ROUNDING = 1e-12

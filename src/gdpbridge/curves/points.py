@@ -10,11 +10,11 @@ from fractions import Fraction
 
 import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
 from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.errors import UndecidedError, UndecidedWarning
 from gdpbridge.interval import Interval
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import (
     MAX_PRECISION,
     MorePrecisionError,
@@ -37,7 +37,6 @@ __all__ = [
     "proved_from",
 ]
 
-Floats = NDArray[np.float64]
 Enclose = Callable[[arb], Probability]
 
 _BITS = 160

@@ -12,14 +12,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gdpbridge.curves.base import Curve, Form
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.exact import float_ceiling, float_floor
 
 __all__ = ["errors_at", "errors_range", "least_errors", "proved_errors"]
 
-Floats = NDArray[np.float64]
 # e^-ε leaves the range of a double beyond it
 _FARTHEST = 700.0
 _SECTIONS = 33

@@ -28,7 +28,7 @@ from gdpbridge.losses.laws import (
     dominating_law,
 )
 from gdpbridge.losses.placing import TooManyKnotsError, upper_lattice
-from gdpbridge.losses.step import Floats, Indices, Loss
+from gdpbridge.losses.step import Loss
 from gdpbridge.losses.tilted import (
     LOG_SHARE,
     MAX_POINTS,
@@ -39,6 +39,7 @@ from gdpbridge.losses.tilted import (
     log_chernoff,
     log_moment,
 )
+from gdpbridge.numeric.arrays import Floats, Indices
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, float_above, float_below
 

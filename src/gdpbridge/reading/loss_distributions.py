@@ -18,10 +18,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.errors import Advice, InputError, Words
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.exact import exact
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ from gdpbridge.curves.loss_distribution import ROUNDING, Direction
 
 __all__ = ["columns_of", "direction"]
 
-Floats = NDArray[np.float64]
 
 _TINY_MASS = 1e-9
 # more than what two roundings move a float by, relative to it
