@@ -242,10 +242,10 @@ class Check:
             return
         point = Jet.variable(self.arithmetic.exactly(low))
         at, part = self.arithmetic.exactly(high), self._point(low)
-        if self.failure and self.claim.statement == "approximate":
+        approximate = self.claim.statement == "approximate"
+        if approximate and part.log(point).value <= self._failure.log():
             # what is at most p needs no Gaussian curve
-            if part.log(point).value <= self._failure.log():
-                return
+            return
         if self.is_large(part, point):
             complement = self.log_complement(part, point).value
             self._hold(line, complement - self._bound.log_complement(at))
