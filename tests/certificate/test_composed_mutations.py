@@ -1,0 +1,267 @@
+"""No change to the certificate of a composed loss that makes its claim false is accepted.
+
+What is true is found by direct integration: the losses of a Gaussian mechanism, of one step on a
+sample and of randomized response, added up. The claims' statements are decided by that alone.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import mpmath
+import pytest
+
+import gdpbridge
+from gdpbridge import profiles
+
+Document = dict[str, Any]
+
+
+def _module(name: str) -> ModuleType:
+    specification = importlib.util.spec_from_file_location(
+        name, Path(__file__).with_name(f"{name}.py")
+    )
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+plain = _module("test_mutations")
+DIGITS = 22
+SLACK = mpmath.mpf(10) ** -14
+
+SAMPLED = profiles.DPSGD(noise_multiplier=1.5, sample_rate=0.25, steps=1)
+EXAMPLES = {
+    "sampled": (profiles.Sequence(parts=(profiles.Gaussian(sigma=2), SAMPLED)), {"eps_h": 1}),
+    "sampled, past p": (
+        profiles.Sequence(parts=(profiles.Gaussian(sigma=2), SAMPLED)),
+        {"failure": 0.01},
+    ),
+    "response": (
+        profiles.Sequence(parts=(profiles.Gaussian(sigma=1), profiles.PureDP(epsilon=0.5))),
+        {"eps_h": 2},
+    ),
+    "failing": (
+        profiles.Sequence(
+            parts=(profiles.Gaussian(sigma=1), profiles.ApproxDP(epsilon=0.25, delta=0.001))
+        ),
+        {"failure": 0.002},
+    ),
+}
+TOL = 1e-9
+
+
+@cache
+def text_of(name: str) -> str:
+    """The JSON text of an example's certificate."""
+    profile, how = EXAMPLES[name]
+    document = gdpbridge.measure(profile, tol=TOL, **how).certificate
+    assert document is not None
+    return document.to_json()
+
+
+def fresh(name: str) -> Document:
+    """A certificate as plain data, to change."""
+    parsed: Document = json.loads(text_of(name))
+    return parsed
+
+
+# --- what is true ------------------------------------------------------------------------------
+
+
+def parts_of(spec: dict[str, str | None]) -> list[tuple[dict[str, str], int]]:
+    """The parts of a sequence with their counts."""
+    found = []
+    for number in range(len(spec)):
+        prefix = f"parts.{number}."
+        own = {k.removeprefix(prefix): str(v) for k, v in spec.items() if k.startswith(prefix)}
+        if own:
+            count = int(own.pop("count", "1"))
+            found.append((own, count))
+    return found
+
+
+def atoms_of(spec: dict[str, str | None], backward: bool) -> tuple[Any, list[tuple[Any, Any]], Any]:
+    """Split a sequence in a Gaussian part, other losses with their weights, and a failure mass."""
+    variance, kept = mpmath.mpf(0), mpmath.mpf(1)
+    losses: list[tuple[Any, Any]] = [(mpmath.mpf(0), mpmath.mpf(1))]
+    for part, count in parts_of(spec):
+        for _ in range(count):
+            if part["kind"] == "gaussian":
+                ratio = mpmath.mpf(part["sensitivity"]) / mpmath.mpf(part["sigma"])
+                variance += ratio**2
+                continue
+            one, own = loss_of(part, backward)
+            kept *= own
+            losses = [(a + b, p * q) for a, p in losses for b, q in one]
+    return mpmath.sqrt(variance), losses, 1 - kept
+
+
+def loss_of(part: dict[str, str], backward: bool) -> tuple[list[tuple[Any, Any]], Any]:
+    """The losses of one part under its first distribution, as a fine sum, and its finite mass."""
+    if part["kind"] in ("pure-dp", "approx-dp"):
+        eps, kept = mpmath.mpf(part["epsilon"]), 1 - mpmath.mpf(part.get("delta", "0"))
+        top = kept / (1 + mpmath.exp(-eps))
+        return [(eps, top), (-eps, kept - top)], kept
+    sigma, rate = mpmath.mpf(part["noise_multiplier"]), mpmath.mpf(part["sample_rate"])
+    step = sigma / 4
+    found = []
+    for j in range(-48, 49):
+        u = j * step
+        ratio = 1 - rate + rate * mpmath.exp((u - mpmath.mpf(1) / 2) / sigma**2)
+        weight = mpmath.npdf(u, 0, sigma) * step
+        # the trapezoid rule is as good as exact for what is analytic about the real line
+        found.append(
+            (mpmath.log(ratio), ratio * weight) if not backward else (-mpmath.log(ratio), weight)
+        )
+    return found, mpmath.mpf(1)
+
+
+@cache
+def delta_of(spec: str) -> Callable[[Any], Any]:
+    """δ(ε): the larger one of both directions."""
+    directions = [atoms_of(json.loads(spec), backward) for backward in (False, True)]
+
+    def delta(eps: Any) -> Any:
+        return max(
+            failure + sum(weight * gaussian(eps - loss, mu) for loss, weight in losses)
+            for mu, losses, failure in directions
+        )
+
+    return delta
+
+
+def gaussian(x: Any, mu: Any) -> Any:
+    """E[(1 - e^{x - L})⁺] of a Gaussian loss, for every real x."""
+    return mpmath.ncdf(mu / 2 - x / mu) - mpmath.exp(x) * mpmath.ncdf(-mu / 2 - x / mu)
+
+
+@cache
+def supremum(spec: str, statement: str, eps_h: str | None, failure: str) -> Any:
+    """The least μ for which a statement holds, to some twelve digits."""
+    delta, p = delta_of(spec), mpmath.mpf(failure)
+
+    def transform(eps: Any) -> Any:
+        value = delta(eps)
+        if statement == "approximate":
+            value = (value - p) / (1 - p)
+        return plain.mu_at(eps, value)
+
+    end = mpmath.mpf(eps_h) if eps_h else mpmath.mpf(6)
+    grid = [end * i / 16 for i in range(17)]
+    values = [transform(eps) for eps in grid]
+    top = max(range(17), key=values.__getitem__)
+    low, high = grid[max(top - 1, 0)], grid[min(top + 1, 16)]
+    share = (mpmath.sqrt(5) - 1) / 2
+    for _ in range(36):
+        a, b = high - share * (high - low), low + share * (high - low)
+        low, high = (low, b) if transform(a) > transform(b) else (a, high)
+    return max(values[top], transform((low + high) / 2))
+
+
+def is_true(document: Document) -> bool:
+    """Whether the claim is true, up to errors far below its digits."""
+    claim, spec = document["claim"], document["mechanism"]
+    text = json.dumps(spec, sort_keys=True)
+    with mpmath.workdps(DIGITS):
+        mu, _, failure = atoms_of(spec, backward=False)
+        tails = sum(
+            count / mpmath.mpf(part["noise_multiplier"]) ** 2
+            for part, count in parts_of(spec)
+            if part["kind"] == "dpsgd"
+        )
+        tail = mpmath.inf if failure > SLACK else mpmath.sqrt(mu**2 + tails)
+        if claim["verdict"] != ("gdp" if tail < mpmath.inf else "not-gdp"):
+            return False
+        ends = [mpmath.mpf(claim["mu_tail"][end]) for end in ("low", "high")]
+        if not ends[0] - SLACK <= tail <= ends[1] + SLACK:
+            return False
+        p = claim["failure_probability"]
+        if claim["statement"] == "whole":
+            return mpmath.mpf(p) == 0 and ends[0] - SLACK <= mpmath.mpf(claim["mu"]["high"])
+        if claim["statement"] == "head":
+            if delta_of(text)(mpmath.mpf(claim["eps_h"])) > mpmath.mpf(p) + SLACK:
+                return False
+            p = "0"
+        top = supremum(text, claim["statement"], claim["eps_h"], p)
+        mus = [mpmath.mpf(claim["mu"][end]) for end in ("low", "high")]
+        return bool(mus[0] - SLACK <= top <= mus[1] + SLACK)
+
+
+# --- tests -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_claims_are_true(name: str) -> None:
+    """Direct integration agrees with every certificate as it was written, and its size is small."""
+    document = fresh(name)
+    assert plain.outcome(document) == "valid"
+    assert is_true(document)
+    assert len(text_of(name)) < 100_000
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_oracle_tells_what_is_false(name: str) -> None:
+    """An interval short of the truth on either side is false to it."""
+    document = fresh(name)
+    mu = document["claim"]["mu"]
+    for low, high in (("0", float(mu["low"]) - 1e-8), (float(mu["high"]) + 1e-8, "1000")):
+        assert not is_true(
+            plain.put(document, ("claim", "mu"), {"low": str(low), "high": str(high)})
+        )
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_is_still_accepted_is_still_true(name: str) -> None:
+    """One changed field never makes the checker crash, or accept what is false."""
+    tried, wrong = 0, []
+    for what, changed in plain.changes(fresh(name)):
+        tried += 1
+        if plain.outcome(changed) == "valid" and not is_true(changed):
+            wrong.append(what)
+    assert not wrong
+    assert tried > 1000
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_missing_direction_or_cell_is_refused(name: str) -> None:
+    """Every cell, every piece and every direction is needed; swapped directions prove nothing."""
+    document = fresh(name)
+    directions = document["evidence"]["directions"]
+    assert plain.outcome(plain.put(document, ("evidence", "directions"), [])) in (
+        "refused",
+        "no certificate",
+    )
+    if len(directions) == 2:
+        for kept in ([directions[0]], [directions[1]]):
+            changed = plain.put(document, ("evidence", "directions"), kept)
+            assert plain.outcome(changed) in ("refused", "no certificate")
+    for number, direction in enumerate(directions):
+        cells = direction["cells"]
+        for index in range(len(cells) - 1):
+            fewer = cells[:index] + cells[index + 1 :]
+            changed = plain.put(document, ("evidence", "directions", number, "cells"), fewer)
+            assert plain.outcome(changed) != "valid", index
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_moved_claim_is_refused(name: str) -> None:
+    """μ.high below the truth, μ.low above it, and a head's failure probability too small."""
+    document = fresh(name)
+    mu = document["claim"]["mu"]
+    for step in (1e-8, 1e-4, 0.1):
+        for end, value in (("high", float(mu["low"]) - step), ("low", float(mu["high"]) + step)):
+            changed = plain.put(document, ("claim", "mu", end), f"{value:.12f}")
+            assert plain.outcome(changed) != "valid"
+    if document["claim"]["statement"] == "head":
+        p = float(document["claim"]["failure_probability"])
+        changed = plain.put(document, ("claim", "failure_probability"), f"{p * 0.999:.15g}")
+        assert plain.outcome(changed) != "valid"
