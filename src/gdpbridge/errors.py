@@ -20,12 +20,15 @@ class InputError(GdpBridgeError, ValueError):
         field: the name of the offending argument, as the user wrote it.
         value: the value received.
         allowed: what would have been accepted, as words that follow "must be".
+        masked: whether something that must not be shown is left out of the value, so that it is
+            not what was typed.
     """
 
-    def __init__(self, field: str, value: object, allowed: str) -> None:
+    def __init__(self, field: str, value: object, allowed: str, *, masked: bool = False) -> None:
         self.field = field
         self.value = value
         self.allowed = allowed
+        self.masked = masked
         super().__init__(f"{field} is {_shown(value)}: must be {allowed}")
 
 
@@ -80,5 +83,9 @@ class MissingExtraError(GdpBridgeError, ImportError):
 
 
 def _shown(value: object) -> str:
-    text = repr(value) if isinstance(value, str) else str(value)
+    try:
+        text = repr(value) if isinstance(value, str) else str(value)
+    except ValueError:
+        # Python writes no whole number of over 4300 digits
+        return "a number of thousands of digits"
     return text if len(text) <= 80 else text[:77] + "..."

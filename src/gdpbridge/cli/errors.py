@@ -59,7 +59,7 @@ def as_written(error: InputError, options: Mapping[str, Written]) -> CommandLine
         return written.option
 
     field = re.sub(r"\w+", option, error.field)
-    typed = found[0].value if len(found) == 1 else None
+    typed = found[0].value if len(found) == 1 and not error.masked else None
     value = str(error.value) if typed is None else typed
     return CommandLineError(field, value, f"{field} is {shown(value)}: must be {error.allowed}")
 

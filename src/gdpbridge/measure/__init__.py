@@ -5,6 +5,7 @@ from gdpbridge.measure.entry import (
     DEFAULT_HEAD,
     DEFAULT_TOL,
     default_tol,
+    is_provable,
     measure,
     method_names,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "Standing",
     "Statement",
     "default_tol",
+    "is_provable",
     "measure",
     "method_names",
 ]

@@ -489,6 +489,11 @@ def _proving(profile: Profile) -> str:
     return "certified" if profile.curve.lines is None else "breakpoints"
 
 
+def is_provable(profile: Profile) -> bool:
+    """Whether :func:`measure` can prove what it says of a profile; known before any work."""
+    return _proving(profile) in ("breakpoints", "certified") and not profile.assumptions
+
+
 def _method(name: str) -> Method:
     known = method_names()
     if name not in known:
