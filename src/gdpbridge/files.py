@@ -19,6 +19,7 @@ from gdpbridge.errors import InputError
 
 __all__ = [
     "STANDARD_INPUT",
+    "may_write",
     "partial_file",
     "read_bounded",
     "replaced",
@@ -143,6 +144,11 @@ def read_bounded(name: str | os.PathLike[str], limit: int, *, field: str = "file
     return content
 
 
+def may_write(path: Path) -> bool:
+    """Whether this user may write a file, or into a folder."""
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
 def _place(path: str | os.PathLike[str]) -> Path:
     try:
         return Path(os.path.realpath(path))
@@ -163,7 +169,7 @@ def _there(target: Path) -> os.stat_result | None:
         return None
     if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
-    if not os.access(target, os.W_OK):
+    if not may_write(target):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
     return found
 

@@ -130,7 +130,7 @@ def ledger(url: str) -> Ledger:
 @pytest.fixture(autouse=True)
 def heads_of_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep what is noted of ledgers on servers out of the user's own folder."""
-    monkeypatch.setattr("typer.get_app_dir", lambda _: str(tmp_path / "user"))
+    monkeypatch.setattr("typer.get_app_dir", lambda name: str(tmp_path / name))
 
 
 @pytest.fixture

@@ -315,7 +315,7 @@ def _steps(draw: st.DrawFn) -> list[tuple[str, dict[str, Any]]]:
     return found
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(_steps())
 def test_what_is_imported_could_have_been_written(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, dict[str, Any]]]

@@ -36,7 +36,7 @@ from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output, has_colour, text_width
 from gdpbridge.cli.progress import Progress
 from gdpbridge.cli.show import as_json_text
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError
 from gdpbridge.files import STANDARD_INPUT, partial_file
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def add_partition(
 ) -> Output:
     """Add a partition."""
     if not part:
-        raise InputError("part", "missing", "given once for each part")
+        raise InputError.missing("part", "give it once for each part")
     done = open_ledger(ledger).add_partition(dataset, partition, part, key=key, actor=actor)
     return recorded(done, json)
 
@@ -275,7 +275,7 @@ def verify(
         names += book.lost()
     for field, value in (("head", head), ("since", since)):
         if value is not None and len(names) != 1:
-            raise InputError(field, value, "given with one data set")
+            raise InputError(field, value, Advice("give it with one data set"))
     with Progress(silent=json) as progress:
         found = [book.verify(name, head=head, since=since, progress=progress) for name in names]
     if json:
@@ -296,7 +296,7 @@ def history(
     book = open_ledger(ledger)
     names = _names(book, dataset)
     if len(names) != 1:
-        raise InputError("dataset", "missing", f"given: the ledger has {len(names)} data sets")
+        raise InputError.missing("dataset", f"name one: the ledger has {len(names)} data sets")
     entries = book.history(names[0], last=None if last is None else _whole("last", last))
     if json:
         return Output(as_json_text(entries_document(names[0], entries)))

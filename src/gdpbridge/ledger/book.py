@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Unpack, cast
 
 from sqlalchemy.engine import Connection
 
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError
 from gdpbridge.ledger import checking
 from gdpbridge.ledger.amounts import (
     Amount,
@@ -190,10 +190,10 @@ class Ledger(LedgerView):
         Raises:
             BudgetTooLowError: if more is spent already.
         """
-        if (mu is None) == (mu_squared is None):
-            raise InputError(
-                "mu", "missing" if mu is None else mu, "given, or mu_squared, not both"
-            )
+        if mu is None and mu_squared is None:
+            raise InputError.missing("mu", "give it, or mu_squared")
+        if mu is not None and mu_squared is not None:
+            raise InputError("mu_squared", mu_squared, Advice("leave it out where mu is given"))
         if mu_squared is None:
             square = mu_of("mu", cast(Number, mu)) ** 2
         else:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sqlalchemy.engine import Connection, RowMapping
 
-from gdpbridge.errors import InputError
+from gdpbridge.errors import InputError, Words
 from gdpbridge.files import read_bounded
 from gdpbridge.ledger.books import Books
 from gdpbridge.ledger.entries import Entry
@@ -136,7 +136,7 @@ def asked_for(
     if since is not None:
         of, number, value = _receipt(since)
         if of != dataset:
-            raise InputError("since", f"a receipt of {of}", f"one of {dataset}")
+            raise InputError("since", Words(f"a receipt of {of}"), f"one of {dataset}")
         found[value] = number
     return found
 

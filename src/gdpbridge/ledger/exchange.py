@@ -16,7 +16,7 @@ from dataclasses import fields
 from types import NoneType
 from typing import Any, TextIO
 
-from gdpbridge.errors import InputError
+from gdpbridge.errors import InputError, Words
 from gdpbridge.ledger.entries import FIELD_TYPES, Entry, entry_from
 
 __all__ = ["FORMATS", "Lines", "format_of", "read_entries", "write_entries"]
@@ -105,7 +105,7 @@ class Lines(Iterator[Entry]):
             if isinstance(error, InputError):
                 raise
             line_number = f"line {self._number}"
-            raise InputError(line_number, "not an entry", "an entry of a ledger") from None
+            raise InputError(line_number, Words("not an entry"), "an entry of a ledger") from None
         self._count, self._head = self._count + 1, entry.hash
         return entry
 
@@ -115,7 +115,7 @@ class Lines(Iterator[Entry]):
         if (document["count"], document["head"]) != (self._count, self._head):
             raise InputError(
                 f"line {self._number}",
-                "the seal of other entries",
+                Words("the seal of other entries"),
                 "that of those before it: entries are missing or were changed",
             )
         self.sealed = True
@@ -123,10 +123,9 @@ class Lines(Iterator[Entry]):
 
     def _end(self) -> Entry:
         if self._marked and not self.sealed:
-            raise InputError(
+            raise InputError.missing(
                 f"line {self._number}",
-                "missing",
-                "the seal: what is exported ends with one, so that this file was cut off",
+                "what is exported ends with a seal, so that this file was cut off",
             )
         raise StopIteration
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.ledger import tables
 from gdpbridge.ledger.books import Books
 from gdpbridge.ledger.entries import Entry, Kind
@@ -38,7 +38,11 @@ def load_history(store: Store, heads: Heads, entries: Iterable[Entry]) -> tuple[
     iterator = iter(entries)
     first = next(iterator, None)
     if not isinstance(first, Entry) or first.kind is not Kind.CREATE:
-        raise InputError("entries", "without a beginning", "those of a data set, from the first")
+        raise InputError(
+            "entries",
+            Words("without a beginning"),
+            Advice("give those of a data set from the first one on"),
+        )
     try:
         dataset = checked_dataset(**first.details)
     except TypeError:

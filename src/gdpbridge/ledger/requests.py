@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Required, TypedDict
 
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError
 from gdpbridge.ledger.amounts import Number
 from gdpbridge.ledger.charges import Charge, charge_for, charge_of_numbers
 from gdpbridge.ledger.entries import Entry, Kind, digest
@@ -132,7 +132,7 @@ class Release:
         for name in ("mu", "mu_squared", "certificate"):
             value = getattr(self, name)
             if value is not None:
-                raise InputError(name, value, "left out where a mechanism is given")
+                raise InputError(name, value, Advice("leave it out where a mechanism is given"))
         return charge_for(
             self.what,
             failure=self.failure,

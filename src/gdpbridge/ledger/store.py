@@ -20,10 +20,11 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import NullPool
 
-from gdpbridge.errors import InputError, MissingExtraError
+from gdpbridge.errors import InputError, Masked, MissingExtraError, Words
+from gdpbridge.files import may_write
 from gdpbridge.ledger.refusals import LedgerUnavailableError
 from gdpbridge.ledger.tables import SCHEMA, VERSION_TABLE
 from gdpbridge.ledger.urls import parse, secrets_of, shown
@@ -43,6 +44,7 @@ _SHORTEST_WAIT, _LONGEST_WAIT = 0.01, 0.5
 _UNKNOWN = (
     "whether what was asked is recorded is not known, and asking again with the same key is safe"
 )
+_ANY_FILE = "an SQLite file, or one that is not there yet"
 # any number that other programs do not lock by
 _INIT_LOCK = 0x6764706272
 
@@ -135,6 +137,8 @@ class Store:
                     if ready:
                         self._check_version(connection)
                     return work(connection)
+            except ArgumentError as error:
+                raise self._not_understood(error) from None
             except DBAPIError as error:
                 limit = self._retried_for(error)
                 if time.monotonic() - started > limit or tries == _MOST_TRIES - 1:
@@ -149,7 +153,7 @@ class Store:
         To read in WAL mode, SQLite makes files beside the database. Where this user may not, and
         no program has it open, the file itself holds all there is.
         """
-        if self._file is None or os.access(Path(self._file).parent, os.W_OK):
+        if self._file is None or may_write(Path(self._file).parent):
             return False
         path = Path(self._file)
         return path.is_file() and not path.with_name(f"{path.name}-wal").exists()
@@ -210,7 +214,7 @@ class Store:
             allowed = f"at most version {SCHEMA}: a newer gdpbridge wrote it, so update this one"
         else:
             allowed = f"at version {SCHEMA}: run 'gdpbridge ledger migrate'"
-        return InputError("ledger", f"at version {found}", allowed)
+        return InputError("ledger", Words(f"at version {found}"), allowed)
 
     def _migrate(self, connection: Connection) -> bool:
         from alembic import command
@@ -245,7 +249,7 @@ class Store:
         except sqlite3.Error as error:
             raise self._explained(DBAPIError("", None, error), write=True) from error
         except ValueError:
-            raise InputError("ledger", self.where, "the name of a file") from None
+            raise InputError("ledger", Masked(self.where), "the name of a file") from None
 
     def _new_engine(self) -> sa.Engine:
         if self._file is not None:
@@ -268,6 +272,8 @@ class Store:
             )
         except ModuleNotFoundError:
             raise MissingExtraError("postgres", "a ledger in PostgreSQL") from None
+        except ArgumentError as error:
+            raise self._not_understood(error) from None
 
     def _most_idle(self) -> int:
         """After how many milliseconds a server ends a transaction whose program is silent.
@@ -308,9 +314,13 @@ class Store:
         if "no such table" in text or state in _MISSING_TABLE or self._is_missing():
             return self._not_made()
         if "not a database" in text:
-            return InputError("ledger", self.where, "an SQLite file, or one that is not there yet")
+            return InputError(
+                "ledger", Masked(self.where), "an SQLite file, or one that is not there yet"
+            )
         if "invalid connection option" in text:
-            return InputError("ledger", self.where, f"an address that is understood ({text[:200]})")
+            return InputError(
+                "ledger", Masked(self.where), f"an address that is understood ({text[:200]})"
+            )
         what_is_kept = "nothing was recorded"
         if "locked" in text or state == _LOCK_TIMEOUT:
             why = f"is locked by another program for over {self._timeout:g} s"
@@ -325,6 +335,11 @@ class Store:
             why, what_is_kept = f"cannot be {how} ({text[:200]})", _UNKNOWN
         ending = f": {what_is_kept}" if write else ""
         return LedgerUnavailableError(f"{about} {why}{ending}")
+
+    def _not_understood(self, why: object) -> InputError:
+        shown_why = self._without_secrets(str(why))[:200]
+        allowed = f"an address that is understood ({shown_why})"
+        return InputError("ledger", Masked(self.where), allowed)
 
     def _without_secrets(self, text: str) -> str:
         for secret in secrets_of(self.url):
@@ -341,7 +356,7 @@ class Store:
         return error
 
     def _not_made(self) -> InputError:
-        return InputError("ledger", self.where, "made first, by 'gdpbridge ledger init'")
+        return InputError("ledger", Masked(self.where), "made first, by 'gdpbridge ledger init'")
 
     def _is_missing(self) -> bool:
         return self._file is not None and not Path(self._file).exists()

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gdpbridge.errors import InputError
+from gdpbridge.errors import InputError, Masked
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
@@ -53,8 +53,13 @@ def parse(text: str | os.PathLike[str] | None) -> URL:
         backend = url.get_backend_name()
     except (ArgumentError, ValueError):
         raise _refused(given) from None
-    if backend == "sqlite" and url.database not in (None, "", ":memory:") and not url.query:
+    if backend == "sqlite" and url.database not in (None, "", ":memory:"):
+        if url.query or url.host or url.username or url.password:
+            raise _refused(given)
         return URL.create("sqlite", database=url.database)
+    # a password with @ in it, that is not written as an escape, would be taken for a host
+    if "@" in (url.host or ""):
+        raise _refused(given)
     # postgres:// is what some providers call it
     if backend in ("postgresql", "postgres") and url.drivername in (backend, f"{backend}+psycopg"):
         return url.set(drivername="postgresql+psycopg")
@@ -78,7 +83,7 @@ def secrets_of(url: URL) -> list[str]:
 
 
 def _refused(text: str) -> InputError:
-    return InputError("ledger", _without_password(text), _ALLOWED, masked=True)
+    return InputError("ledger", Masked(_without_password(text)), _ALLOWED)
 
 
 def _without_password(text: str) -> str:

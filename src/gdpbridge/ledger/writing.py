@@ -9,7 +9,7 @@ from typing import Any, cast
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
 
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError
 from gdpbridge.ledger import tables
 from gdpbridge.ledger.amounts import Amount, amount_text, root_ceiling
 from gdpbridge.ledger.books import Books
@@ -115,6 +115,8 @@ def budget_entry(dataset: str, budget: Amount, reason: str) -> Make:
 
     def make(books: Books, _row: RowMapping, entry: Entry) -> Entry:
         if books.budget is not None:
+            if not reason:
+                raise InputError("reason", reason, Advice("give one for a change of the budget"))
             checked_text("reason", reason)
         if not (spent := books.total()).fits(budget):
             raise BudgetTooLowError(dataset, budget, spent)
@@ -169,7 +171,8 @@ def account_of(books: Books, part: str | None) -> Account:
 def need_budget(books: Books) -> None:
     """Refuse to charge what has no budget."""
     if books.budget is None:
-        raise InputError("dataset", books.dataset, "given a budget first, by 'budget set'")
+        advice = f"{books.dataset} has no budget yet: set one first, by 'budget set'"
+        raise InputError("dataset", books.dataset, Advice(advice))
 
 
 def check_fit_for(row: RowMapping, charge: Charge, release: Release) -> None:

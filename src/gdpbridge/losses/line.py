@@ -1,0 +1,279 @@
+"""One line of nodes: a smooth curve above D(ε) and one below, or of 1 - δ, proved in balls.
+
+For c > 0 with M(c) finite, h > 0, s_k = c + ikh and R = 2π/h, Poisson summation gives
+
+    U(ε) = e^{-cε} (h/2π) Σ_k M(s_k) e^{-ikhε}/(s_k(s_k + 1)) = Σ_m D(ε + mR) e^{cmR},
+
+all terms of which are at least 0: U is above D, whatever c and h. What is above it, the aliases,
+is bounded by Chernoff's bound at two other tilts, and what is cut off the sum by |M| far out. For c
+in (-1, 0) minus the same sum is the like of 1 - δ. See docs/composition.md for all of it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from flint import acb, arb, arb_mat, arb_poly, arb_series, fmpq
+from numpy.typing import NDArray
+
+from gdpbridge.losses.choice import Choice
+from gdpbridge.losses.moments import Moments, kappa
+from gdpbridge.losses.transforms.base import Plan, short
+from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import ball
+
+__all__ = ["Evidence", "Line"]
+
+Floats = NDArray[np.float64]
+
+# h·N·r of a panel's Taylor polynomial: fewer terms for many nodes, where each costs more
+_REACH, _REACH_OF_MANY, _MANY = 3.0, 1.0, 4096
+# a panel may be used to so many of its radii
+_PANEL = 2
+_GUARD_BITS = 24
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that is needed to compute a line again.
+
+    Attributes:
+        choice: the nodes and the tilts.
+        plans: how each factor is evaluated on the line.
+        far: how each is bounded beyond the nodes.
+    """
+
+    choice: Choice
+    plans: tuple[Plan, ...]
+    far: tuple[Plan, ...]
+
+
+class Line:
+    """One line of nodes.
+
+    Args:
+        moments: M.
+        choice: the line.
+        log_error: log of the relative error wanted.
+    """
+
+    def __init__(self, moments: Moments, choice: Choice, log_error: float) -> None:
+        self.moments, self.choice = moments, choice
+        self.complement = choice.c < 0
+        depth = choice.lost - log_error
+        self.bits = int(depth / math.log(2)) + moments.times.bit_length() + _GUARD_BITS
+        share = math.log(16 * len(moments.factors))
+        with precision(self.bits):
+            plans = tuple(
+                factor.plan(choice.c, -(depth + share + math.log(factor.times)))
+                for factor in moments.factors
+            )
+            edge = choice.count * choice.h
+            far = tuple(
+                factor.transform.beyond_plan(factor.place(choice.c), edge)
+                for factor in moments.factors
+            )
+            self.evidence = Evidence(choice, plans, far)
+            self._weights = self._evaluated(plans)
+            top = moments.beyond(choice.c, edge, far)
+            self._cut = (top / (arb.pi() * ball(edge))).upper()
+            self._aliases = [(ball(b), self._alias(b)) for b in (choice.right, choice.left)]
+        self._panels: dict[int, _Panel] = {}
+
+    def _evaluated(self, plans: tuple[Plan, ...]) -> list[acb]:
+        """Return the terms M(s_k)·(h/2π)/(s_k(s_k + 1)), twice for k > 0, with their sign."""
+        choice = self.choice
+        count = choice.count + 1
+        columns = [
+            factor.values(plan, choice.c, choice.h, count)
+            for factor, plan in zip(self.moments.factors, plans, strict=True)
+        ]
+        times = [factor.times for factor in self.moments.factors]
+        start, step = ball(choice.c), ball(choice.h)
+        unit = step / (2 * arb.pi()) * (-1 if self.complement else 1)
+        found = []
+        for number in range(count):
+            s = acb(start, step * number)
+            value = _product([column[number] for column in columns], times)
+            found.append(value * unit / (s * (s + 1)) * (2 if number else 1))
+        return found
+
+    def _alias(self, b: Fraction) -> arb:
+        """Return the constant of e^{-bε} in the bound of the aliases on b's side."""
+        choice = self.choice
+        gap = abs(ball(b - choice.c)) * 2 * arb.pi() / ball(choice.h)
+        factor = arb(1) if self.complement else kappa(b)
+        return (factor * self.moments.bound(b) / gap.expm1()).upper()
+
+    # --- the curves ------------------------------------------------------------------------------
+
+    def upper(self, eps: Any) -> Any:
+        """Enclose a smooth function above D, or above 1 - δ, at a ball or a power series."""
+        return (-self._c * eps).exp() * (self.wave(eps) + self._cut)
+
+    def lower(self, eps: Any) -> Any:
+        """Enclose a smooth function below D, or below 1 - δ; it may be negative."""
+        below = (-self._c * eps).exp() * (self.wave(eps) - self._cut)
+        for tilt, constant in self._aliases:
+            below -= constant * (-tilt * eps).exp()
+        return below
+
+    @property
+    def _c(self) -> arb:
+        return ball(self.choice.c)
+
+    def wave(self, eps: Any) -> Any:
+        """Enclose e^{cε} times the finite sum: a trigonometric polynomial."""
+        at = eps if isinstance(eps, arb) else eps[0]
+        length = 1 if isinstance(eps, arb) else eps.prec
+        jet = self._jet(at, length)
+        if isinstance(eps, arb):
+            return jet[0]
+        moved = eps - at
+        result = arb_series([jet[-1]], length)
+        for coefficient in reversed(jet[:-1]):
+            result = result * moved + coefficient
+        return result
+
+    def _jet(self, at: arb, length: int) -> list[arb]:
+        if self.choice.count >= _MANY and at.is_exact():
+            return self._direct(at, length)
+        width = 2 * self._radius
+        # the panel of the middle; nothing is asked far from where the line is good
+        panel = self._panel(math.floor(float(at.mid()) / float(width)))
+        return panel.jet(at, length)
+
+    def _direct(self, at: arb, length: int) -> list[arb]:
+        """Enclose Taylor coefficients at one ε: with many nodes a panel is dear for one ε."""
+        with precision(self.bits):
+            step = ball(self.choice.h)
+            terms = self._turned(-step * at)
+            found = []
+            for number in range(length):
+                if number:
+                    terms = [term * acb(0, -step * k / number) for k, term in enumerate(terms)]
+                found.append(sum((term.real for term in terms), arb(0)))
+            return found
+
+    @cached_property
+    def _radius(self) -> Fraction:
+        count = self.choice.count
+        reach = _REACH if count < _MANY else _REACH_OF_MANY
+        return short(reach / (count * float(self.choice.h)))
+
+    def _panel(self, number: int) -> _Panel:
+        if number not in self._panels:
+            with precision(self.bits):
+                middle = (2 * number + 1) * self._radius
+                self._panels[number] = self._expanded(middle)
+        return self._panels[number]
+
+    @cached_property
+    def _powers(self) -> tuple[arb_mat, list[arb]]:
+        """Return (khr)^j/j! for all terms j, and bounds of what lies beyond them."""
+        count = self.choice.count + 1
+        step = ball(self.choice.h * self._radius)
+        sizes = [abs(weight).upper() for weight in self._weights]
+        rows, row = [], [arb(1)] * count
+        total = sum(sizes, arb(0))
+        small = total * arb(2) ** -self.bits
+        number = 0
+        while True:
+            rows.append(row)
+            number += 1
+            row = [value * (step * k / number) for k, value in enumerate(row)]
+            # the same at twice the radius bounds the remainder
+            last = sum((s * v for s, v in zip(sizes, row, strict=True)), arb(0)) * _PANEL**number
+            if last < small:
+                break
+        # the remainder's derivatives: |V^(J)|·x^{J-i}/(J - i)!, in units of the radius
+        return arb_mat(len(rows), count, [v for r in rows for v in r]), [last.upper()]
+
+    def _expanded(self, middle: Fraction) -> _Panel:
+        powers, (last,) = self._powers
+        at, step = ball(middle), ball(self.choice.h)
+        turned = self._turned(-step * at)
+        columns = arb_mat(
+            len(turned), 2, [part for value in turned for part in (value.real, value.imag)]
+        )
+        sums = powers * columns
+        signs = ((0, 1), (1, 1), (0, -1), (1, -1))
+        terms = powers.nrows()
+        coefficients = []
+        for number in range(terms):
+            column, sign = signs[number % 4]
+            coefficients.append(sums[number, column] * sign)
+        return _Panel(middle, self._radius, coefficients, last)
+
+    def _turned(self, angle: arb) -> list[acb]:
+        """Return each weight times e^{ik·angle}, the exponentials from two short tables."""
+        count = len(self._weights)
+        row = math.isqrt(count - 1) + 1
+        fine = [acb(0, angle * k).exp() for k in range(row)]
+        coarse = [acb(0, angle * (row * k)).exp() for k in range(-(-count // row))]
+        return [
+            weight * (coarse[k // row] * fine[k % row]) for k, weight in enumerate(self._weights)
+        ]
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """The wave about a place, as a polynomial in (ε - middle)/radius and a remainder.
+
+    Attributes:
+        middle: the place.
+        radius: the unit.
+        coefficients: those of the polynomial.
+        last: a bound of the first term left out, of all nodes, at twice the radius.
+    """
+
+    middle: Fraction
+    radius: Fraction
+    coefficients: list[arb]
+    last: arb
+
+    @cached_property
+    def _polynomial(self) -> arb_poly:
+        return arb_poly(self.coefficients)
+
+    def jet(self, at: arb, length: int) -> list[arb]:
+        """Enclose the value and the next Taylor coefficients at every place of a ball."""
+        radius = ball(self.radius)
+        x = (at - ball(self.middle)) / radius
+        if not abs(x) < _PANEL:
+            return [arb.nan()] * length
+        terms = len(self.coefficients)
+        moved = self._polynomial(arb_poly([x.mid(), arb(1)]))
+        span = x - x.mid()
+        found = []
+        unit = arb(1)
+        for number in range(length):
+            value = moved(span)
+            # |V^(J)|·x^{J-i}/((J - i)!·i!) with |x| ≤ 2, by `last` = |V^(J)|·2^J/J!
+            off = self.last * math.comb(terms, number) / arb(_PANEL) ** number
+            found.append((value + arb(0, off.upper())) * unit)
+            moved = moved.derivative() * arb(fmpq(1, number + 1))
+            unit /= radius
+        return found
+
+
+def _product(values: list[acb], times: list[int]) -> acb:
+    """Return ∏ v^T by logarithms, which widen least; where v may be 0, only by its size."""
+    if all(value.abs_lower() > 0 for value in values):
+        total, sign = acb(0), 1
+        for value, count in zip(values, times, strict=True):
+            # off the branch cut, which a ball must not straddle
+            turned = value.real < 0
+            total += (-value if turned else value).log() * count
+            sign *= (-1) ** (count % 2) if turned else 1
+        return total.exp() * sign
+    size = arb(1)
+    for value, count in zip(values, times, strict=True):
+        size *= arb(value.abs_upper()) ** count
+    bound = size.upper()
+    return acb(arb(0, bound), arb(0, bound))

@@ -1,0 +1,428 @@
+"""Composed privacy losses, proved: δ(ε) of a sequence of mechanisms by integrals along lines.
+
+A line (see line.py) serves the ε within some deviations of the loss. Here lines are made where they
+are needed, and compared with what they find: where Chernoff's bound is far above δ, a period that
+was chosen against it is made longer until the aliases are small beside δ itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from flint import arb, arb_series
+
+from gdpbridge.errors import UndecidedError, WorkLimitError
+from gdpbridge.losses.choice import Choice, Wanted, chernoff, choose, estimate
+from gdpbridge.losses.line import Line
+from gdpbridge.losses.moments import Moments, Part
+from gdpbridge.losses.transforms.base import short
+from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import ball, to_fraction
+
+__all__ = ["DEFAULT_DIGITS", "ComposedLoss", "Direction", "Stretch"]
+
+DEFAULT_DIGITS = 12
+# a line is made for so many deviations of the loss at once
+_SPAN = 5.0
+_LEAST_REACH = 1e-300
+# how often a line is made anew because its aliases hide δ; each time it is wanted 10^digits closer
+_ATTEMPTS = 40
+# log of a D or 1 - δ below which that is computed, and not the other
+_SMALL = math.log(0.02)
+_BITS = 96
+_SPARE_BITS = 32
+_LOG_LEAST = -1e9
+# how many of the last lines are looked at for an ε that none was made for
+_RECENT = 3
+# enough to see that one direction is below the other
+_COARSE_DIGITS = 2
+_NEWTON_STEPS = 25
+_BISECTIONS = 30
+# doublings of the distance from the root found to the ε that are proved
+_PADS = 60
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A range of ε that one line serves.
+
+    Attributes:
+        start: where it begins.
+        stop: where it ends.
+        line: the line.
+    """
+
+    start: Fraction
+    stop: Fraction
+    line: Line
+
+
+@dataclass(frozen=True)
+class _Guess:
+    """What is thought to lie at an ε.
+
+    Attributes:
+        call: log of D.
+        put: log of 1 - δ.
+    """
+
+    call: float
+    put: float
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """How close a line is at one ε.
+
+    Attributes:
+        good: whether it is close enough.
+        call: log of what it shows to be above D.
+        put: the same of 1 - δ.
+    """
+
+    good: bool
+    call: float
+    put: float
+
+
+class Direction:
+    """The composed loss in one direction.
+
+    Args:
+        moments: its M.
+        digits: the digits of δ, or of 1 - δ where that is smaller, that lines are made for.
+    """
+
+    def __init__(self, moments: Moments, digits: int = DEFAULT_DIGITS) -> None:
+        self.moments, self.digits = moments, digits
+        self.log_tol = -digits * math.log(10)
+        self._stretches: list[Stretch] = []
+
+    @property
+    def bits(self) -> int:
+        """A working precision that loses none of the digits."""
+        return max(_BITS, 4 * self.digits + _SPARE_BITS)
+
+    def stretch(self, eps: Fraction, stop: Fraction | None = None) -> Stretch:
+        """Return a stretch that holds ε, and goes on towards ``stop`` as far as one line does.
+
+        Raises:
+            UndecidedError: if no line is close enough there.
+            WorkLimitError: if one would need too many nodes.
+        """
+        for known in self._stretches:
+            if known.start <= eps < known.stop or (eps == known.stop and stop is None):
+                return known
+        if stop is None:
+            for known in self._stretches[-_RECENT:]:
+                if self._judged(known.line, eps).good:
+                    return Stretch(eps, eps, known.line)
+        found = self._made(eps, stop)
+        self._stretches.append(found)
+        return found
+
+    def cover(self, low: Fraction, high: Fraction) -> Iterator[Stretch]:
+        """Yield stretches, each beginning where the last one ended, that cover [low, high]."""
+        at = low
+        while True:
+            found = self.stretch(at, high)
+            yield Stretch(at, min(found.stop, high), found.line)
+            if found.stop >= high:
+                return
+            at = found.stop
+
+    def _made(self, eps: Fraction, stop: Fraction | None) -> Stretch:
+        end = eps if stop is None else min(stop, eps + self._reach(eps))
+        places = _places(eps, end)
+        guesses = self._guesses(places)
+        for _ in range(_ATTEMPTS):
+            line = self._cheapest(places, guesses)
+            found = [self._judged(line, at) for at in places]
+            if all(one.good for one in found):
+                return Stretch(eps, end, line)
+            if len(places) > 1 and found[0].good:
+                # where the rest is of another kind, another line does better
+                if found[1].good:
+                    return Stretch(eps, places[1], line)
+                end = eps + (end - eps) / 4
+                places = _places(eps, end)
+                found = [self._judged(line, at) for at in places]
+                if all(one.good for one in found):
+                    return Stretch(eps, end, line)
+                guesses = self._guesses(places)
+            # above D and above 1 - δ lies what the line has found
+            guesses = [
+                _Guess(min(old.call, new.call), min(old.put, new.put))
+                for old, new in zip(guesses, found, strict=True)
+            ]
+            if max(min(one.call, one.put) for one in guesses) < _LOG_LEAST:
+                break
+        raise UndecidedError(f"no line comes close enough to δ at ε = {float(eps):g}")
+
+    def _cheapest(self, places: list[Fraction], guesses: list[_Guess]) -> Line:
+        """Return a line for δ or one for 1 - δ, whichever needs fewer nodes."""
+        targets = [min(one.call, one.put) + self.log_tol for one in guesses]
+        best: tuple[int, Choice, list[float]] | None = None
+        failed: WorkLimitError | None = None
+        for complement in self._kinds(guesses):
+            logs = [one.put if complement else one.call for one in guesses]
+            wanted = [
+                Wanted(float(at), log, target)
+                for at, log, target in zip(places, logs, targets, strict=True)
+            ]
+            try:
+                choice = choose(self.moments, wanted, complement=complement)
+            except WorkLimitError as error:
+                failed = error
+                continue
+            if best is None or choice.count < best[0]:
+                best = choice.count, choice, logs
+        if best is None:
+            assert failed is not None
+            raise failed
+        _, choice, logs = best
+        log_error = min(target - log for target, log in zip(targets, logs, strict=True))
+        return Line(self.moments, choice, log_error)
+
+    def _kinds(self, guesses: list[_Guess]) -> tuple[bool, ...]:
+        """Return whether lines for δ, for 1 - δ or both are worth a look."""
+        if self.moments.domain[1] <= 0:
+            return (True,)
+        if all(one.call < _SMALL for one in guesses):
+            return (False,)
+        if all(one.put < _SMALL for one in guesses):
+            return (True,)
+        return (False, True)
+
+    def _reach(self, eps: Fraction) -> Fraction:
+        complement = self.moments.domain[1] <= 0
+        _, deviation, _ = estimate(self.moments, float(eps), complement=complement)
+        return short(max(_SPAN * deviation, _LEAST_REACH))
+
+    def _guesses(self, places: list[Fraction]) -> list[_Guess]:
+        put = [estimate(self.moments, float(at), complement=True)[2] for at in places]
+        if self.moments.domain[1] <= 0:
+            # δ is known to be small only when it is seen
+            return [_Guess(0.0, log) for log in put]
+        call = [estimate(self.moments, float(at), complement=False)[2] for at in places]
+        return [_Guess(*both) for both in zip(call, put, strict=True)]
+
+    def _judged(self, line: Line, eps: Fraction) -> _Judged:
+        """Look at how close a line is at ε."""
+        with precision(max(line.bits, self.bits)):
+            at = ball(eps)
+            upper, lower = line.upper(at).upper(), line.lower(at).lower()
+            whole = (1 - self.moments.failure()).upper()
+            smaller = lower.min((whole - upper).lower())
+            off = (upper - lower).upper()
+            good = bool(smaller > 0 and off <= smaller * arb(self.log_tol).exp())
+            mine, other = _log(upper), _log((whole - lower).upper())
+            call, put = (other, mine) if line.complement else (mine, other)
+            return _Judged(good, call, put)
+
+    # --- values --------------------------------------------------------------------------------
+
+    @cached_property
+    def end(self) -> Fraction | None:
+        """An ε that no finite loss exceeds, so that δ = p_∞ from there on, if there is one."""
+        with precision(self.bits):
+            largest = self.moments.largest()
+            return None if largest is None else max(to_fraction(largest.upper()), Fraction(0))
+
+    def delta(self, eps: Fraction) -> tuple[arb, arb]:
+        """Return exact numbers that enclose δ(ε), one below and one above.
+
+        Raises:
+            UndecidedError: if no line is close enough there.
+            WorkLimitError: if one would need too many nodes.
+        """
+        with precision(self.bits):
+            if self.end is not None and eps >= self.end:
+                failure = self.moments.failure()
+                return failure.lower(), failure.upper()
+            low, high = self.bounds(self.stretch(eps).line, ball(eps))
+            return low.lower().max(arb(0)), high.upper().min(arb(1))
+
+    def bounds(self, line: Line, eps: Any) -> tuple[Any, Any]:
+        """Return smooth functions below and above δ, at balls or power series."""
+        if line.complement:
+            return 1 - line.upper(eps), 1 - line.lower(eps)
+        failure = self.moments.failure()
+        return line.lower(eps) + failure, line.upper(eps) + failure
+
+    def complements(self, line: Line, eps: Any) -> tuple[Any, Any]:
+        """Return smooth functions below and above 1 - δ, at balls or power series."""
+        if line.complement:
+            return line.lower(eps), line.upper(eps)
+        kept = 1 - self.moments.failure()
+        return kept - line.upper(eps), kept - line.lower(eps)
+
+    def is_at_most(self, eps: Fraction, value: arb) -> bool:
+        """Whether δ(ε) ≤ value is proved with little work; False where that does not tell."""
+        with precision(self.bits):
+            at, failure = ball(eps), self.moments.failure()
+            if self.end is not None and eps >= self.end:
+                return bool(failure <= value)
+            if not failure < value:
+                return False
+            best, _ = chernoff(self.moments, float(eps), complement=False)
+            if best > 0 and self.moments.chernoff(short(best), at) + failure <= value:
+                return True
+            coarse = self._coarse
+            try:
+                return bool(coarse.delta(eps)[1] <= value)
+            except (UndecidedError, WorkLimitError):
+                return False
+
+    @cached_property
+    def _coarse(self) -> Direction:
+        return Direction(self.moments, _COARSE_DIGITS)
+
+    def epsilon(self, delta: Fraction) -> tuple[Fraction, Fraction] | None:
+        """Return ε with δ(ε) > δ, or 0, and ε with δ(ε) ≤ δ, as close as the digits; None for none.
+
+        Raises:
+            UndecidedError: if no line is close enough there.
+            WorkLimitError: if one would need too many nodes.
+        """
+        with precision(self.bits):
+            target, failure = ball(delta), self.moments.failure()
+            if not failure <= target:
+                return None
+            if self.is_at_most(Fraction(0), target):
+                return Fraction(0), Fraction(0)
+            share = target - failure
+            at = self._guessed(float(share.log().mid()) if share > 0 else -math.inf)
+            unit = Fraction(1, 10**self.digits)
+            for _ in range(_NEWTON_STEPS):
+                step = self._newton(at, target)
+                after = max(at - step, at / 4)
+                close = abs(after - at) <= unit * after
+                at = after
+                if close:
+                    break
+            return self._proved_epsilon(at, target)
+
+    def _newton(self, eps: Fraction, target: arb) -> Fraction:
+        """Return by how much an ε is too large, roughly."""
+        series = arb_series([ball(eps), 1], 2)
+        line = self.stretch(eps).line
+        value = self.bounds(line, series)[1]
+        slope = value[1].mid()
+        if line.complement:
+            return to_fraction(((value[0].mid() - target) / slope).mid())
+        failure = self.moments.failure()
+        excess = (value[0].mid() - failure).mid()
+        # log D is nearly straight
+        step = ((excess / (target - failure)).log() * excess / slope).mid()
+        return to_fraction(step) if step.is_finite() else -eps
+
+    def _proved_epsilon(self, at: Fraction, target: arb) -> tuple[Fraction, Fraction]:
+        low: Fraction | None = None
+        high: Fraction | None = None
+        pad = max(at, Fraction(1, 10**self.digits)) / 10**self.digits / 4
+        for _ in range(_PADS):
+            if high is None and self.delta(at + pad)[1] <= target:
+                high = at + pad
+            if low is None:
+                below = max(at - pad, Fraction(0))
+                low = below if below == 0 or self.delta(below)[0] > target else None
+            if low is not None and high is not None:
+                return low, high
+            pad *= 2
+        raise UndecidedError(f"the ε of δ = {float(target):g} could not be enclosed")
+
+    def _guessed(self, log_delta: float) -> Fraction:
+        """Return an ε at which log D is about a number."""
+        moments, top = self.moments, self.moments.domain[1]
+        low, high = 0.0, min(1e-2, top / 2)
+
+        def at(tilt: float) -> tuple[float, float]:
+            mean, deviation = moments.shape(tilt)
+            eps = mean + math.log(tilt / (1 + tilt))
+            width = math.sqrt(2 * math.pi) * deviation * tilt * (1 + tilt)
+            return eps, moments.log(tilt) - tilt * eps - math.log(max(width, 1.0))
+
+        while high < min(top, 1e7) and (at(high)[1] > log_delta or at(high)[0] < 0):
+            low, high = high, 2 * high
+        for _ in range(_BISECTIONS):
+            middle = (low + high) / 2
+            if at(middle)[1] > log_delta or at(middle)[0] < 0:
+                low = middle
+            else:
+                high = middle
+        eps = max(at(high)[0], 1e-300)
+        if self.end is not None:
+            eps = min(eps, float(self.end))
+        return Fraction(eps)
+
+
+class ComposedLoss:
+    """The privacy loss of mechanisms run one after the other, also adaptively.
+
+    δ is the larger one of both directions: of parts whose pairs are symmetric, or have one
+    direction in common, as those of adding or removing a record.
+
+    Args:
+        parts: the mechanisms and how often each is run, at least one.
+        digits: relative digits of δ, or of 1 - δ where that is smaller.
+    """
+
+    def __init__(self, parts: Sequence[Part], digits: int = DEFAULT_DIGITS) -> None:
+        self.parts = tuple(parts)
+        symmetric = all(part.symmetric for part in self.parts)
+        self.directions = tuple(
+            Direction(Moments([part.factor(backward=backward) for part in self.parts]), digits)
+            for backward in ((False,) if symmetric else (False, True))
+        )
+
+    def delta(self, eps: Fraction) -> tuple[arb, arb]:
+        """Return exact numbers that enclose δ(ε), one below and one above.
+
+        Args:
+            eps: ε, of any sign.
+
+        Raises:
+            UndecidedError: if no line is close enough there.
+            WorkLimitError: if one would need too many nodes.
+        """
+        first, *others = self.directions
+        low, high = first.delta(eps)
+        for other in others:
+            if not other.is_at_most(eps, low):
+                below, above = other.delta(eps)
+                # the numbers are exact, and longer than the precision outside
+                low, high = below if below > low else low, above if above > high else high
+        return low, high
+
+    def epsilon(self, delta: Fraction) -> tuple[Fraction, Fraction] | None:
+        """Return bounds of the least ε ≥ 0 with δ(ε) ≤ δ, None if there is none.
+
+        Raises:
+            UndecidedError: if no line is close enough there.
+            WorkLimitError: if one would need too many nodes.
+        """
+        first, *others = self.directions
+        found = first.epsilon(delta)
+        for other in others:
+            if found is None:
+                return None
+            with precision(other.bits):
+                if other.is_at_most(found[0], ball(delta)):
+                    continue
+            more = other.epsilon(delta)
+            found = more and (max(found[0], more[0]), max(found[1], more[1]))
+        return found
+
+
+def _places(eps: Fraction, end: Fraction) -> list[Fraction]:
+    return [eps] if end == eps else [eps, (eps + end) / 2, end]
+
+
+def _log(value: arb) -> float:
+    return float(value.log().mid()) if value > 0 else _LOG_LEAST

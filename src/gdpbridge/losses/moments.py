@@ -1,0 +1,202 @@
+"""M(s) = E_P[e^{sL}; L < ∞] of a sequence of mechanisms, in one direction of its pair."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, cached_property
+
+from flint import acb, arb
+
+from gdpbridge.losses.transforms.base import Plan, Transform, number_ball
+from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import ball
+
+__all__ = ["Factor", "Moments", "Part", "kappa"]
+
+_BITS = 96
+# of log M at a real place, where it is a bound
+_LOG_ERROR = -30.0
+# shares of a deviation between places of a second difference
+_DIFFERENCE = 1e-3
+
+
+@dataclass(frozen=True)
+class Part:
+    """A mechanism of a sequence.
+
+    Attributes:
+        transform: the privacy loss of one run.
+        times: the number of runs.
+        reverse: the loss of Q against P, where it is not that of the same two distributions.
+    """
+
+    transform: Transform
+    times: int
+    reverse: Transform | None = None
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether both directions are the same."""
+        return self.reverse is None and self.transform.symmetric
+
+    def factor(self, *, backward: bool) -> Factor:
+        """Return it in one direction."""
+        if backward and self.reverse is not None:
+            return Factor(self.reverse, self.times, mirrored=False)
+        return Factor(self.transform, self.times, mirrored=backward)
+
+
+@dataclass(frozen=True)
+class Factor:
+    """What a part contributes to M in one direction.
+
+    Attributes:
+        transform: the loss of one run.
+        times: the number of runs.
+        mirrored: whether the direction is that of Q against P.
+    """
+
+    transform: Transform
+    times: int
+    mirrored: bool
+
+    def place(self, s: Fraction) -> Fraction:
+        """Return where F is evaluated for M(s)."""
+        return -s if self.mirrored else 1 + s
+
+    def _float_place(self, s: float) -> float:
+        return -s if self.mirrored else 1 + s
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        """The open range of Re s where it is finite."""
+        low, high = self.transform.domain
+        return (-high, -low) if self.mirrored else (low - 1, high - 1)
+
+    @property
+    def failure(self) -> arb:
+        """The probability of an infinite loss in one run."""
+        one = self.transform
+        return number_ball(one.reverse_failure if self.mirrored else one.failure)
+
+    def log_size(self, s: float) -> float:
+        """Return log of the factor at a real s, all runs, in float64."""
+        return self.times * self.transform.log_size(self._float_place(s))
+
+    def log_decay(self, s: float, y: float) -> float:
+        """Return about log of the bound of what lies beyond y, over the factor at s."""
+        return self.times * min(0.0, self.transform.log_decay(self._float_place(s), y))
+
+    def plan(self, s: Fraction, log_error: float) -> Plan:
+        """Return how to evaluate one run."""
+        return self.transform.plan(self.place(s), log_error)
+
+    def values(self, plan: Plan, s: Fraction, h: Fraction, count: int) -> list[acb]:
+        """Enclose one run's transform at s + ikh."""
+        found = self.transform.values(plan, self.place(s), h, count)
+        return [value.conjugate() for value in found] if self.mirrored else found
+
+    def largest(self) -> arb | None:
+        """Return the largest finite loss of one run, None if there is none."""
+        if not self.mirrored:
+            return self.transform.largest()
+        least = self.transform.least()
+        return None if least is None else -least
+
+
+def kappa(b: Fraction) -> arb:
+    """Return κ(b) = b^b/(1 + b)^{1+b} for b ≥ 0, with which (1 - e^{-u})⁺ ≤ κ(b)·e^{bu}."""
+    if b == 0:
+        return arb(1)
+    at = ball(b)
+    return (at * at.log() - (1 + at) * at.log1p()).exp()
+
+
+class Moments:
+    """M(s) = ∏ F_i^{T_i} in one direction.
+
+    Args:
+        factors: the parts, at least one.
+    """
+
+    def __init__(self, factors: Sequence[Factor]) -> None:
+        self.factors = tuple(factors)
+        self.log = cache(self._log)
+        self.bound = cache(self._bound)
+
+    @cached_property
+    def domain(self) -> tuple[float, float]:
+        """The open range of Re s where M is finite."""
+        ends = [factor.domain for factor in self.factors]
+        return max(low for low, _ in ends), min(high for _, high in ends)
+
+    @property
+    def times(self) -> int:
+        """How many runs there are in all."""
+        return sum(factor.times for factor in self.factors)
+
+    def failure(self) -> arb:
+        """Enclose p_∞, the probability of an infinite loss."""
+        kept = sum(((-f.failure).log1p() * f.times for f in self.factors), arb(0))
+        return -kept.expm1()
+
+    def largest(self) -> arb | None:
+        """Return the largest finite loss, None if there is none."""
+        total = arb(0)
+        for factor in self.factors:
+            one = factor.largest()
+            if one is None:
+                return None
+            total += factor.times * one
+        return total
+
+    def chernoff(self, s: Fraction, eps: arb) -> arb:
+        """Bound D(ε) by κ(s)·M(s)·e^{-sε}, for s ≥ 0 in the domain."""
+        return kappa(s) * self.bound(s) * (-ball(s) * eps).exp()
+
+    def _log(self, s: float) -> float:
+        """Return log M(s) for a real s in the domain, in float64."""
+        return sum(factor.log_size(s) for factor in self.factors)
+
+    def _bound(self, s: Fraction) -> arb:
+        """Return an upper bound of M(s) for a real s in the domain: exact, hardly above it."""
+        with precision(_BITS):
+            total = arb(0)
+            for factor in self.factors:
+                plan = factor.plan(s, _LOG_ERROR - math.log(factor.times))
+                value = factor.values(plan, s, Fraction(1), 1)[0].real
+                total += factor.times * value.log()
+            return total.exp().upper()
+
+    def log_decay(self, s: float, y: float) -> float:
+        """Return about log of the bound of |M| beyond y, over M(s)."""
+        return sum(factor.log_decay(s, y) for factor in self.factors)
+
+    def beyond(self, s: Fraction, y: Fraction, plans: Sequence[Plan]) -> arb:
+        """Bound |M(s + iy')| for all y' ≥ y from above."""
+        total = arb(0)
+        for factor, plan in zip(self.factors, plans, strict=True):
+            place = factor.place(s)
+            size = factor.values(factor.plan(s, _LOG_ERROR), s, Fraction(1), 1)[0].real
+            bound = factor.transform.beyond(plan, place, y)
+            if bound is not None and bound < size:
+                size = bound
+            total += factor.times * size.log()
+        return total.exp().upper()
+
+    def shape(self, s: float) -> tuple[float, float]:
+        """Return mean and standard deviation of the loss under the tilt s, roughly."""
+        low, high = self.domain
+        step = _DIFFERENCE * min(1.0, s - low, high - s)
+        for _ in range(60):
+            before, at, after = self.log(s - step), self.log(s), self.log(s + step)
+            variance = (before - 2 * at + after) / step**2
+            # a step that is small beside 1/deviation, and not lost in rounding
+            if variance > 0 and 0.01 < variance * step * step < 0.3:
+                break
+            wanted = 0.3 / math.sqrt(variance) if variance > 0 else 4 * step
+            step = min(max(wanted, step / 16), step * 16, 0.4 * (s - low), 0.4 * (high - s))
+        return (after - before) / (2 * step), math.sqrt(max(variance, 0.0))

@@ -1,0 +1,159 @@
+"""What composition needs of one mechanism's privacy loss: its transform, on lines and far out.
+
+For a pair of distributions P, Q with densities p, q and the loss L = log p/q let
+
+    F(w) = E_Q[e^{wL}; p, q > 0] = ∫ p^w q^{1-w}.
+
+E_P[e^{sL}; L < ∞] is F(1 + s), and the same of Q against P is F(-s), so that one transform serves
+both directions. |F(w)| ≤ F(Re w), and F of independent runs is the product of the F.
+
+A new kind of loss is one new file with one class. Numbers that only steer a search are floats;
+everything that a proof rests on is computed in balls from a plan, whose numbers are exact.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from flint import acb, acb_mat, arb
+
+from gdpbridge.numeric.kinds import ball
+
+__all__ = [
+    "NO_PLAN",
+    "Number",
+    "Plan",
+    "Transform",
+    "exponential_sums",
+    "number_ball",
+    "phase",
+    "short",
+]
+
+# a number known exactly, or enclosed at the working precision
+Number = Fraction | Callable[[], arb]
+
+_SHORT_BITS = 12
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How F is evaluated: the numbers of a quadrature, for a kind that needs one.
+
+    A subclass holds exact numbers only (fractions and whole numbers), so that whoever has them
+    can repeat the evaluation in another arithmetic.
+    """
+
+
+NO_PLAN = Plan()
+
+
+class Transform(ABC):
+    """The privacy loss of one run of one mechanism.
+
+    Attributes:
+        symmetric: whether Q against P has the same loss as P against Q.
+        failure: P(L = ∞).
+        reverse_failure: Q(L = -∞).
+        tail_variance: μ_t² of one run: the upper limit of ε²/(-2 log δ(ε)); 0 for bounded losses.
+        gaussian_bound: whether δ(ε) is at most that of the Gaussian curve with μ² = tail_variance,
+            where that is positive.
+        domain: an open range of Re w where F is proved to be finite; it holds [0, 1] or its inside.
+    """
+
+    symmetric: bool = False
+    failure: Number = Fraction(0)
+    reverse_failure: Number = Fraction(0)
+    tail_variance: Fraction = Fraction(0)
+    gaussian_bound: bool = True
+    domain: tuple[float, float] = (-math.inf, math.inf)
+
+    @abstractmethod
+    def log_size(self, w: float) -> float:
+        """Return log F(w) for a real w in the domain, in float64: for searches, not for proofs."""
+
+    def plan(self, w: Fraction, log_error: float) -> Plan:
+        """Return how to evaluate F on the line Re w with an error of about e^log_error·F(Re w)."""
+        return NO_PLAN
+
+    @abstractmethod
+    def values(self, plan: Plan, w: Fraction, h: Fraction, count: int) -> list[acb]:
+        """Enclose F(w + ikh) for k = 0, …, count - 1, all errors included.
+
+        Args:
+            plan: what :meth:`plan` returned for this w.
+            w: a real number in the domain.
+            h: the distance of the places, positive.
+            count: how many of them.
+        """
+
+    def log_decay(self, w: float, y: float) -> float:
+        """Return about log of what :meth:`beyond` will give, over F(w); 0 if it never falls."""
+        return 0.0
+
+    def beyond_plan(self, w: Fraction, y: Fraction) -> Plan:
+        """Return how to bound |F(w + iy')| for all y' ≥ y."""
+        return NO_PLAN
+
+    def beyond(self, plan: Plan, w: Fraction, y: Fraction) -> arb | None:
+        """Bound |F(w + iy')| for all y' ≥ y from above, None for no better bound than F(w)."""
+        return None
+
+    def largest(self) -> arb | None:
+        """Return the largest finite loss of P against Q, None if there is none."""
+        return None
+
+    def least(self) -> arb | None:
+        """Return the least finite loss of P against Q, None if there is none."""
+        return None
+
+
+def number_ball(value: Number) -> arb:
+    """Enclose a number at the working precision."""
+    return ball(value) if isinstance(value, Fraction) else value()
+
+
+def short(value: float, *, up: bool = False) -> Fraction:
+    """Return a positive float rounded to a few bits, downward or up: exact, and quick to use."""
+    mantissa, exponent = math.frexp(value)
+    scaled = mantissa * 2**_SHORT_BITS
+    whole = math.ceil(scaled) if up else math.floor(scaled)
+    return Fraction(whole) * Fraction(2) ** (exponent - _SHORT_BITS)
+
+
+def phase(y: arb) -> acb:
+    """Return iy."""
+    return acb(0, y)
+
+
+def exponential_sums(
+    exponents: Sequence[acb], losses: Sequence[Any], h: Fraction, count: int
+) -> list[acb]:
+    """Enclose Σ_j exp(e_j + i·k·h·L_j) for k = 0, …, count - 1.
+
+    With k = r·k₀ + k₁ the sums are the entries of a product of two tables of exponentials, each
+    computed for itself: a running product of complex balls would widen at every step.
+    """
+    # fewer rows than columns or the other way round: exponentials are dearer than products
+    row = max(1, math.isqrt(count - 1) + 1) if count > 1 else 1
+    rows = -(-count // row)
+    step = ball(h)
+    coarse = [phase(step * (row * number)) for number in range(rows)]
+    fine = [phase(step * number) for number in range(row)]
+    terms = len(exponents)
+    left = acb_mat(
+        rows,
+        terms,
+        [
+            (exponent + turn * loss).exp()
+            for turn in coarse
+            for exponent, loss in zip(exponents, losses, strict=True)
+        ],
+    )
+    right = acb_mat(terms, row, [(turn * loss).exp() for loss in losses for turn in fine])
+    return list((left * right).entries())[:count]

@@ -1,0 +1,109 @@
+"""Losses with finitely many values: randomized response, PLDs, what only fails."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from flint import acb, arb
+
+from gdpbridge.losses.transforms.base import (
+    Number,
+    Plan,
+    Transform,
+    exponential_sums,
+    number_ball,
+)
+from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import ball
+
+__all__ = ["FiniteTransform", "only_fails", "two_valued"]
+
+_BITS = 128
+
+
+class FiniteTransform(Transform):
+    """F(w) = Σ p_j e^{(w - 1)L_j}: its atoms never decay.
+
+    Args:
+        losses: the finite losses, growing.
+        masses: P(L = y) of each, positive, or enclosed by functions.
+        failure: P(L = ∞).
+        reverse_failure: Q(L = -∞).
+        symmetric: whether both directions are the same.
+    """
+
+    def __init__(
+        self,
+        losses: Sequence[Number],
+        masses: Sequence[Number],
+        *,
+        failure: Number = Fraction(0),
+        reverse_failure: Number = Fraction(0),
+        symmetric: bool = False,
+    ) -> None:
+        self.losses, self.masses = losses, masses
+        self.failure, self.reverse_failure, self.symmetric = failure, reverse_failure, symmetric
+
+    @cached_property
+    def _floats(self) -> tuple[np.ndarray, np.ndarray]:
+        with precision(_BITS):
+            losses = np.array([float(number_ball(loss)) for loss in self.losses])
+            logs = np.array([float(number_ball(mass).log()) for mass in self.masses])
+        return losses, logs
+
+    def log_size(self, w: float) -> float:
+        """Return log F(w) in float64."""
+        losses, logs = self._floats
+        return float(np.logaddexp.reduce(logs + (w - 1) * losses))
+
+    def values(self, plan: Plan, w: Fraction, h: Fraction, count: int) -> list[acb]:
+        """Enclose F(w + ikh)."""
+        tilt = ball(w - 1)
+        losses = [number_ball(loss) for loss in self.losses]
+        exponents = [
+            acb(number_ball(mass).log() + tilt * loss)
+            for mass, loss in zip(self.masses, losses, strict=True)
+        ]
+        return exponential_sums(exponents, losses, h, count)
+
+    def largest(self) -> arb:
+        """Return the last loss."""
+        return number_ball(self.losses[-1])
+
+    def least(self) -> arb:
+        """Return the first loss."""
+        return number_ball(self.losses[0])
+
+
+def only_fails(failure: Fraction) -> FiniteTransform:
+    """Return the loss of what fails outright with a probability and tells nothing otherwise."""
+    return FiniteTransform(
+        [Fraction(0)],
+        [1 - failure],
+        failure=failure,
+        reverse_failure=failure,
+        symmetric=True,
+    )
+
+
+def two_valued(epsilon: Number, delta: Fraction = Fraction(0)) -> FiniteTransform:
+    """Return the worst loss of (ε, δ)-DP: ±ε, and infinite with probability δ.
+
+    Source: Kairouz, Oh and Viswanath (2015), theorem 3.
+    """
+    if epsilon == 0:
+        return only_fails(delta)
+
+    def share(sign: int) -> arb:
+        return ball(1 - delta) / (1 + (-sign * number_ball(epsilon)).exp())
+
+    return FiniteTransform(
+        [lambda: -number_ball(epsilon), lambda: number_ball(epsilon)],
+        [lambda: share(-1), lambda: share(1)],
+        failure=delta,
+        reverse_failure=delta,
+        symmetric=True,
+    )

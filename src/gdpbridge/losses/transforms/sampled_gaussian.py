@@ -1,0 +1,350 @@
+"""The loss of the Gaussian mechanism on a Poisson sample: quadrature on a shifted line.
+
+P = (1 - q)·N(0, σ²) + q·N(1, σ²) against Q = N(0, σ²), in units of the noise u:
+
+    F(w) = ∫ φ(u) g(u)^w du,   g(u) = 1 - q + q·e^{t(u)},   t(u) = u/σ - 1/(2σ²),
+
+whose integrand is analytic for |Im u| < πσ. On Im u = v in [0, πσ) the argument of g lies in
+[0, v/σ], so that |g^w| ≤ |g|^{Re w} for all Im w ≥ 0: nodes on Im u = b have an error that does not
+grow with Im w, where those on the real line fail for large ones. See docs/composition.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, cached_property
+
+import numpy as np
+from flint import acb, arb
+from numpy.typing import NDArray
+
+from gdpbridge.losses.transforms.base import Plan, Transform, exponential_sums, short
+from gdpbridge.numeric.kinds import ball
+
+__all__ = ["Quadrature", "SampledGaussianTransform"]
+
+Floats = NDArray[np.float64]
+
+# e^{a²/2} grows past what a longer strip saves; of the strips' limits, to keep off the edge
+_LONGEST_STRIP = 3.5
+_EDGE = 0.98
+# strips tried, as shares of the longest
+_STRIPS = np.linspace(0.05, 1.0, 39)
+# shifts tried for bounds far out, as shares of the longest
+_SHIFTS = np.geomspace(1e-7, 1.0, 57)
+# float64 nodes reach to where φ is e^{-72/2 - …}, in steps with an error of e^{-2π·π} or less
+_REACH = 12.0
+_STEP = 0.4
+# of the size of what a bound far out saves: the error allowed in it
+_SHARE = 1e-3
+_LEAST_SAVING = 1e-12
+_HALVINGS = 60
+_FAR = 35.0
+
+
+@dataclass(frozen=True)
+class Quadrature(Plan):
+    """The nodes j·step + i·shift, j = first, …, last, of the trapezoid rule.
+
+    Attributes:
+        shift: b, the line's imaginary part.
+        strip: a, half the width of the strip about it that the error is bounded by.
+        step: η.
+        first: the first j.
+        last: the last one.
+    """
+
+    shift: Fraction
+    strip: Fraction
+    step: Fraction
+    first: int
+    last: int
+
+
+class SampledGaussianTransform(Transform):
+    """One step of the Poisson-subsampled Gaussian mechanism, add-remove neighbours.
+
+    Args:
+        sigma: the noise multiplier σ, positive.
+        rate: the sample rate q, strictly between 0 and 1.
+    """
+
+    def __init__(self, sigma: Fraction, rate: Fraction) -> None:
+        self.sigma, self.rate = sigma, rate
+        self.tail_variance = 1 / sigma**2
+        self._s, self._q = float(sigma), float(rate)
+        self._log_size = cache(self._find_log_size)
+        self._shifted = cache(self._find_shifted)
+
+    # --- floats: where nodes are needed, and how many ------------------------------------------
+
+    def _log_g(self, u: Floats) -> Floats:
+        """Return log g on the real line."""
+        t = u / self._s - 0.5 / self._s**2
+        small = np.log1p(self._q * np.expm1(np.minimum(t, 1.0)))
+        large = np.logaddexp(self._log_unsampled, self._log_q + t)
+        return np.where(t < 1.0, small, large)
+
+    @cached_property
+    def _log_q(self) -> float:
+        return math.log(self._q)
+
+    @cached_property
+    def _log_unsampled(self) -> float:
+        return math.log1p(-self._q)
+
+    def _grid(self, w: float) -> Floats:
+        """Return places that cover φ·g^w: the tilt moves it to between 0 and w/σ."""
+        far = w / self._s
+        step = min(_STEP, self._s * 0.6)
+        return np.arange(min(0.0, far) - _REACH, max(0.0, far) + _REACH + step, step)
+
+    def log_size(self, w: float) -> float:
+        """Return log F(w) in float64."""
+        return self._log_size(w)
+
+    def _find_log_size(self, w: float) -> float:
+        u = self._grid(w)
+        logs = w * self._log_g(u) - u * u / 2
+        # F(0) = F(1) = 1: the step's own rounding cancels to first order
+        top = float(logs.max())
+        total = float(np.exp(logs - top).sum()) * (u[1] - u[0]) / math.sqrt(2 * math.pi)
+        return top + math.log(total)
+
+    def _log_cut_below(self, w: float, x: float, shift: float) -> float:
+        """Return log of the bound of the nodes below x ≤ 0; see :meth:`_cut_below`."""
+        g = float(self._log_g(np.array(x)))
+        power = w * g if w >= 0 else w * self._log_unsampled
+        return self._log_shift_cost(w, shift) + power + _log_normal_tail(-x)
+
+    def _log_cut_above(self, w: float, x: float, shift: float) -> float:
+        cost = self._log_shift_cost(w, shift)
+        g = float(self._log_g(np.array(x)))
+        if w < 0:
+            return cost + w * g + _log_normal_tail(x)
+        t = x / self._s - 0.5 / self._s**2
+        log_k = g - t
+        return cost + w * log_k + w * (w - 1) / (2 * self._s**2) + _log_normal_tail(x - w / self._s)
+
+    def _log_shift_cost(self, w: float, shift: float) -> float:
+        cosine = min(w, 0.0) * math.log(math.cos(shift / (2 * self._s)))
+        return shift * shift / 2 + cosine
+
+    def _range(self, w: float, shift: float, log_error: float) -> tuple[float, float]:
+        """Return between which places the nodes must lie for an error of e^log_error·F(w)."""
+        wanted = log_error + self.log_size(w)
+
+        def least(cut: bool, near: float) -> float:
+            sign = 1.0 if cut else -1.0
+            bound = self._log_cut_above if cut else self._log_cut_below
+            far = 1.0
+            while bound(w, near + sign * far, shift) > wanted:
+                far *= 2
+            low = far / 2 if far > 1 else 0.0
+            for _ in range(_HALVINGS):
+                middle = (low + far) / 2
+                if bound(w, near + sign * middle, shift) > wanted:
+                    low = middle
+                else:
+                    far = middle
+                if far - low < 0.02:
+                    break
+            return near + sign * far
+
+        return least(False, 0.0), least(True, max(w / self._s, 0.0))
+
+    def _nodes(
+        self, w: float, shift: float, strip: float, need: float, log_error: float
+    ) -> Quadrature:
+        step = short(2 * math.pi * strip / need)
+        below, above = self._range(w, shift, log_error - math.log(4))
+        return Quadrature(
+            shift=short(shift) if shift else Fraction(0),
+            strip=short(strip),
+            step=step,
+            first=math.floor(below / float(step)),
+            last=math.ceil(above / float(step)),
+        )
+
+    def plan(self, w: Fraction, log_error: float) -> Plan:
+        """Return the nodes: the shift equals the strip, so that its lower edge is the real line."""
+        at = float(w)
+        longest = min(_EDGE * math.pi * self._s / 2, _LONGEST_STRIP)
+        strips = longest * _STRIPS
+        # log of 4·e^{(a+b)²/2}·cos^{min(0,w)} over the error: e^{2πa/η} must exceed it
+        need = math.log(8) - log_error + 2 * strips**2
+        if at < 0:
+            need += at * np.log(np.cos(strips / self._s))
+        best = int(np.argmax(strips / need))
+        strip = float(short(float(strips[best])))
+        return self._nodes(at, strip, strip, float(need[best]), log_error)
+
+    # --- balls ---------------------------------------------------------------------------------
+
+    def values(self, plan: Plan, w: Fraction, h: Fraction, count: int) -> list[acb]:
+        """Enclose F(w + ikh)."""
+        assert isinstance(plan, Quadrature)
+        height = plan.shift + plan.strip
+        if plan.strip > plan.shift or not ball(height) < arb.pi() * ball(self.sigma):
+            raise ArithmeticError("a strip that the integrand's bound does not hold on")
+        places, logs = self._logs(plan)
+        tilt = ball(w)
+        scale = (ball(plan.step) / (2 * arb.pi()).sqrt()).log()
+        exponents = [
+            log * tilt + (scale - place * place / 2)
+            for place, log in zip(places, logs, strict=True)
+        ]
+        sums = exponential_sums(exponents, logs, h, count)
+        cut = self._cut(plan, w)
+        share = 2 * self._strip_error(plan, w, height)
+        # F(w) ≤ |sum| + cut + share·F(w)
+        size = (abs(sums[0]).upper() + cut) / (1 - share)
+        if not share < 1:
+            raise ArithmeticError("a quadrature that is too coarse for any bound")
+        radius = (share * size + cut).upper()
+        error = acb(arb(0, radius), arb(0, radius))
+        first = arb(sums[0].real) + arb(0, radius)
+        return [acb(first), *(value + error for value in sums[1:])]
+
+    def _logs(self, plan: Quadrature) -> tuple[list[acb], list[acb]]:
+        """Return the nodes and log g at them."""
+        sigma, rate = ball(self.sigma), ball(self.rate)
+        shift, step = ball(plan.shift), ball(plan.step)
+        drift = 1 / (2 * sigma * sigma)
+        kept = 1 - rate
+        places = [acb(step * j, shift) for j in range(plan.first, plan.last + 1)]
+        return places, [(kept + rate * (u / sigma - drift).exp()).log() for u in places]
+
+    def _strip_error(self, plan: Quadrature, w: Fraction, height: Fraction) -> arb:
+        """Return e^{height²/2}·cos(height/2σ)^{min(0, w)}/(e^{2πa/η} - 1)."""
+        growth = (ball(height * height) / 2).exp() * self._cosine(w, height)
+        return growth / (2 * arb.pi() * ball(plan.strip / plan.step)).expm1()
+
+    def _cosine(self, w: Fraction, height: Fraction) -> arb:
+        """Bound how much smaller |g|, to a power below 0, may be on Im u = height."""
+        if w >= 0:
+            return arb(1)
+        cosine = ball(height / (2 * self.sigma)).cos()
+        if not cosine > 0:
+            raise ArithmeticError("a strip that is too wide")
+        return (ball(w) * cosine.log()).exp()
+
+    def _cut(self, plan: Quadrature, w: Fraction) -> arb:
+        """Bound the nodes left out, all on Im u = shift."""
+        below, above = plan.first * plan.step, plan.last * plan.step
+        if below > 0 or above < max(w / self.sigma, Fraction(0)):
+            raise ArithmeticError("nodes that leave out the middle")
+        cost = (ball(plan.shift**2) / 2).exp() * self._cosine(w, plan.shift)
+        return (cost * (self._cut_below(w, ball(below)) + self._cut_above(w, ball(above)))).upper()
+
+    def _log_g_ball(self, x: arb) -> arb:
+        sigma, rate = ball(self.sigma), ball(self.rate)
+        return (1 - rate + rate * (x / sigma - 1 / (2 * sigma * sigma)).exp()).log()
+
+    def _cut_below(self, w: Fraction, x: arb) -> arb:
+        """Bound ∫ φ·g^w below x: g grows, and lies above 1 - q."""
+        tail = _normal_tail(-x)
+        power = self._log_g_ball(x) if w >= 0 else ball(1 - self.rate).log()
+        return (ball(w) * power).exp() * tail
+
+    def _cut_above(self, w: Fraction, x: arb) -> arb:
+        """Bound ∫ φ·g^w above x: g ≤ (g(x)/e^{t(x)})·e^t there, and g ≥ g(x)."""
+        tilt, log_g = ball(w), self._log_g_ball(x)
+        if w < 0:
+            return (tilt * log_g).exp() * _normal_tail(x)
+        sigma = ball(self.sigma)
+        log_k = log_g - (x / sigma - 1 / (2 * sigma * sigma))
+        moved = tilt * log_k + tilt * (tilt - 1) / (2 * sigma * sigma)
+        return moved.exp() * _normal_tail(x - tilt / sigma)
+
+    def least(self) -> arb:
+        """Return log(1 - q), which no loss reaches."""
+        return (-ball(self.rate)).log1p()
+
+    # --- far out -------------------------------------------------------------------------------
+
+    def _find_shifted(self, w: float) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return shifts v, and for each log weights and arg g on a real grid, and log e^{v²/2}."""
+        u = self._grid(w)
+        shifts = self._longest_shift * _SHIFTS
+        t = (u + 1j * shifts[:, None]) / self._s - 0.5 / self._s**2
+        with np.errstate(over="ignore"):
+            small = np.log((1 - self._q) + self._q * np.exp(np.minimum(t.real, 1.0) + 1j * t.imag))
+            back = (1 - self._q) * np.exp(-np.maximum(t.real, 0.0) - 1j * t.imag)
+        large = self._log_q + t + np.log1p(back / self._q)
+        logs = np.where(t.real < 1.0, small, large)
+        weight = w * logs.real - u * u / 2 + math.log((u[1] - u[0]) / math.sqrt(2 * math.pi))
+        return shifts, weight - self.log_size(w), np.maximum(logs.imag, 0.0), shifts**2 / 2
+
+    @property
+    def _longest_shift(self) -> float:
+        return min(_EDGE / 2 * math.pi * self._s / 2, _LONGEST_STRIP)
+
+    def _decays(self, w: float, y: float) -> Floats:
+        """Return log of the bound at every shift."""
+        _, weights, angles, costs = self._shifted(w)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(np.exp(weights - y * angles).sum(axis=1)) + costs)
+
+    def log_decay(self, w: float, y: float) -> float:
+        """Return about log of the bound over F(w)."""
+        return min(0.0, float(self._decays(w, y).min()))
+
+    def beyond_plan(self, w: Fraction, y: Fraction) -> Plan:
+        """Return the shift v that does best, and nodes for it; see :meth:`beyond`."""
+        at = float(w)
+        decays = self._decays(at, float(y))
+        best = int(np.argmin(decays))
+        saving = max(-float(decays[best]), _LEAST_SAVING)
+        log_error = math.log(_SHARE * min(saving, 1.0)) + min(float(decays[best]), 0.0)
+        shift = float(self._shifted(at)[0][best])
+        longest = min(math.pi * self._s / 2 * _EDGE - shift, _LONGEST_STRIP)
+        strips = longest * _STRIPS
+        need = math.log(8) - log_error + strips**2 / 2
+        if at < 0:
+            need += at * np.log(np.cos((strips + shift) / (2 * self._s)))
+        chosen = int(np.argmax(strips / need))
+        return self._nodes(at, shift, float(strips[chosen]), float(need[chosen]), log_error)
+
+    def beyond(self, plan: Plan, w: Fraction, y: Fraction) -> arb | None:
+        """Bound |F(w + iy')| for y' ≥ y by the integral of absolute values on Im u = v.
+
+        |F| ≤ e^{v²/2} ∫ φ·|g(u + iv)|^w e^{-y·arg g(u + iv)} du, which falls in y. That integral is
+        the trapezoid sum of a real function, analytic in a strip with a + v ≤ πσ/2, in which its
+        modulus is at most e^{a²/2}·cos((a + v)/2σ)^{min(0, w)}·φ·g^w, whatever y.
+        """
+        assert isinstance(plan, Quadrature)
+        if not 2 * ball(plan.shift + plan.strip) < arb.pi() * ball(self.sigma):
+            raise ArithmeticError("a strip that is too wide")
+        places, logs = self._logs(plan)
+        tilt, height = ball(w), ball(y)
+        # e^{v²/2}·φ(u) is what is left of |φ(u + iv)|
+        total = sum(
+            (
+                (tilt * log.real - height * log.imag - place.real * place.real / 2).exp()
+                for place, log in zip(places, logs, strict=True)
+            ),
+            arb(0),
+        )
+        total *= ball(plan.step) / (2 * arb.pi()).sqrt()
+        size = self._size_above(w)
+        growth = (ball(plan.strip**2) / 2).exp() * self._cosine(w, plan.strip + plan.shift)
+        error = 2 * growth * size / (2 * arb.pi() * ball(plan.strip / plan.step)).expm1()
+        return (total + error) * (ball(plan.shift**2) / 2).exp() + self._cut(plan, w)
+
+    def _size_above(self, w: Fraction) -> arb:
+        return self.values(self.plan(w, -20.0), w, Fraction(1), 1)[0].real.upper()
+
+
+def _normal_tail(x: arb) -> arb:
+    """Return P(N(0, 1) > x)."""
+    return (x / arb(2).sqrt()).erfc() / 2
+
+
+def _log_normal_tail(x: float) -> float:
+    # beyond, erfc is 0 in floats, and Mills' ratio is 1/x to a thousandth
+    if x < _FAR:
+        return math.log(math.erfc(x / math.sqrt(2)) / 2)
+    return -x * x / 2 - math.log(x * math.sqrt(2 * math.pi))

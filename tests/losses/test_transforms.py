@@ -1,0 +1,149 @@
+"""Transforms of privacy losses against integrals of another arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import mpmath
+import pytest
+
+from gdpbridge.losses.transforms.base import Transform
+from gdpbridge.losses.transforms.finite import only_fails, two_valued
+from gdpbridge.losses.transforms.gaussian import GaussianTransform
+from gdpbridge.losses.transforms.laplace import LaplaceTransform
+from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
+from gdpbridge.numeric.flint_context import precision
+
+Integral = Callable[[mpmath.mpc], mpmath.mpc]
+
+
+def _mp(value: Fraction) -> mpmath.mpf:
+    return mpmath.mpf(value.numerator) / value.denominator
+
+
+def _sampled(sigma: str, rate: str) -> tuple[Transform, Integral]:
+    def integral(w: mpmath.mpc) -> mpmath.mpc:
+        s, q = _mp(Fraction(sigma)), _mp(Fraction(rate))
+
+        def inside(u: mpmath.mpf) -> mpmath.mpc:
+            loss = mpmath.log1p(q * mpmath.expm1(u / s - 1 / (2 * s * s)))
+            return mpmath.npdf(u) * mpmath.exp(w * loss)
+
+        far = w.real / s
+        return mpmath.quad(inside, mpmath.linspace(min(far, 0) - 12, max(far, 0) + 12, 30))
+
+    return SampledGaussianTransform(Fraction(sigma), Fraction(rate)), integral
+
+
+def _laplace(eps: str) -> tuple[Transform, Integral]:
+    def integral(w: mpmath.mpc) -> mpmath.mpc:
+        e = _mp(Fraction(eps))
+
+        def inside(x: mpmath.mpf) -> mpmath.mpc:
+            return mpmath.exp(x - e + w * (e - 2 * x)) / 2
+
+        ends = mpmath.exp((w - 1) * e) / 2 + mpmath.exp(-w * e) / 2
+        return ends + mpmath.quad(inside, mpmath.linspace(0, e, 5))
+
+    return LaplaceTransform(Fraction(eps)), integral
+
+
+def _gaussian(variance: str) -> tuple[Transform, Integral]:
+    def integral(w: mpmath.mpc) -> mpmath.mpc:
+        v = _mp(Fraction(variance))
+        m = mpmath.sqrt(v)
+        far = w.real * m
+
+        def inside(u: mpmath.mpf) -> mpmath.mpc:
+            return mpmath.npdf(u) * mpmath.exp(w * (m * u - v / 2))
+
+        return mpmath.quad(inside, mpmath.linspace(far - 12, far + 12, 20))
+
+    return GaussianTransform(Fraction(variance)), integral
+
+
+def _two_valued(eps: str, delta: str) -> tuple[Transform, Integral]:
+    def integral(w: mpmath.mpc) -> mpmath.mpc:
+        e, d = _mp(Fraction(eps)), _mp(Fraction(delta))
+        high = mpmath.exp(w * e) / (1 + mpmath.exp(e))
+        return (1 - d) * (high + mpmath.exp(-w * e) / (1 + mpmath.exp(-e)))
+
+    return two_valued(Fraction(eps), Fraction(delta)), integral
+
+
+CASES = {
+    "sampled, usual": _sampled("1", "0.01"),
+    "sampled, rare": _sampled("0.8", "0.00001"),
+    "sampled, narrow noise": _sampled("0.3", "0.05"),
+    "sampled, wide noise": _sampled("9.4", "0.328"),
+    "laplace": _laplace("1.5"),
+    "gaussian": _gaussian("2.25"),
+    "two losses": _two_valued("0.7", "0.001"),
+}
+PLACES = ["-6", "-0.5", "0.5", "1", "4"]
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("place", PLACES)
+def test_values_hold_the_integral(name: str, place: str) -> None:
+    """F on a line, near the real axis and far from it, encloses an integral found otherwise."""
+    transform, integral = CASES[name]
+    w = Fraction(place)
+    with precision(110), mpmath.workdps(26):
+        found = transform.values(transform.plan(w, -45.0), w, Fraction(7, 2), 9)
+        size = found[0].real
+        for number in (0, 8):
+            want = integral(mpmath.mpc(_mp(w), 3.5 * number))
+            for part, true in ((found[number].real, want.real), (found[number].imag, want.imag)):
+                low, high = (
+                    mpmath.mpf(str(end.str(30, radius=False)))
+                    for end in (part.lower(), part.upper())
+                )
+                slack = float(size) * 1e-20
+                assert low - slack <= true <= high + slack
+            assert found[number].rad() < size * 1e-18
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("place", PLACES)
+def test_what_lies_beyond_is_bounded(name: str, place: str) -> None:
+    """No |F(w + iy)| with y ≥ Y is above the bound beyond Y, nor is that above what is foretold."""
+    transform, _ = CASES[name]
+    w = Fraction(place)
+    with precision(96):
+        line = transform.plan(w, -40.0)
+        size = transform.values(line, w, Fraction(1), 1)[0].real
+        for y in (Fraction(1, 2), Fraction(5), Fraction(60)):
+            plan = transform.beyond_plan(w, y)
+            bound = transform.beyond(plan, w, y)
+            if bound is None:
+                assert transform.log_decay(float(w), float(y)) == 0.0
+                continue
+            foretold = float((bound / size).log())
+            want = transform.log_decay(float(w), float(y))
+            assert min(foretold, 0.0) == pytest.approx(want, rel=1e-2, abs=1e-9)
+            values = transform.values(line, w, y / 8, 80)
+            assert all(value.abs_lower() <= bound for value in values[8:])
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("place", PLACES)
+def test_the_floats_that_search_agree(name: str, place: str) -> None:
+    """log F in floats is that of the balls, so that what is searched is what is proved."""
+    transform, _ = CASES[name]
+    w = Fraction(place)
+    with precision(96):
+        size = transform.values(transform.plan(w, -40.0), w, Fraction(1), 1)[0].real
+        assert transform.log_size(float(w)) == pytest.approx(float(size.log()), abs=1e-10)
+
+
+def test_what_only_fails_tells_nothing_else() -> None:
+    """F of a failure alone is the chance that it does not happen, anywhere."""
+    transform = only_fails(Fraction(1, 8))
+    with precision(64):
+        for value in transform.values(
+            transform.plan(Fraction(3), -40.0), Fraction(3), Fraction(1), 5
+        ):
+            assert value.real.contains(0.875)
+            assert value.imag.contains(0)
