@@ -12,7 +12,7 @@ from gdpbridge.cli.mechanism import add_mechanism_command
 from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output
 from gdpbridge.cli.show import answered
-from gdpbridge.errors import Advice, InputError
+from gdpbridge.errors import Advice, InputError, UndecidedError
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.report.answers import conversion_record
@@ -170,8 +170,21 @@ def _table(
     find: Callable[[str], Interval],
     json: bool,
 ) -> Output:
-    table = [{at: float(place), result: found} for place in places for found in [find(place)]]
-    return Output(answered(conversion_record(given, result, table), as_json=json))
+    """Answer at each place; one that is undecided does not close the others."""
+    table: list[dict[str, Any]] = []
+    undecided: list[UndecidedError] = []
+    notes = []
+    for place in places:
+        try:
+            found = find(place)
+        except UndecidedError as error:
+            undecided.append(error)
+            found = Interval(0, "Infinity" if result == "epsilon" else 1)
+            notes.append(f"undecided at {at} {place}, so that nothing is said there: {error}")
+        table.append({at: float(place), result: found})
+    if len(undecided) == len(places):
+        raise undecided[0]
+    return Output(answered(conversion_record(given, result, table, notes), as_json=json))
 
 
 def _of_zcdp(

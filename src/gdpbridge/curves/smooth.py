@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
-from gdpbridge.curves.base import Curve, Floats, Form
+from gdpbridge.curves.base import Curve, Form
 from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.pieces import (
     ZERO,
@@ -23,6 +23,7 @@ from gdpbridge.curves.pieces import (
 from gdpbridge.curves.sampling import eps_after
 from gdpbridge.curves.tail import Tail
 from gdpbridge.curves.tails import ConstantTail
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.kinds import BALLS, FLOATS, Probability, ball
 

@@ -174,10 +174,7 @@ def _vague(result: str, row: dict[str, Any]) -> str:
     """Say that an interval says little."""
     at = ", ".join(f"{name} {_shown(value)}" for name, value in row.items() if name != result)
     where = f" at {at}" if at else ""
-    return (
-        f"the bounds of {_SYMBOLS[result]}{where} are so far apart that they say little: what is "
-        "proved of the mechanism ends there"
-    )
+    return f"the bounds of {_SYMBOLS[result]}{where} are so far apart that they say little"
 
 
 def answer_to_text(answer: Answer, width: int, *, colour: bool = False) -> str:

@@ -113,11 +113,12 @@ def receipt_text(receipt: Receipt, width: int, *, colour: bool = False) -> str:
     if receipt.repeated:
         title += "; it was recorded before, and nothing was done"
     rows = list(_entry_rows(entry))
-    if entry.kind in (Kind.SPEND, Kind.RESERVE):
-        rows.append(Row("Receipt", receipt.reference))
     if entry.kind is Kind.RESERVE:
         rows.append(Row("Reservation", f"{entry.number}; commit or cancel it by {entry.expires}"))
-    return laid_out(title, [*rows, *_balance_rows(receipt.balance)], width, colour=colour)
+    rows += _balance_rows(receipt.balance)
+    if entry.kind in (Kind.SPEND, Kind.RESERVE):
+        rows.append(Row("Receipt", receipt.reference))
+    return laid_out(title, rows, width, colour=colour)
 
 
 def quote_text(quote: Quote, width: int, *, colour: bool = False) -> str:

@@ -23,7 +23,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from flint import arb, arb_series
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from gdpbridge.curves.base import Curve
@@ -42,6 +41,7 @@ from gdpbridge.mechanisms.base import (
 )
 from gdpbridge.mechanisms.laplace import Laplace
 from gdpbridge.mechanisms.registry import register_transformation
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.exact import decimal_text
 from gdpbridge.numeric.flint_context import precision
@@ -67,8 +67,6 @@ _GRID = 512
 _HALVINGS = 220
 _RETREATS = 40
 _LOG_HALF = -math.log(2.0)
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ from gdpbridge.curves.base import Form
 from gdpbridge.curves.pieces import Formula
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.errors import UndecidedError, WorkLimitError
-from gdpbridge.gaussian import ball as gaussian
-from gdpbridge.gaussian.pairs import mu_from_logs
+from gdpbridge.gaussian import enclosures as gaussian
+from gdpbridge.gaussian.kernels import mu_from_logs
 from gdpbridge.measure.method import PROVED, Method
 from gdpbridge.measure.problem import UNDECIDED, Answer, Problem
 from gdpbridge.numeric.decide import MorePrecisionError, certainly, with_enough_precision
