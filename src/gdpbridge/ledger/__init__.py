@@ -75,7 +75,7 @@ def __getattr__(name: str) -> object:
         try:
             return getattr(importlib.import_module(_LAZY[name]), name)
         except ModuleNotFoundError as error:
-            if error.name not in _DATABASE:
+            if str(error.name).partition(".")[0] not in _DATABASE:
                 raise
             raise MissingExtraError("ledger", "a ledger") from None
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
