@@ -27,6 +27,7 @@ _NUMBERS = {
     "expressions/domain.py": {"exponent.value < 0"},
     "expressions/isolate.py": {"exponent.value == 0"},
     "gaussian/ball.py": {"exact_delta == 0", "exact_delta == 1"},
+    "guarantees/formulas.py": {"segment.start != end", "tail != declared"},
     "mechanisms/callable.py": {"found[1:] > least + slack"},
     "mechanisms/discrete_gaussian.py": {"x < len(tails)"},
     "mechanisms/pld.py": {
@@ -39,7 +40,6 @@ _NUMBERS = {
         "logs[1] > logs[0]",
     },
     "mechanisms/table.py": {"last == 0", "last == 1"},
-    "mechanisms/written.py": {"segment.start != end"},
     "numeric/kinds.py": {"x > -np.log(2.0)"},
     "transformations/clip_rectify.py": {
         "run.start == following.start",
