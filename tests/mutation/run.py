@@ -82,11 +82,14 @@ _HEAVY = [
 def main() -> int:
     """Run what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--only", default="", help="changes whose name has this in it")
+    parser.add_argument(
+        "--only", nargs="*", default=[""], help="changes whose names have one of these"
+    )
+    parser.add_argument("--tests", nargs="*", default=POOL, help="the tests to put it before")
     parser.add_argument("--list", action="store_true", help="list the changes and stop")
     parser.add_argument("--anew", action="store_true", help="note anew what the tests go through")
     options = parser.parse_args()
-    mutants = [one for one in _all_mutants() if options.only in one.key]
+    mutants = [one for one in _all_mutants() if any(part in one.key for part in options.only)]
     if options.list:
         for one in mutants:
             print(f"{one.line:5}  {one.key}")
@@ -100,9 +103,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="gdpbridge-mutants-") as folder:
         copy = Path(folder) / "src"
         shutil.copytree(ROOT / "src", copy, ignore=shutil.ignore_patterns("__pycache__"))
-        tests = _known(copy, anew=options.anew)
+        tests = _known(copy, options.tests, anew=options.anew)
         survivors = _survivors(mutants, tests, copy)
-    return _report(mutants, survivors, complete=not options.only)
+    return _report(mutants, survivors, complete=options.only == [""])
 
 
 def _all_mutants() -> list[Mutant]:
@@ -176,9 +179,9 @@ def _plain(name: str) -> str:
     return ".".join(parts) or "module"
 
 
-def _known(copy: Path, *, anew: bool) -> dict[str, dict[str, Any]]:
+def _known(copy: Path, pool: list[str], *, anew: bool) -> dict[str, dict[str, Any]]:
     """Return each quick test with its time and what it calls, from the last run where it is."""
-    files = [path for pattern in POOL for path in sorted((ROOT / "tests").glob(pattern))]
+    files = [path for pattern in pool for path in sorted((ROOT / "tests").glob(pattern))]
     known = json.loads(KNOWN.read_text("utf-8")) if KNOWN.exists() and not anew else {}
     tests: dict[str, dict[str, Any]] = {}
     for path in files:

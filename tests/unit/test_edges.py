@@ -8,13 +8,14 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from flint import arb
 
 import gdpbridge as gdp
 from gdpbridge.curves.handover import decay_handover
 from gdpbridge.curves.pieces import Piece
-from gdpbridge.curves.smooth import SmoothCurve
+from gdpbridge.curves.smooth import SmoothCurve, zero_curve
 from gdpbridge.curves.tails import (
     AssumedTail,
     CoarseDecayTail,
@@ -22,6 +23,7 @@ from gdpbridge.curves.tails import (
     GaussianDecayTail,
     SlowDecayTail,
 )
+from gdpbridge.curves.tradeoff import proved_errors
 from gdpbridge.errors import UndecidedError
 from gdpbridge.expressions.parse import parse_expression
 from gdpbridge.gaussian import ball as gaussian
@@ -281,3 +283,39 @@ def test_an_interval_that_is_as_wide_as_asked_for_is_given() -> None:
     for profile in (gdp.profiles.Laplace(scale=1), gdp.profiles.DiscreteLaplace(scale=1)):
         found = gdp.measure(profile, tol=1e-6)
         assert 0 < found.mu.high - found.mu.low <= Decimal("1.02e-6")
+
+
+# --- bounds of the trade-off function --------------------------------------------------------
+
+
+def test_perfect_privacy_is_within_its_own_bounds() -> None:
+    """f(α) = 1 - α exactly, which the bounds hold although they are rounded."""
+    alpha = np.array([0.0, 0.125, 0.25, 0.5, 0.75, 1.0])
+    low, high = proved_errors(zero_curve(), alpha)
+    assert all(low <= 1 - alpha)
+    assert all(1 - alpha <= high)
+    assert all(high - low < 1e-14)
+
+
+@pytest.mark.parametrize("mu", [0.25, 1.0, 3.0])
+def test_bounds_of_f_hold_that_of_a_gaussian(mu: float) -> None:
+    """f_μ(α) = Φ(Φ⁻¹(1 - α) - μ) lies between the bounds, which are close."""
+    alpha = np.array([1e-6, 0.01, 0.1, 0.3, 0.5, 0.8, 0.99])
+    low, high = proved_errors(gdp.profiles.GDP(mu=mu).curve, alpha)
+    for number, level in enumerate(alpha.tolist()):
+        assert low[number] <= gaussian.beta_upper(level, mu)
+        assert gaussian.beta_lower(level, mu) <= high[number]
+    assert all(high - low < 1e-11)
+
+
+@pytest.mark.parametrize("eps", [0.1, 1.0, 4.0])
+def test_bounds_of_f_hold_that_of_randomized_response(eps: float) -> None:
+    """f of ε₀-randomized response is a line to its corner at 1/(1 + e^ε₀), and one back."""
+    profile = gdp.profiles.PureDP(epsilon=eps)
+    corner = 1 / (1 + math.exp(eps))
+    alpha = np.array([corner / 3, corner / 2, 0.9 * corner, 1.1 * corner, (1 + corner) / 2])
+    low, high = proved_errors(profile.curve, alpha)
+    exact = np.where(alpha < corner, 1 - np.exp(eps) * alpha, (1 - alpha) * np.exp(-eps))
+    assert all(low <= exact + 1e-15)
+    assert all(exact - 1e-15 <= high)
+    assert all(high - low < 1e-6)

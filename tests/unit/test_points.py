@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from flint import arb
 
-from gdpbridge.curves.constants import exceeds, interval_around, upper_bound
+from gdpbridge.curves.constants import constant_text, exceeds, interval_around, upper_bound
 from gdpbridge.curves.pieces import Piece
 from gdpbridge.curves.points import (
     delta_interval,
@@ -23,6 +23,8 @@ from gdpbridge.curves.points import (
     proved_epsilons,
     proved_from,
 )
+from gdpbridge.curves.smooth import SmoothCurve
+from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.errors import UndecidedError
 from gdpbridge.interval import Interval
 from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor, float_ceiling, float_floor
@@ -184,6 +186,13 @@ def test_an_epsilon_is_never_proved_too_early() -> None:
     assert proved_from(_decay, _THIRD) == Fraction(found.high)
 
 
+def test_a_delta_a_hair_above_is_above() -> None:
+    """δ = 1/3 + 2^-400 is above 1/3 everywhere, which 160 bits do not tell; 2^-400 less is not."""
+    hair = Fraction(1, 2**400)
+    assert least_epsilon(_constant(_THIRD + hair), _THIRD) == Interval("Infinity", "Infinity")
+    assert least_epsilon(_constant(_THIRD - hair), _THIRD) == Interval(0, 0)
+
+
 def test_no_epsilon_will_do() -> None:
     """Where δ stays above the number, ε is infinite, or not found."""
     assert least_epsilon(_constant(_THIRD), Fraction(1, 4)) == Interval("Infinity", "Infinity")
@@ -216,6 +225,36 @@ def test_constants_are_rounded_outward() -> None:
     assert third.low < third.high
     assert 2 < upper_bound(root) ** 2 < 2 + Fraction(1, 10**70)
     assert upper_bound(_THIRD) == _THIRD
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_constant_a_hair_from_a_decimal_is_within_its_interval(sign: int) -> None:
+    """1/2 ± 1e-30, which the precision for twenty digits does not tell from 1/2, is inside."""
+    value = Fraction(1, 2) + sign * Fraction(1, 10**30)
+    found = interval_around(lambda: ball(value), 20)
+    assert Fraction(found.low) < value < Fraction(found.high)
+
+
+def test_the_digits_of_a_constant_are_certain() -> None:
+    """Digits that are shown before the dots are those of the number."""
+    assert constant_text(lambda: ball(Fraction(2, 3))) == "0.6666666666…"
+    assert constant_text(Fraction(2, 3)) == "0.6666666666…"
+    assert constant_text(Fraction(5, 4)) == "1.25"
+
+
+def test_at_its_very_end_a_curve_is_zero() -> None:
+    """δ = 0 at an end that balls do not hold exactly, and is positive just before it."""
+    end = _THIRD
+    curve = SmoothCurve(
+        (Piece(Fraction(0), lambda eps, ops: Probability.from_log(ops, -eps - 1)),),
+        ConstantTail(end, Fraction(0)),
+        end,
+    )
+    assert curve.delta_at(end) == Interval(0, 0)
+    assert curve.log_delta_above(end) == arb.neg_inf()
+    before = end - Fraction(1, 10**20)
+    assert curve.delta_at(before).low > Decimal("0.26")
+    assert curve.log_delta_above(before) > -2
 
 
 def test_constants_are_compared_until_it_is_decided() -> None:
