@@ -13,6 +13,7 @@ import pytest
 from flint import arb
 
 import gdpbridge as gdp
+from gdpbridge.curves.binomial import BinomialLines
 from gdpbridge.curves.handover import decay_handover
 from gdpbridge.curves.pieces import Piece
 from gdpbridge.curves.smooth import SmoothCurve, zero_curve
@@ -319,3 +320,34 @@ def test_bounds_of_f_hold_that_of_randomized_response(eps: float) -> None:
     assert all(low <= exact + 1e-15)
     assert all(exact - 1e-15 <= high)
     assert all(high - low < 1e-6)
+
+
+# --- which lines apply -----------------------------------------------------------------------
+
+
+def test_lines_are_counted_up_to_an_epsilon() -> None:
+    """Three randomized responses have losses 1 and 3: one line up to 1, the other up to 3."""
+    lines = BinomialLines(Fraction(1), 3)
+    with precision(128):
+        hair = arb(2) ** -60  # less than a float tells from 1
+        places = [arb(0.5), 1 - hair, arb(1), 1 + hair, arb(2.5), arb(3), arb(100)]
+        assert [lines.until(eps) for eps in places] == [1, 1, 1, 2, 2, 2, 2]
+
+
+def test_at_a_loss_that_is_not_told_apart_both_lines_apply() -> None:
+    """An ε that may be on either side of the loss 1 belongs to both lines, others to one."""
+    lines = BinomialLines(Fraction(1), 3)
+    with precision(128):
+        assert lines.owners(arb(1) + arb(0, 1) * arb(2) ** -70) == [0, 1]
+        assert [lines.owners(arb(at)) for at in (0.5, 1, 2, 3)] == [[0], [0], [1], [1]]
+
+
+def test_beyond_the_last_loss_delta_is_what_is_left() -> None:
+    """Past the loss 3 δ is 0; about it, it may be what the line has left; before, it is more."""
+    lines = BinomialLines(Fraction(1), 3)
+    with precision(128):
+        assert lines.formula(arb(3.5), BALLS).log_complement().is_zero()
+        assert lines.formula(arb(2.5), BALLS).log() > -6
+        about = lines.formula(arb(3) + arb(0, 1) * arb(2) ** -40, BALLS).log_complement()
+        assert about.contains(0)
+        assert about.lower() < -(arb(2) ** -44)
