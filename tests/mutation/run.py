@@ -71,7 +71,7 @@ _QUICK = 1.5
 # together, for one change
 _BUDGET = 20.0
 # a change may make an endless loop of what is quick
-_CPU_LIMIT = 60
+_CPU_LIMIT = 30
 _MOST_SURVIVORS = 0.05
 _HEAVY = [
     "flint", "gmpy2", "lark", "mpmath", "numpy", "pydantic", "pytest",
