@@ -164,6 +164,13 @@ def test_changelog_is_at_this_version() -> None:
     assert top[1] in {"Unreleased", PROJECT["version"]}
 
 
+def test_citation_is_at_this_version(root: Path) -> None:
+    """What CITATION.cff tells to cite is this version."""
+    cited = re.search(r"^version: (.+)$", (root / "CITATION.cff").read_text("utf-8"), re.MULTILINE)
+    assert cited is not None
+    assert cited[1] == PROJECT["version"]
+
+
 def test_oldest_versions_are_the_lower_bounds() -> None:
     """What `make test-oldest` installs is exactly what the lower bounds promise."""
     pins = (ROOT / "requirements" / "oldest.txt").read_text(encoding="utf-8").splitlines()

@@ -41,6 +41,7 @@ KNOWN = ROOT / "build" / "mutants.json"
 SCOPE = [
     "numeric/*.py",
     "gaussian/ball.py",
+    "gaussian/enclosures.py",
     "curves/*.py",
     "guarantees/*.py",
     "measure/statements.py",

@@ -23,6 +23,11 @@ _NUMBERS = {
         "right + wrong + gain * i < total",
     },
     "curves/bounded.py": {"logs <= log_delta[:, None]", "tail.level.value == 0"},
+    "curves/loss_distribution.py": {
+        "0 < failure <= ROUNDING",
+        "failure >= 1",
+        "logs[1] > logs[0]",
+    },
     "curves/points.py": {"low < (middle := ((low + high) / 2)) < high"},
     "expressions/domain.py": {"exponent.value < 0"},
     "expressions/isolate.py": {"exponent.value == 0"},
@@ -30,15 +35,6 @@ _NUMBERS = {
     "guarantees/formulas.py": {"segment.start != end", "tail != declared"},
     "mechanisms/callable.py": {"found[1:] > least + slack"},
     "mechanisms/discrete_gaussian.py": {"x < len(tails)"},
-    "mechanisms/pld.py": {
-        "mass > 0",
-        "mass < 0",
-        "mass >= -_TINY_MASS",
-        "mass <= 1 + _TINY_MASS",
-        "0 < failure <= _ROUNDING",
-        "failure >= 1",
-        "logs[1] > logs[0]",
-    },
     "mechanisms/table.py": {"last == 0", "last == 1"},
     "numeric/kinds.py": {"x > -np.log(2.0)"},
     "transformations/clip_rectify.py": {

@@ -27,7 +27,8 @@ from gdpbridge.curves.tails import (
 from gdpbridge.curves.tradeoff import proved_errors
 from gdpbridge.errors import UndecidedError
 from gdpbridge.expressions.parse import parse_expression
-from gdpbridge.gaussian import ball as gaussian
+from gdpbridge.gaussian import ball as doors
+from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.guarantees.decay import proved_tail
 from gdpbridge.measure.methods import certified
 from gdpbridge.measure.problem import Problem
@@ -304,8 +305,8 @@ def test_bounds_of_f_hold_that_of_a_gaussian(mu: float) -> None:
     alpha = np.array([1e-6, 0.01, 0.1, 0.3, 0.5, 0.8, 0.99])
     low, high = proved_errors(gdp.profiles.GDP(mu=mu).curve, alpha)
     for number, level in enumerate(alpha.tolist()):
-        assert low[number] <= gaussian.beta_upper(level, mu)
-        assert gaussian.beta_lower(level, mu) <= high[number]
+        assert low[number] <= doors.beta_upper(level, mu)
+        assert doors.beta_lower(level, mu) <= high[number]
     assert all(high - low < 1e-11)
 
 

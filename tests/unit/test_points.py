@@ -52,7 +52,7 @@ def _never_told_from_zero(most: Fraction) -> Enclose:
 @pytest.mark.parametrize("value", [_THIRD, Fraction(1, 10**30), 1 - Fraction(1, 10**25)])
 def test_floats_are_the_neighbours_of_delta(value: Fraction) -> None:
     """The bounds of δ are the float below and the float above."""
-    low, high = proved_deltas(_constant(value), np.array([0.5, 2.0]))
+    low, high = proved_deltas(_constant(value), [Fraction(0.5), Fraction(2.0)])
     assert low.tolist() == [float_floor(value)] * 2
     assert high.tolist() == [float_ceiling(value)] * 2
 
@@ -63,9 +63,9 @@ def test_delta_stays_a_probability() -> None:
     def blurred(centre: arb) -> Enclose:
         return lambda _: Probability((centre + arb(0, 2**-100)).log, arb.nan)
 
-    low, high = proved_deltas(blurred(arb(1)), np.array([1.0]))
+    low, high = proved_deltas(blurred(arb(1)), [Fraction(1.0)])
     assert low[0] < high[0] == 1.0
-    low, high = proved_deltas(_never_told_from_zero(Fraction(1, 2)), np.array([1.0]))
+    low, high = proved_deltas(_never_told_from_zero(Fraction(1, 2)), [Fraction(1.0)])
     assert low[0] == 0.0
     assert 0.5 <= high[0] < 0.5000001
 
@@ -84,7 +84,7 @@ def test_what_is_not_told_from_zero_is_still_bounded() -> None:
 
 def test_nothing_known_is_anything() -> None:
     """Where neither δ nor 1 - δ is known, it may be anything."""
-    low, high = proved_deltas(lambda _: Probability(arb.nan, arb.nan), np.array([1.0]))
+    low, high = proved_deltas(lambda _: Probability(arb.nan, arb.nan), [Fraction(1.0)])
     assert (low[0], high[0]) == (0.0, 1.0)
 
 
@@ -131,7 +131,7 @@ def test_a_logarithm_of_an_upper_bound_is_not_below_it() -> None:
 def test_the_least_epsilon_is_between_floats(off: float, delta: float) -> None:
     """However the guess is off, ε = -log δ is enclosed, and closely."""
     true = -math.log(delta)
-    low, high = proved_epsilons(_decay, np.array([delta]), np.array([true * (1 + off)]))
+    low, high = proved_epsilons(_decay, [Fraction(delta)], np.array([true * (1 + off)]))
     with precision(200):
         exact = -arb(delta).log()
         assert arb(float(low[0])) <= exact <= arb(float(high[0]))
@@ -140,17 +140,17 @@ def test_the_least_epsilon_is_between_floats(off: float, delta: float) -> None:
 
 def test_an_epsilon_beyond_the_largest_guess_is_not_below_what_is_proved() -> None:
     """A guess of ∞ is not believed: only where δ is proved to be above is ε above."""
-    low, high = proved_epsilons(_decay, np.array([0.5]), np.array([np.inf]))
+    low, high = proved_epsilons(_decay, [Fraction(1, 2)], np.array([np.inf]))
     assert low[0] <= math.log(2)
     assert high[0] == math.inf
-    low, high = proved_epsilons(_constant(_THIRD), np.array([0.25]), np.array([np.inf]))
+    low, high = proved_epsilons(_constant(_THIRD), [Fraction(1, 4)], np.array([np.inf]))
     assert (low[0], high[0]) == (1e5, math.inf)
 
 
 def test_an_epsilon_of_a_delta_that_is_never_reached() -> None:
     """A guess from which no ε is found raises."""
     with pytest.raises(UndecidedError, match="no ε was found"):
-        proved_epsilons(_constant(_THIRD), np.array([0.25]), np.array([1.0]))
+        proved_epsilons(_constant(_THIRD), [Fraction(1, 4)], np.array([1.0]))
 
 
 def _stairs(eps: arb) -> Probability:

@@ -15,7 +15,7 @@ from gdpbridge.amplify.clip_rectify import clip_and_rectify
 from gdpbridge.compose import Part, compose
 from gdpbridge.convert import delta_at, epsilon_at, mu_of_pair
 from gdpbridge.curves.constants import interval_around
-from gdpbridge.gaussian.ball import log_delta_of, log_delta_series
+from gdpbridge.gaussian.enclosures import log_delta_of, log_delta_series
 from gdpbridge.identify import Verdict, identify
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile

@@ -14,9 +14,9 @@ from flint import arb
 
 from gdpbridge.convert import delta_at
 from gdpbridge.curves.constants import interval_around
-from gdpbridge.gaussian.ball import log_delta_of
 from gdpbridge.gaussian.curve import delta as gaussian_delta
 from gdpbridge.gaussian.curve import mu as mu_of_pair
+from gdpbridge.gaussian.enclosures import log_delta_of
 from gdpbridge.identify import identify
 from gdpbridge.interval import Interval
 from gdpbridge.measure import measure
