@@ -18,8 +18,6 @@ LONG = {
     "cli/ledger.py",
     "ledger/book.py",
     "losses/composition.py",
-    "paper/claims.py",
-    "paper/flags.py",
 }
 # still in a circle: as above
 CIRCULAR = {"losses.laws", "losses.placing", "losses.step"}
