@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -98,7 +99,7 @@ class PiecewiseCurve(Curve):
             return zero_curve()
         stop = end() if callable(end) else ball(end)
         pieces = [
-            Piece(piece.start, past(piece.formula, failure))
+            replace(piece, formula=past(piece.formula, failure))
             for piece in self.pieces
             if not certainly(BALLS.constant(piece.start) >= stop)
         ]
@@ -110,7 +111,7 @@ class PiecewiseCurve(Curve):
 
     def _sampled_pieces(self, gamma: Fraction) -> list[Piece]:
         return [
-            Piece(eps_after(piece.start, gamma), sampled(piece.formula, gamma))
+            Piece(eps_after(piece.start, gamma), sampled(piece.formula, gamma), piece.by_chords)
             for piece in self.pieces
         ]
 

@@ -224,7 +224,7 @@ def _at_risk(record: RiskRecord) -> Iterator[Row]:
 def _calibrated(record: CalibrationRecord) -> Iterator[Row]:
     name = record.parameter.replace("_", " ")
     yield Row(name, f"{record.value!r}", "1")
-    found = record.measurement
+    found = record.measurement.found
     held, above = ("proved", "is proved to be") if found.proof.proved else ("reached", "is")
     yield Row("Target", f"μ ≤ {number_text(record.target_mu)}, {held} at this value")
     yield Row("Beyond", f"at {record.beyond!r} μ {above} above the target")

@@ -16,7 +16,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -241,7 +241,7 @@ def _within(curve: SmoothCurve, start: Fraction, stop: Fraction | None) -> Itera
                 continue
             if high is not None and certainly(begin >= high):
                 continue
-            yield Piece(start, piece.formula) if certainly(begin <= low) else piece
+            yield replace(piece, start=start) if certainly(begin <= low) else piece
 
 
 class _Envelope:
