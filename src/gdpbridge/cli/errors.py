@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from gdpbridge.errors import InputError, Masked, Words
 
-__all__ = ["CommandLineError", "Written", "as_written", "shown"]
+__all__ = ["CommandLineError", "Written", "as_written", "shown", "warnings_in_a_line"]
 
 _LONGEST = 80
 
@@ -70,3 +72,17 @@ def shown(text: str) -> str:
     """A typed word inside a sentence: quoted if it needs it, on one line, not endless."""
     quoted = shlex.quote(text) if text.isprintable() else repr(text)
     return quoted if len(quoted) <= _LONGEST else f"{quoted[: _LONGEST - 3]}..."
+
+
+@contextmanager
+def warnings_in_a_line() -> Iterator[None]:
+    """Write warnings as a sentence each, without the place in the source that they come from."""
+
+    def line(message: Warning | str, *_: object, **__: object) -> str:
+        return f"warning: {message}\n"
+
+    before, warnings.formatwarning = warnings.formatwarning, line
+    try:
+        yield
+    finally:
+        warnings.formatwarning = before
