@@ -98,6 +98,10 @@ class SampledGaussianTransform(Transform):
     def _grid(self, w: float) -> Floats:
         """Return places that cover φ·g^w: the tilt moves it to between 0 and w/σ."""
         far = w / self._s
+        if w < 0:
+            # below, g is flat, and a stronger tilt pulls no further
+            pulled = self._s * math.log1p(-w * self._q / (1 - self._q)) + 1 / self._s
+            far = -min(-far, pulled)
         step = min(_STEP, self._s * 0.6)
         return np.arange(min(0.0, far) - _REACH, max(0.0, far) + _REACH + step, step)
 
