@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gdpbridge.amplify.frames import sample
     from gdpbridge.amplify.subsample import SubsamplePlan, subsampling_plan
     from gdpbridge.amplify.tradeoff import ClippingTradeoff, clipping_tradeoff
+    from gdpbridge.auditing import Audit, audit, audit_counts, audit_guesses, audit_mechanism
     from gdpbridge.calibrate import Calibration, calibrate
     from gdpbridge.certificate.checker import Verification, verify
     from gdpbridge.certificate.model import Certificate
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from gdpbridge.identify import Identification, TailStatus, Verdict, identify
     from gdpbridge.interval import Interval
     from gdpbridge.measure import Measurement, Standing, Statement, measure
+    from gdpbridge.mechanisms.base import Profile
     from gdpbridge.report.privacy import PrivacyReport, privacy_report
     from gdpbridge.risk import Risk, risk
     from gdpbridge.sources.entry import profile_of
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from gdpbridge.specification.release import Release
 
 __all__ = [
+    "Audit",
     "Calibration",
     "Certificate",
     "ClipRectifyPlan",
@@ -68,6 +71,7 @@ __all__ = [
     "Nature",
     "Part",
     "PrivacyReport",
+    "Profile",
     "Release",
     "Risk",
     "Standing",
@@ -78,6 +82,10 @@ __all__ = [
     "Verdict",
     "Verification",
     "WorkLimitError",
+    "audit",
+    "audit_counts",
+    "audit_guesses",
+    "audit_mechanism",
     "ball",
     "beta",
     "calibrate",
@@ -119,6 +127,7 @@ _NAMES = {
     "amplify.frames": ("sample",),
     "amplify.subsample": ("SubsamplePlan", "subsampling_plan"),
     "amplify.tradeoff": ("ClippingTradeoff", "clipping_tradeoff"),
+    "auditing": ("Audit", "audit", "audit_counts", "audit_guesses", "audit_mechanism"),
     "calibrate": ("Calibration", "calibrate"),
     "certificate.checker": ("Verification", "verify"),
     "certificate.model": ("Certificate",),
@@ -137,6 +146,7 @@ _NAMES = {
     "identify": ("Identification", "TailStatus", "Verdict", "identify"),
     "interval": ("Interval",),
     "measure": ("Measurement", "Standing", "Statement", "measure"),
+    "mechanisms.base": ("Profile",),
     "report.privacy": ("PrivacyReport", "privacy_report"),
     "risk": ("Risk", "risk"),
     "sources.entry": ("profile_of",),

@@ -125,17 +125,17 @@ def _free_parameter(
             if info.is_required() and field not in given
         ]
         if len(missing) != 1:
-            raise InputError(
-                "parameter",
-                "not named",
-                f"named, or all but one of {kind}'s parameters given ({', '.join(effects)})",
-            )
+            wanted = "" if len(effects) == 1 else f", or give all but one of {', '.join(effects)}"
+            raise InputError.missing("parameter", f"name the one to find{wanted}")
         name = missing[0]
     elif name in given:
         raise InputError("parameter", name, "one that is not given a value")
     if name not in possible:
-        known = f"one of {', '.join(possible)}" if possible else "left alone"
-        raise InputError("parameter", name, f"{known} for {kind}")
+        if not possible:
+            raise InputError(
+                "kind", kind, "one with a parameter that raises or lowers μ throughout"
+            )
+        raise InputError("parameter", name, f"one of {', '.join(possible)} for {kind}")
     return name, effects[name] == "raises"
 
 

@@ -13,9 +13,8 @@ import numpy as np
 from flint import arb
 
 from gdpbridge.curves.constants import MAX_EPS
-from gdpbridge.curves.points import proved_deltas
-from gdpbridge.curves.tail import ConstantTail, PlateauTail
-from gdpbridge.errors import InputError, UndecidedError
+from gdpbridge.curves.points import delta_interval, enclosed, least_epsilon
+from gdpbridge.errors import InputError
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
@@ -23,12 +22,12 @@ from gdpbridge.numeric.checked import Real, exact_between
 from gdpbridge.numeric.exact import (
     decimal_ceiling,
     decimal_floor,
+    decimal_text,
     exact,
     float_ceiling,
     float_floor,
 )
-from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import BALLS, Probability, ball, to_fraction
+from gdpbridge.numeric.kinds import BALLS, Probability, ball
 
 __all__ = ["Source", "beta_at", "delta_at", "epsilon_at", "mu_of_pair"]
 
@@ -36,12 +35,7 @@ __all__ = ["Source", "beta_at", "delta_at", "epsilon_at", "mu_of_pair"]
 Source = Real | tuple[Real, Real] | Profile
 
 _DIGITS = 20
-_BITS = 160
-_MAX_BITS = 1 << 13
 _MAX_MU = Fraction(1000)
-_FARTHEST = 2.0**1000
-# below it an answer is only bounded
-_LEAST = "1e-4000"
 _INFINITE = Interval("Infinity", "Infinity")
 _ZERO = Interval(0, 0)
 _ALPHA = "a number in [0, 1]"
@@ -62,15 +56,10 @@ def delta_at(source: Source, eps: Real) -> Interval:
     Source: Dong, Roth and Su (2022), corollary 2.13; for (μ, p), δ = p + (1 - p)·δ_μ(ε).
     """
     at = exact_between("epsilon", eps, 0, Fraction(MAX_EPS), _EPS)
+    if isinstance(source, Profile):
+        return source.curve.delta_at(at)
     log_delta = _log_delta(source)
-    if log_delta is None or _is_past_end(source, at):
-        return _ZERO
-    if isinstance(source, Profile) and source.curve.bounds is not None:
-        # ε as a float, rounded to either side
-        ends = np.array([max(float_floor(at), 0.0), float_ceiling(at)])
-        low, high = proved_deltas(source.curve, ends)
-        return Interval(Decimal(low[1]), Decimal(high[0]))
-    return _enclosed(lambda: log_delta(ball(at)).exp())
+    return _ZERO if log_delta is None else delta_interval(_enclosing(log_delta), at)
 
 
 def epsilon_at(source: Source, delta: Real) -> Interval:
@@ -90,6 +79,8 @@ def epsilon_at(source: Source, delta: Real) -> Interval:
     Source: as for :func:`delta_at`.
     """
     target = exact_between("delta", delta, 0, Fraction(1), _DELTA)
+    if isinstance(source, Profile):
+        return source.curve.epsilon_at(target)
     log_delta = _log_delta(source)
     if log_delta is None or target == 1:
         return _ZERO
@@ -99,14 +90,9 @@ def epsilon_at(source: Source, delta: Real) -> Interval:
             return _ZERO if target >= p else _INFINITE
         if target > p:
             # p + (1 - p)·δ_μ ≤ δ is a question about δ_μ alone
-            return _least_epsilon(_curve(mu), (target - p) / (1 - p))
+            return least_epsilon(_enclosing(_curve(mu)), (target - p) / (1 - p))
         return _INFINITE
-    if isinstance(source, Profile) and source.curve.bounds is not None:
-        ends = np.array([float_ceiling(target), float_floor(target)])
-        low, high = source.curve.bounds.epsilon(ends)
-        return Interval(Decimal(low[0]), Decimal(high[1]))
-    known = _constant_from(source, target)
-    return _least_epsilon(log_delta, target) if known is None else _enclosed(known)
+    return least_epsilon(_enclosing(log_delta), target)
 
 
 def beta_at(source: Source, alpha: Real) -> Interval:
@@ -138,9 +124,10 @@ def beta_at(source: Source, alpha: Real) -> Interval:
     if level in (0, 1) or level > 1 or width == 0:
         value = max((1 - failure) * (1 - level), Fraction(0))
         return Interval(decimal_floor(value, _DIGITS), decimal_ceiling(value, _DIGITS))
+    text = decimal_text(width)
     ends = (
-        gaussian.beta_lower(decimal_ceiling(level, 2 * _DIGITS), mu),
-        gaussian.beta_upper(decimal_floor(level, 2 * _DIGITS), mu),
+        gaussian.beta_lower(decimal_ceiling(level, 2 * _DIGITS), text),
+        gaussian.beta_upper(decimal_floor(level, 2 * _DIGITS), text),
     )
     low, high = ((1 - failure) * Fraction(end) for end in ends)
     return Interval(decimal_floor(low, _DIGITS), decimal_ceiling(high, _DIGITS))
@@ -165,7 +152,7 @@ def mu_of_pair(eps: Real, delta: Real) -> Interval:
         return _ZERO
     if value == 1:
         return _INFINITE
-    return _enclosed(
+    return enclosed(
         lambda: gaussian.mu_of(ball(at), Probability.from_log(BALLS, ball(value).log()))
     )
 
@@ -173,11 +160,8 @@ def mu_of_pair(eps: Real, delta: Real) -> Interval:
 LogDelta = Callable[[arb], arb]
 
 
-def _log_delta(source: Source) -> LogDelta | None:
-    """Return log δ(ε) as an enclosure, or None if δ is 0 throughout."""
-    if isinstance(source, Profile):
-        curve = source.curve
-        return None if curve.end == 0 else lambda eps: curve.enclose(eps).log()
+def _log_delta(source: Real | tuple[Real, Real]) -> LogDelta | None:
+    """Return log δ(ε) of a μ or (μ, p) as an enclosure, or None if δ is 0 throughout."""
     mu, p = source if isinstance(source, tuple) else (source, 0)
     width = exact_between("mu", mu, 0, _MAX_MU, f"a number in [0, {float(_MAX_MU):g}]")
     log_curve = _curve(mu)
@@ -194,85 +178,10 @@ def _log_delta(source: Source) -> LogDelta | None:
     return None if width == 0 and failure == 0 else mixture
 
 
+def _enclosing(log_delta: LogDelta) -> Callable[[arb], Probability]:
+    return lambda eps: Probability.from_log(BALLS, log_delta(eps))
+
+
 def _curve(mu: Real) -> LogDelta:
     width = exact(mu)
     return lambda eps: gaussian.log_delta_of(eps, ball(width))
-
-
-def _constant_from(source: Source, target: Fraction) -> Callable[[], arb] | None:
-    """Return the ε from which δ is constant and at most the target, if it is above it before."""
-    if not isinstance(source, Profile) or not isinstance(source.tail, ConstantTail | PlateauTail):
-        return None
-    start, value = source.tail.start, source.tail.value
-    if value != target:
-        return None
-    return lambda: BALLS.constant(start)
-
-
-def _least_epsilon(log_delta: LogDelta, target: Fraction) -> Interval:
-    """Bisect down to floats at one of which δ is proved above the target, at the other not above.
-
-    They are neighbours, but for a float between them where δ is the target itself.
-    """
-    if target == 0:
-        return _INFINITE
-
-    def is_above(eps: float) -> bool | None:
-        """Tell whether δ(ε) is above the target; None where no precision tells them apart."""
-        bits = _BITS
-        while bits <= _MAX_BITS:
-            with precision(bits):
-                log, bound = log_delta(ball(Fraction(eps))), ball(target).log()
-                if log > bound:
-                    return True
-                if log <= bound:
-                    return False
-            bits *= 2
-        return None
-
-    low, high = 0.0, 1.0
-    if is_above(low) is False:
-        return _ZERO
-    while (above := is_above(high)) is not False:
-        low, high = (high if above else low), 2 * high
-        if high > _FARTHEST:
-            return _INFINITE if above else Interval(Decimal(low), "Infinity")
-    # δ may be the target itself on the way, as at a row of a table
-    first, _ = _halved(lambda eps: is_above(eps) is True, low, high)
-    _, last = _halved(lambda eps: is_above(eps) is not False, first, high)
-    return Interval(Decimal(first), Decimal(last))
-
-
-def _halved(holds: Callable[[float], bool], low: float, high: float) -> tuple[float, float]:
-    """Return the neighbouring floats between which a condition ends."""
-    while low < (middle := (low + high) / 2) < high:
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low, high
-
-
-def _enclosed(value: Callable[[], arb]) -> Interval:
-    """Return an interval of some twenty digits.
-
-    Raises:
-        UndecidedError: at the precision cap.
-    """
-    bits = _BITS
-    while bits <= _MAX_BITS:
-        with precision(bits):
-            enclosure = value()
-            if enclosure >= 0 and enclosure < arb(_LEAST):
-                # its digits are of no use, and a fraction of it would fill the memory
-                return Interval(0, _LEAST)
-            if enclosure.is_finite() and (
-                enclosure.is_exact() or enclosure.rel_accuracy_bits() > _BITS // 2
-            ):
-                low, high = to_fraction(enclosure.lower()), to_fraction(enclosure.upper())
-                return Interval(decimal_floor(low, _DIGITS), decimal_ceiling(high, _DIGITS))
-        bits *= 2
-    raise UndecidedError(f"undecided with {_MAX_BITS} bits of precision")
-
-
-def _is_past_end(source: Source, at: Fraction) -> bool:
-    """Whether δ is known to be 0 at ε, where rounding would never tell."""
-    end = source.curve.end if isinstance(source, Profile) else None
-    return isinstance(end, Fraction) and at >= end

@@ -6,27 +6,80 @@ code that knows nothing of this library catches it as it would any other bad val
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 
 class GdpBridgeError(Exception):
     """Base of every error raised on purpose."""
 
+    def __reduce__(self) -> Any:
+        # an error from a worker process arrives as it was, whatever its arguments were
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(
+    cls: type[GdpBridgeError], args: tuple[Any, ...], state: dict[str, Any]
+) -> GdpBridgeError:
+    error = cls.__new__(cls, *args)
+    error.__dict__.update(state)
+    return error
+
+
+class Advice(str):
+    """What to do, for an error where "must be" does not fit."""
+
+
+class _Missing(Advice):
+    """What to give, for what is missing."""
+
+
+class Words(str):
+    """What a value is like, where the value itself is not shown; it stands without quotes."""
+
 
 class InputError(GdpBridgeError, ValueError):
     """A value that is not allowed.
 
+    The sentence is "FIELD is VALUE: must be ALLOWED", or with an :class:`Advice` "FIELD: ADVICE".
+
     Attributes:
         field: the name of the offending argument, as the user wrote it.
-        value: the value received.
-        allowed: what would have been accepted, as words that follow "must be".
+        value: the value received, or :class:`Words` about it.
+        allowed: what would have been accepted, as words that follow "must be", or an advice.
     """
 
     def __init__(self, field: str, value: object, allowed: str) -> None:
         self.field = field
         self.value = value
         self.allowed = allowed
-        super().__init__(f"{field} is {_shown(value)}: must be {allowed}")
+        super().__init__(self.told(field, _shown(value)))
+
+    def told(self, field: str, value: str) -> str:
+        """Return the sentence with the field and the value as somebody else writes them."""
+        if isinstance(self.allowed, _Missing):
+            return f"{field} is missing: {self.allowed}"
+        if isinstance(self.allowed, Advice):
+            return f"{field}: {self.allowed}"
+        return f"{field} is {value}: must be {self.allowed}"
+
+    @classmethod
+    def missing(cls, field: str, advice: str) -> InputError:
+        """Return the error about what is missing: "FIELD is missing: ADVICE"."""
+        return cls(field, Words("missing"), _Missing(advice))
+
+    def renamed(self, field: str) -> InputError:
+        """Return the same error about the field that somebody else knows it as."""
+        return InputError(field, self.value, self.allowed)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return a hint at the known name that is spelt most like a word; empty if none is."""
+    # slow to load, and needed for a misspelt name only
+    import difflib
+
+    found = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    return f" (did you mean {found[0]}?)" if found else ""
 
 
 class WorkLimitError(GdpBridgeError):
@@ -80,5 +133,6 @@ class MissingExtraError(GdpBridgeError, ImportError):
 
 
 def _shown(value: object) -> str:
-    text = repr(value) if isinstance(value, str) else str(value)
+    quoted = isinstance(value, str) and not isinstance(value, Words)
+    text = repr(value) if quoted else str(value)
     return text if len(text) <= 80 else text[:77] + "..."

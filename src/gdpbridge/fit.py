@@ -14,7 +14,6 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from gdpbridge.curves.points import proved_deltas
 from gdpbridge.errors import InputError
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.interval import Interval
@@ -90,7 +89,7 @@ class _Search:
         self._add(first)
 
     def _add(self, eps: Floats) -> None:
-        sides: tuple[Floats, ...] = (*proved_deltas(self._profile.curve, eps), *self._stated(eps))
+        sides: tuple[Floats, ...] = (*self._profile.curve.delta_bounds(eps), *self._stated(eps))
         if self._sides:
             order = np.argsort(np.concatenate([self._eps, eps]), kind="stable")
             sides = tuple(

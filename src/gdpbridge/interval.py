@@ -13,6 +13,8 @@ from gdpbridge.numeric.exact import float_ceiling, float_floor
 __all__ = ["Interval"]
 
 _TINY = -30
+# a float holds nothing much smaller
+_NOTHING = Decimal("1e-300")
 
 
 @dataclass(frozen=True, init=False)
@@ -58,6 +60,18 @@ class Interval:
         if self.high.is_infinite():
             return math.inf
         return float_ceiling(Fraction(self.high) - Fraction(self.low))
+
+    @property
+    def is_vague(self) -> bool:
+        """Whether the ends are so far apart that they say little: by over a tenth of the upper one.
+
+        Where that is hardly above 0, it says enough.
+        """
+        if self.high.is_infinite():
+            return self.low.is_finite()
+        if self.high < _NOTHING:
+            return False
+        return 10 * (Fraction(self.high) - Fraction(self.low)) > Fraction(self.high)
 
     def __contains__(self, value: Decimal | Fraction | float | int | str) -> bool:
         if isinstance(value, Fraction):

@@ -77,8 +77,8 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     if name in _HOMES:
         return getattr(importlib.import_module(f"gdpbridge.{_HOMES[name]}"), name)
-    # kinds that other packages bring are found here too
-    for cls in kinds().values():
+    # kinds that other packages bring are found here too; the import system asks for __path__
+    for cls in () if name.startswith("__") else kinds().values():
         if cls.__name__ == name:
             return cls
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

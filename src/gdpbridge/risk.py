@@ -14,7 +14,7 @@ from fractions import Fraction
 from gdpbridge.errors import InputError
 from gdpbridge.gaussian import ball
 from gdpbridge.numeric.checked import Real, exact_between
-from gdpbridge.numeric.exact import ceiling_to_places, decimal_ceiling, float_ceiling
+from gdpbridge.numeric.exact import ceiling_to_places, decimal_ceiling, decimal_text, float_ceiling
 
 __all__ = ["FALSE_POSITIVE_RATES", "OperatingPoint", "Risk", "risk"]
 
@@ -73,7 +73,7 @@ def risk(
     """Say what a μ allows an attacker, as upper bounds.
 
     Args:
-        mu: μ ≥ 0.
+        mu: μ ≥ 0; like every number here, a float stands for the decimal that it prints as.
         failure: the failure probability p of an approximate statement, in [0, 1).
         prior: the attacker's prior probability that the record is there, in (0, 1).
         false_positive_rates: rates α in [0, 1] to tabulate.
@@ -90,8 +90,10 @@ def risk(
     before = _checked("prior", prior, "a number in (0, 1)", below=Fraction(1))
     if before == 0:
         raise InputError("prior", prior, "a number in (0, 1)")
-    advantage = _mixed(ball.delta_upper(0, mu) if width else 0.0, p)
-    points = tuple(_point(rate, mu, p, before) for rate in false_positive_rates)
+    # the decimal that a float stands for
+    text = decimal_text(width)
+    advantage = _mixed(ball.delta_upper(0, text) if width else 0.0, p)
+    points = tuple(_point(rate, text, p, before) for rate in false_positive_rates)
     return Risk(
         mu=float(mu),
         failure_probability=float(failure),
@@ -103,7 +105,7 @@ def risk(
     )
 
 
-def _point(rate: Real, mu: Real, p: Fraction, prior: Fraction) -> OperatingPoint:
+def _point(rate: Real, mu: str, p: Fraction, prior: Fraction) -> OperatingPoint:
     alpha = _checked("false_positive_rates", rate, "numbers in [0, 1]", below=None, most=1)
     level = decimal_ceiling(alpha / (1 - p), _DIGITS)
     power = Fraction(1)

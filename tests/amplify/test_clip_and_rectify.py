@@ -62,7 +62,7 @@ def test_plan_for_a_vector() -> None:
     [
         ({"lower": 1, "upper": 1}, "upper is 1.0: must be above lower, which is 1"),
         ({"lower": [0, 1], "upper": 1}, "upper is 1: must be of the same length as lower"),
-        ({"lower": [], "upper": []}, "lower is 'empty': must be a finite number"),
+        ({"lower": [], "upper": []}, "lower is empty: must be a finite number"),
         ({"lower": math.nan, "upper": 1}, "lower is nan: must be a finite number"),
         ({"lower": 0, "upper": math.inf}, "upper is inf: must be a finite number"),
         ({"lower": "a", "upper": 1}, "lower is 'a': must be a finite number"),
@@ -240,9 +240,9 @@ print(type(mechanism(1.0)).__name__, *sorted(dp.GLOBAL_FEATURES if hasattr(dp, "
 def test_example_finds_mistakes(plan: ClipRectifyPlan, dp: Any) -> None:
     """On an example, what would be swallowed on private data is an error."""
     assert plan.mechanism(sum, example=[1.0]).plan is plan
-    with pytest.raises(InputError, match="inner is 'TypeError': must be able to answer"):
+    with pytest.raises(InputError, match="inner: it cannot answer the example with"):
         plan.mechanism(len, example=3)
-    with pytest.raises(InputError, match="inner is 'nan'"):
+    with pytest.raises(InputError, match="inner: its answer to the example is not"):
         plan.mechanism(lambda _: math.nan, example=3)
     with pytest.raises(InputError, match="inner is 3: must be an OpenDP measurement or a function"):
         plan.mechanism(3)  # type: ignore[arg-type]
@@ -301,7 +301,7 @@ def test_tradeoff_of_a_sampler() -> None:
 def test_tradeoff_refuses(given: dict[str, Any], message: str) -> None:
     """What is not allowed is refused in one sentence."""
     arguments = {"outputs": [0.0], "eps_h": [1], "bounds": [(0, 1)], **given}
-    with pytest.raises(InputError, match=f"^{message} is .*: must be "):
+    with pytest.raises(InputError, match=f"^{message}( is .*: must be |: give at least one)"):
         clipping_tradeoff(**arguments)
 
 

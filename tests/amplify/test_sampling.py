@@ -269,17 +269,17 @@ def test_memory_is_constant(tmp_path: Path, scheme: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "rate and size is 'neither': must be given one and not the other"),
-        ({"rate": 0.5, "size": 1}, "rate and size is 'both': must be given one"),
+        ({}, "rate and size: give one of them"),
+        ({"rate": 0.5, "size": 1}, "rate and size: give one of them"),
         ({"rate": 0}, r"rate is 0: must be a number in \(0, 1\]"),
         ({"rate": 1.5}, r"rate is 1.5: must be a number in \(0, 1\]"),
         ({"rate": math.nan}, r"rate is nan: must be a number in \(0, 1\]"),
-        ({"size": 1}, "size is 1: must be left out"),
+        ({"size": 1}, "size: leave it out"),
         ({"size": 0, "scheme": "without-replacement"}, "size is 0: must be a whole number ≥ 1"),
         ({"rate": 0.5, "scheme": "with"}, "scheme is 'with': must be one of poisson, without-repl"),
         ({"rate": 0.5, "source": "none.csv"}, "source is .*: must be a file that exists"),
         ({"rate": 0.5, "target": "in.csv"}, "target is .*: must be another file than the source"),
-        ({"rate": 0.5, "target": "out.parquet"}, "must be both .csv or both .parquet"),
+        ({"rate": 0.5, "target": "out.parquet"}, "name two .csv files or two .parquet files"),
         ({"rate": 0.5, "target": "none/out.csv"}, "file is .*: must be usable"),
     ],
 )
@@ -296,7 +296,7 @@ def test_csv_in_an_unsuitable_encoding(tmp_path: Path) -> None:
     """UTF-16 is refused, for its line ends are not those of bytes."""
     source = tmp_path / "in.csv"
     source.write_text("id\n1\n", encoding="utf-16")
-    with pytest.raises(InputError, match="source is 'UTF-16': must be in an encoding that extends"):
+    with pytest.raises(InputError, match="source is in UTF-16: must be in an encoding"):
         sample_file(source, tmp_path / "out.csv", 0.5)
 
 
@@ -305,7 +305,7 @@ def test_csv_with_an_open_quote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(csv_records, "_MAX_RECORD", 1000)
     source = tmp_path / "in.csv"
     source.write_text('id\n"1\n' + "2\n" * 1000)
-    with pytest.raises(InputError, match="source is 'a record with an open quote or no end'"):
+    with pytest.raises(InputError, match="source: the record that begins in line"):
         sample_file(source, tmp_path / "out.csv", 0.5)
     assert not (tmp_path / "out.csv").exists()
 

@@ -43,7 +43,7 @@ CASES = [
         (f"{LAPLACE} --digits {value}", "--digits", value, "must be a whole number from 1 to 100")
         for value in ("0", "101", "-3", "1.5", "ten", "1" * 50)
     ),
-    (f"{LAPLACE} --eps-h 1 --failure 0.1", "--failure", "0.1", "left out where --eps-h is given"),
+    (f"{LAPLACE} --eps-h 1 --failure 0.1", "--eps-h and --failure", None, "give one of them"),
     (f"{LAPLACE} --method exact", "--method", "exact", "must be one of certified, adaptive"),
     ("measure lapalce --scale 1", "mechanism", "lapalce", "did you mean laplace?"),
     ("identify icae", "mechanism", "icae", "did you mean icea?"),

@@ -145,7 +145,7 @@ def test_history_export_import(ledger: Callable, tmp_path: Path) -> None:
     [
         ("spend", "DATASET is missing: gdpbridge ledger spend needs it"),
         ("spend census lapace --purpose a", "mechanism is lapace: must be one of "),
-        ("spend census --purpose a", "--mu is missing: must be given, or mu_squared"),
+        ("spend census --purpose a", "--mu is missing: give it, or mu_squared"),
         ("spend nope --mu 1 --purpose a", "DATASET is nope: must be one of census"),
         ("spend census --mu 0 --purpose a", "--mu is 0: must be a number from 1e-30 to 1e6"),
         ("spend census --mu nan --purpose a", "--mu is nan: must be "),
@@ -160,13 +160,13 @@ def test_history_export_import(ledger: Callable, tmp_path: Path) -> None:
         ("status --ledger none.sqlite", "--ledger is none.sqlite: must be made first, by "),
         ("dataset add x --unit u --neighbours near", "--neighbours is near: must be "),
         ("dataset add 'a b' --unit u --neighbours add-remove", "DATASET is 'a b': must be "),
-        ("budget set census --mu 1", "--reason is "),
+        ("budget set census --mu 1", "--reason: give one"),
         ("cancel census x --reason y", "NUMBER is x: must be a whole number > 0"),
         ("reserve census --mu 1 --purpose a --expires 0", "--expires is 0: must be a number > 0"),
         ("history --last 0", "--last is 0: must be a whole number > 0"),
         ("export census --format xml", "--format is xml: must be jsonl or csv"),
         ("import none.jsonl", "FILE is none.jsonl: must be a readable file"),
-        ("partition add census region", "--part is missing: must be given once for each part"),
+        ("partition add census region", "--part is missing: give it once for each part"),
     ],
 )
 def test_bad_input(ledger: Callable, text: str, message: str) -> None:

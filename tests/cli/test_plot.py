@@ -52,7 +52,10 @@ def test_own_mu_of_a_mechanism(run: Callable, folder: Path) -> None:
         ("plot gdpt laplace --scale 0.5 -o no/x.png", "must be a file in a folder that exists"),
         ("plot gdpt laplace --scale 0.5", "--output is missing"),
         ("plot gdpt laplace --scale 0.5 --eps-max 0 -o x.png", "--eps-max is 0"),
-        ("plot gdpt laplace --scale 0.5 --eps-h 1 --failure 0.1 -o x.png", "--failure is 0.1"),
+        (
+            "plot gdpt laplace --scale 0.5 --eps-h 1 --failure 0.1 -o x.png",
+            "--eps-h and --failure: give one",
+        ),
         ("plot profile laplace --scale 0.5 --mu -1 -o x.png", "--mu is -1"),
         ("plot profile laplace --scale 0.5 --with 'laplace --scale -1' -o x.png", "--scale is -1"),
         ("plot profile laplace --scale 0.5 --with laplce -o x.png", "did you mean laplace?"),

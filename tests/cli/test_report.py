@@ -63,7 +63,10 @@ def test_head_and_failure(run: Callable, folder: Path) -> None:
         ("report laplace --scale 0.5 -o no/x.html", "must be a file in a folder that exists"),
         ("report laplace --scale 0.5 --release none.toml -o x.html", "--release is none.toml"),
         ("report laplace --scale 0.5 --release pairs.csv -o x.html", "--release is pairs.csv"),
-        ("report laplace --scale 0.5 --eps-h 1 --failure 0.1 -o x.html", "--failure is 0.1"),
+        (
+            "report laplace --scale 0.5 --eps-h 1 --failure 0.1 -o x.html",
+            "--eps-h and --failure: give one",
+        ),
         ("report table said.json -o said.json", "must be another file than those that are read"),
         ("report --spec said.json -o said.json", "must be another file than that of --spec"),
         (

@@ -11,12 +11,26 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import gdpbridge as gdp
+from gdpbridge.curves.base import Form
 from gdpbridge.errors import WorkLimitError
-from gdpbridge.measure import Measurement, Statement, method_names
+from gdpbridge.measure import (
+    DEFAULT_METHOD,
+    Measurement,
+    Statement,
+    method_named,
+    method_names,
+)
+from gdpbridge.measure.method import PROVED, default_method
 from gdpbridge.mechanisms.base import Profile
 
 Draw = Callable[[type[Profile]], st.SearchStrategy[dict[str, Any]]]
-GENERAL = [name for name in method_names() if name not in ("breakpoints", "composed")]
+METHODS = [method_named(name) for name in method_names()]
+# what fits formulas and lines alike; the default stands for whatever proves
+GENERAL = [
+    method.name
+    for method in METHODS
+    if method.name == DEFAULT_METHOD or {Form.SMOOTH, Form.LINEAR} <= method.handles
+]
 
 scopes = st.one_of(
     st.just({}),
@@ -63,9 +77,11 @@ class TestInterval:
         assert finer.certified
 
     def check_fields(self, found: Measurement, scope: dict[str, Any], method: str) -> None:
-        # a curve of lines is answered by its breakpoints, which is exact
-        lines = found.profile.curve.lines is not None and method == "certified"
-        assert found.method == ("breakpoints" if lines else method)
+        if method == DEFAULT_METHOD:
+            assert found.how == default_method(found.profile.curve.form)
+            assert found.how.assurance is PROVED
+        else:
+            assert found.method == method
         if "eps_h" in scope:
             assert found.statement is Statement.HEAD
             assert found.eps_h == scope["eps_h"]

@@ -65,7 +65,7 @@ def test_a_jump_is_bracketed() -> None:
         ("laplace", 1, {"scale": 2, "parameter": "scale"}, "parameter"),
         ("laplace", 1, {"parameter": "colour"}, "parameter"),
         ("sgd-family", 1, {"A": 2}, "parameter"),
-        ("gdp", 1, {}, "parameter"),
+        ("gdp", 1, {}, "kind"),
         ("laplace", 1, {"sensitivity": -1}, "sensitivity"),
         ("laplace", 1, {"tol": 0}, "tol"),
     ],

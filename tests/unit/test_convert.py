@@ -13,6 +13,8 @@ from gdpbridge import profiles
 from gdpbridge.convert import beta_at, delta_at, epsilon_at, mu_of_pair
 from gdpbridge.errors import InputError
 from gdpbridge.gaussian import ball
+from gdpbridge.interval import Interval
+from gdpbridge.report.answers import conversion_record
 
 ICEA = profiles.ICEA(messages=20, users=4)
 APPROX = profiles.ApproxDP(epsilon=1, delta=1e-6)
@@ -141,3 +143,15 @@ def test_rows_of_a_table_are_answered() -> None:
         assert Decimal(eps) in found
         assert found.width < 1e-14
     assert epsilon_at(table, "1e-10").low.is_infinite()
+
+
+def test_bounds_that_say_little_say_so() -> None:
+    """A note names each question to which the bounds are no answer; sharp ones have none."""
+    rows = [
+        {"delta": 1e-5, "epsilon": Interval("1e-6", 1)},
+        {"delta": 0.1, "epsilon": Interval(1, 1)},
+    ]
+    record = conversion_record({"kind": "dpsgd"}, "epsilon", rows, ["as it is"])
+    assert record.notes[0] == "as it is"
+    assert len(record.notes) == 2
+    assert record.notes[1].startswith("the bounds of ε at delta 1e-05 are so far apart")

@@ -278,7 +278,7 @@ def test_exactly_one_form_of_delta() -> None:
     with pytest.raises(InputError, match="exactly one"):
         curve.mu(1.0, 0.5, log_delta=-1.0)
     assert caught.value.field == "delta, log_delta, delta_complement, log_delta_complement"
-    with pytest.raises(InputError, match="delta, log_delta is None: must be given in exactly one"):
+    with pytest.raises(InputError, match="delta, log_delta: give exactly one of them"):
         curve.epsilon(1.0)
     with pytest.raises(ValueError, match="exactly one"):
         curve.epsilon(1.0, 0.5, log_delta=-1.0)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gdpbridge as gdp
-from gdpbridge.curves.tail import ConstantTail, EstimatedTail, SlowDecayTail, SlowerTail
+from gdpbridge.curves.tails import ConstantTail, EstimatedTail, SlowDecayTail, SlowerTail
 from gdpbridge.errors import InputError
 from gdpbridge.expressions.parse import parse_expression
 from gdpbridge.guarantees.estimate import estimated_tail

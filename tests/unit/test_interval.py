@@ -92,3 +92,22 @@ def test_anything_but_two_ordered_numbers_is_refused(low: object, high: object) 
     """Ends out of order, nan and text that is no number are input errors."""
     with pytest.raises(InputError, match="interval"):
         Interval(low, high)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "vague"),
+    [
+        ("1e-6", 1, True),
+        ("0.00056", "0.0778", True),
+        (0, 1, True),
+        (2, "Infinity", True),
+        ("Infinity", "Infinity", False),
+        ("0.95", "1.04", False),
+        (0, 0, False),
+        (0, "1e-4000", False),
+        ("0.999959", 1, False),
+    ],
+)
+def test_what_says_little(low: object, high: object, vague: bool) -> None:
+    """An interval is vague where its ends differ by more than a tenth of the upper one."""
+    assert Interval(low, high).is_vague is vague  # type: ignore[arg-type]

@@ -80,7 +80,7 @@ def test_methods_are_found_by_their_files() -> None:
 
 def test_head_and_failure_exclude_each_other() -> None:
     """A statement is one or the other."""
-    with pytest.raises(InputError, match="one at a time"):
+    with pytest.raises(InputError, match="give one of them"):
         gdp.measure(LAPLACE, eps_h=1, failure=0.1)
 
 

@@ -13,12 +13,11 @@ from flint import arb
 
 import gdpbridge as gdp
 from gdpbridge import profiles
-from gdpbridge.curves.tail import GaussianDecayTail
+from gdpbridge.curves.tails import GaussianDecayTail
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.measure.floats import curve_is_below, rounded_out, search
 from gdpbridge.measure.methods import certified, staircase
 from gdpbridge.measure.problem import Problem
-from gdpbridge.measure.tail import gaussian_decay_handover
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
@@ -212,7 +211,7 @@ def test_the_handover_is_proved(A: float, B: float, sigma: float) -> None:
     curve = profiles.SGDFamily(A=A, B=B, sigma=sigma).curve
     tail = curve.tail
     assert isinstance(tail, GaussianDecayTail)
-    handover = gaussian_decay_handover(curve, tail, 300)
+    handover = tail.covered_from(curve.largest_seen, Fraction(1, 10**11))
     with precision(300):
         mu, end = ball(handover.high), ball(handover.end)
         assert not end < (tail.start() if callable(tail.start) else ball(tail.start))

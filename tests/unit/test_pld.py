@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -89,18 +91,47 @@ def test_refused(pairs: Any, message: str) -> None:
 
 
 def test_repairs_are_said() -> None:
-    """Tiny negative masses, a shifted lattice and what is missing: handled, and said."""
+    """Tiny negative masses and what is missing: handled, and said."""
     share = math.exp(0.2) / (1 + math.exp(0.2))
     good = gdp.measure(PLD(remove=[(-0.2, 1 - share), (0.2, share)])).mu
     negative = gdp.measure(PLD(remove=[(-0.2, 1 - share), (0.1, -1e-13), (0.2, share)]))
     assert any("negative mass" in note for note in negative.notes)
     assert negative.mu.high >= good.low
-    shifted = PLD(remove=[(-0.2, 1 - share), (199.99999999999966 / 1000, share)])
-    assert any("multiples of 0.2" in note for note in gdp.measure(shifted).notes)
     missing = gdp.measure(PLD(remove=[(-0.2, 1 - share), (0.2, share - 1e-3)]))
     assert missing.failure_probability >= 1e-3
     assert any("missing from 1" in note for note in missing.notes)
     assert missing.verdict is gdp.Verdict.NOT_GDP
+
+
+def test_losses_beside_a_lattice_are_not_moved_to_it() -> None:
+    """±1 with 1 a little larger: moved to the lattice, fifty runs would end below the least μ."""
+    share = math.e / (1 + math.e)
+    masses = {-1.0: 1 - share, 1.0: share}
+    on = PLD(remove=list(masses.items()))
+    beside = PLD(remove=[(-1.0, masses[-1.0]), (1.0000000009, masses[1.0])])
+    assert (on.directions[0].spacing, beside.directions[0].spacing) == (1, None)
+    assert gdp.measure(on.compose(50)).certified
+    found = gdp.measure(beside.compose(50), tol=1e-3)
+    # its exact sums, and G at the best ε, worked out in 60 digits
+    assert found.mu.low <= Decimal("6.96670683544") <= found.mu.high
+    truth = delta([(-1.0, masses[-1.0]), (1.0000000009, masses[1.0])], 1.0000000003)
+    low, high = beside.delta_bounds(1.0000000003)
+    assert low <= truth * (1 + 1e-6)
+    assert high >= truth * (1 - 1e-6) > 0
+
+
+def test_multiples_as_floats_hold_them() -> None:
+    """The floats nearest to multiples of 0.1 are read as these; those an ulp off are not moved."""
+    nearest = [float(Fraction(k, 10)) for k in range(-5, 8)]
+    products = [k * 0.1 for k in range(-5, 8)]
+    masses = [1 / 13] * 13
+    weights = [mass * min(1.0, math.exp(loss)) for mass, loss in zip(masses, nearest, strict=True)]
+    rest = [(math.inf, 1 - math.fsum(weights))]
+    for losses, spacing in ((nearest, Fraction(1, 10)), (products, None)):
+        profile = PLD(remove=[*zip(losses, weights, strict=True), *rest])
+        assert profile.directions[0].spacing == spacing
+        written = [Fraction(repr(loss)) for loss in losses]
+        assert list(profile.directions[0].exact_losses) == written
 
 
 def test_mass_at_infinity() -> None:
@@ -116,14 +147,16 @@ def test_composition_agrees_with_the_other_engine() -> None:
     """A lattice composed exactly lies inside the bounds of the numerical composition."""
     profile = PLD(remove=[(-0.1, 0.5), (0.3, 0.5)], add=[(-0.3, 0.36), (0.1, 0.3), (0.4, 0.34)])
     exact = profile.compose(20)
-    assert exact.curve.lines is not None
     from dataclasses import replace
 
-    from gdpbridge.curves.bounded import composed_loss_curve
+    from gdpbridge.curves.bounded import ComposedCurve, composed_loss_curve
+    from gdpbridge.curves.linear import LinearCurve
 
+    assert isinstance(exact.curve, LinearCurve)
     losses = [replace(pair, times=20) for pair in profile.privacy_losses()]
-    bounds = composed_loss_curve(losses).bounds
-    assert bounds is not None
+    composed = composed_loss_curve(losses)
+    assert isinstance(composed, ComposedCurve)
+    bounds = composed.bounds
     eps = np.array([0.0, 0.05, 1.0, 2.5, 5.0])
     found, truth = bounds.at(eps), exact.log_delta(eps)
     assert (found.log_low <= truth + 1e-12).all()
@@ -146,13 +179,13 @@ def test_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "file is 'empty'"),
+        ("", "file is empty"),
         ("a,b\n1,2\n", "the first row is 'a, b'"),
-        ("loss,probability\n1\n", "row 2 is '1 cells'"),
+        ("loss,probability\n1\n", "row 2 is of 1 cells"),
         ("loss,probability\n1,x\n", "row 2 is 'x'"),
         ("direction,loss,probability\nup,1,1\n", "row 2 is 'up'"),
-        ("direction,loss,probability\nadd,1,1\n", "file is 'add alone'"),
-        ("[1]", "file is 'JSON of another shape'"),
+        ("direction,loss,probability\nadd,1,1\n", "file: give losses for removal"),
+        ("[1]", "file is JSON of another shape"),
         ("[", "JSON that breaks off"),
     ],
 )

@@ -14,7 +14,7 @@ import pytest
 from flint import arb, fmpq
 
 from gdpbridge import profiles
-from gdpbridge.curves.smooth import ZERO
+from gdpbridge.curves.pieces import ZERO
 from gdpbridge.errors import InputError, WorkLimitError
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.flint_context import precision

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import gdpbridge as gdp
+from gdpbridge.convert import beta_at
 from gdpbridge.errors import InputError
+from gdpbridge.gaussian import ball
 from gdpbridge.risk import risk
 
 
@@ -92,3 +94,13 @@ def test_failure_leaves_all_of_the_level(p: float) -> None:
     corner = (1 - p) / (1 + math.e)
     at = gdp.risk(found.mu.high, found.failure_probability, false_positive_rates=[corner])
     assert at.points[0].true_positive_rate == pytest.approx(1 - corner, abs=1e-8)
+
+
+@pytest.mark.parametrize("mu", [0.1, 0.3, 0.6283, 1.1, 2.3])
+def test_a_float_stands_for_its_decimal(mu: float) -> None:
+    """0.1 is a tenth, as it is as a parameter: the same figures as for the text."""
+    found, written = gdp.risk(mu), gdp.risk(repr(mu))
+    assert (found.advantage, found.points) == (written.advantage, written.points)
+    # the least float above 2Φ(μ/2) - 1 for the decimal, not for the binary number
+    assert found.advantage == ball.delta_upper(0, repr(mu))
+    assert beta_at(mu, 0.1) == beta_at(repr(mu), "0.1")

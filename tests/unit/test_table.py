@@ -274,9 +274,9 @@ def test_log_deltas_of_one_eps() -> None:
 
 def test_neither_and_both() -> None:
     """A table is a file or pairs, one of the two."""
-    with pytest.raises(InputError, match="neither"):
+    with pytest.raises(InputError, match="file and pairs: give one of them"):
         profiles.Table()
-    with pytest.raises(InputError, match="both"):
+    with pytest.raises(InputError, match="file and pairs: give one"):
         profiles.Table("a.csv", pairs=HAND)
 
 

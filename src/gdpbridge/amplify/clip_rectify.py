@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.identify import Verdict
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement, measure
@@ -149,7 +149,11 @@ def clip_and_rectify(
     width = sum(exact(high) - exact(low) for low, high in zip(lows, highs, strict=True))
     scale = float_ceiling(Fraction(width) / exact(ratio))
     if not 0 < scale < math.inf:
-        raise InputError("upper", upper, "such that the scale of the noise is an ordinary number")
+        raise InputError(
+            "upper",
+            upper,
+            Advice("give bounds whose distance, divided by eps_h, is a finite float > 0"),
+        )
     return ClipRectifyPlan(
         eps_h=ratio,
         lower=lows,
@@ -194,7 +198,7 @@ def _coordinates(name: str, bound: Any) -> tuple[tuple[float, ...], bool]:
         return (_number(name, bound, allowed),), False
     values = tuple(_number(name, value, allowed) for value in bound)
     if not values:
-        raise InputError(name, "empty", allowed)
+        raise InputError(name, Words("empty"), allowed)
     return values, True
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gdpbridge.amplify.randomness import Chooser
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError, Words
 
 __all__ = ["CsvFile"]
 
@@ -72,7 +72,9 @@ class CsvFile:
     def _begun(self, file: IO[bytes]) -> tuple[_Grammar, bytes]:
         """Return what cells look like in this file, and its header or nothing."""
         if file.peek(2)[:2] in _UTF16:  # type: ignore[attr-defined]
-            raise InputError("source", "UTF-16", "in an encoding that extends ASCII, such as UTF-8")
+            raise InputError(
+                "source", Words("in UTF-16"), "in an encoding that extends ASCII, such as UTF-8"
+            )
         grammar = _Grammar()
         if not self._header:
             return grammar, b""
@@ -267,6 +269,9 @@ def _check_length(length: int, line: int) -> None:
     if length >= _MAX_RECORD:
         raise InputError(
             "source",
-            "a record with an open quote or no end",
-            f"made of records of at most {_MAX_RECORD >> 20} MiB; this one begins in line {line}",
+            Words("a record with an open quote or no end"),
+            Advice(
+                f"the record that begins in line {line} is longer than {_MAX_RECORD >> 20} MiB: a "
+                "quote may be open"
+            ),
         )

@@ -12,7 +12,7 @@ from typing import Any
 
 from gdpbridge.amplify.csv_records import CsvFile
 from gdpbridge.amplify.randomness import Bernoulli, Chooser, FixedSize
-from gdpbridge.errors import InputError, MissingExtraError
+from gdpbridge.errors import Advice, InputError, MissingExtraError, Words
 from gdpbridge.files import partial_file
 from gdpbridge.measure.problem import Progress, silent
 from gdpbridge.numeric.exact import exact
@@ -72,7 +72,9 @@ def sample_file(
     kind = source.suffix.lower()
     if kind not in (".csv", ".parquet") or target.suffix.lower() != kind:
         raise InputError(
-            "source and target", f"{source.name}, {target.name}", "both .csv or both .parquet"
+            "source and target",
+            f"{source.name}, {target.name}",
+            Advice("name two .csv files or two .parquet files"),
         )
     table = CsvFile(source, header) if kind == ".csv" else _Parquet(source)
     try:
@@ -96,10 +98,12 @@ def sampling_rate(rate: float | None, size: int | None, scheme: str) -> Fraction
         raise InputError("scheme", scheme, f"one of {', '.join(SAMPLE_SCHEMES)}")
     if (rate is None) == (size is None):
         given = "neither" if rate is None else "both"
-        raise InputError("rate and size", given, "given one and not the other")
+        raise InputError("rate and size", Words(given), Advice("give one of them"))
     if size is not None:
         if scheme == "poisson":
-            raise InputError("size", size, "left out: a Poisson sample has a rate, no size")
+            raise InputError(
+                "size", size, Advice("leave it out: a Poisson sample has a rate, no size")
+            )
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise InputError("size", size, "a whole number ≥ 1")
         return None

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from gdpbridge.errors import InputError, MissingExtraError
+from gdpbridge.errors import Advice, InputError, MissingExtraError
 from gdpbridge.numeric.exact import exact, float_ceiling, float_floor
 
 if TYPE_CHECKING:
@@ -170,7 +170,9 @@ def _try_out(plan: ClipRectifyPlan, inner: Callable[[Any], Any], example: Any) -
     try:
         values = _numbers(plan, inner(example))
     except Exception as error:
-        shown = f"able to answer the example with {expected} ({error})"
-        raise InputError("inner", type(error).__name__, shown) from error
+        what = f"it cannot answer the example with {expected} ({error})"
+        raise InputError("inner", type(error).__name__, Advice(what)) from error
     if any(math.isnan(value) for value in values):
-        raise InputError("inner", "nan", f"able to answer the example with {expected}")
+        raise InputError(
+            "inner", "nan", Advice(f"its answer to the example is not {expected}, but nan")
+        )

@@ -154,7 +154,7 @@ def subsampling_plan(
     except InputError as error:
         if error.field != "target_mu":
             raise
-        raise InputError("mu", error.value, error.allowed) from None
+        raise error.renamed("mu") from None
     return SubsamplePlan(
         scheme,
         found.target_mu,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gdpbridge.amplify.clip_rectify import clip_and_rectify
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
 
@@ -112,7 +112,7 @@ def clipping_tradeoff(
     pairs, widths = list(bounds), [float(value) for value in eps_h]
     for name, given in (("eps_h", widths), ("bounds", pairs)):
         if not given:
-            raise InputError(name, "empty", "at least one to try")
+            raise InputError(name, Words("empty"), Advice("give at least one to try"))
     for pair in pairs:
         if len(pair) != 2 or not -math.inf < pair[0] < pair[1] < math.inf:
             raise InputError("bounds", pair, "pairs of finite numbers, the lower first")
@@ -155,5 +155,5 @@ def _values(outputs: ArrayLike | Callable[[int], ArrayLike], draws: int) -> Floa
     except (TypeError, ValueError):
         raise InputError("outputs", outputs, "numbers, or a function that draws them") from None
     if values.ndim != 1 or not values.size or not np.isfinite(values).all():
-        raise InputError("outputs", f"of shape {values.shape}", "a row of finite numbers")
+        raise InputError("outputs", Words(f"of shape {values.shape}"), "a row of finite numbers")
     return values

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, FailFast, Field, StringConstraints, ValidationError
 
-from gdpbridge.errors import InputError
+from gdpbridge.errors import InputError, Words
 from gdpbridge.files import write_text
 
 __all__ = [
@@ -189,7 +189,9 @@ def read(source: Certificate | dict[str, Any] | str | bytes | Path) -> Certifica
         try:
             document = source.model_dump(mode="json", by_alias=True, warnings=False)
         except (AttributeError, TypeError, ValueError):
-            raise InputError("certificate", "a document", "JSON data") from None
+            raise InputError(
+                "certificate", Words("no document"), "a document of JSON data"
+            ) from None
     _refuse_outsized(document)
     _refuse_other_schemas(document)
     try:
@@ -200,7 +202,7 @@ def read(source: Certificate | dict[str, Any] | str | bytes | Path) -> Certifica
         place = ".".join(_name(part) for part in first["loc"])
         raise InputError(f"certificate: {place}", first["input"], first["msg"]) from None
     except (RecursionError, TypeError, ValueError):
-        raise InputError("certificate", "a document", "JSON data") from None
+        raise InputError("certificate", Words("no document"), "a document of JSON data") from None
 
 
 def _name(part: str | int) -> str:
@@ -221,13 +223,15 @@ def _file(path: Path) -> bytes:
 
 def _parsed(content: bytes) -> object:
     if len(content) > MAX_BYTES:
-        raise InputError("certificate", "larger", f"at most {MAX_BYTES:,} bytes")
+        raise InputError("certificate", Words("too large"), f"at most {MAX_BYTES:,} bytes")
     try:
         return json.loads(
             content.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_constant
         )
     except (ValueError, RecursionError):
-        raise InputError("certificate", "not JSON", "a JSON document, keys unique") from None
+        raise InputError(
+            "certificate", Words("not JSON"), "a JSON document whose keys are unique"
+        ) from None
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -244,26 +248,42 @@ def _constant(name: str) -> object:
 def _refuse_outsized(document: object) -> None:
     """Refuse what could not be a certificate before it costs memory or time."""
     if not isinstance(document, dict):
-        raise InputError("certificate", type(document).__name__, "a JSON object")
+        raise InputError(
+            "certificate", Words(f"of type {type(document).__name__}"), "a JSON object"
+        )
     level: list[object] = [document]
     for _ in range(MAX_DEPTH):
         inner: list[object] = []
         for value in level:
             if isinstance(value, dict):
                 if len(value) > MAX_NAMES:
-                    raise InputError("certificate", f"an object of {len(value)} names", "smaller")
+                    raise InputError(
+                        "certificate",
+                        Words("too large"),
+                        f"made of objects of at most {MAX_NAMES} names",
+                    )
                 inner.extend(value.values())
             elif isinstance(value, list | tuple):
                 if len(value) > MAX_CELLS:
-                    raise InputError("certificate", f"a list of {len(value)}", "shorter")
+                    raise InputError(
+                        "certificate", Words("too large"), f"made of lists of at most {MAX_CELLS:,}"
+                    )
                 inner.extend(value)
             elif isinstance(value, int) and value.bit_length() > 64:
-                raise InputError("certificate", "a huge integer", "numbers as strings")
+                raise InputError(
+                    "certificate",
+                    Words("one with a huge integer"),
+                    "one whose large numbers are texts",
+                )
             if len(inner) > MAX_VALUES:
-                raise InputError("certificate", "a huge document", f"at most {MAX_VALUES:,} values")
+                raise InputError(
+                    "certificate",
+                    Words("too large"),
+                    f"a document of at most {MAX_VALUES:,} values",
+                )
         level = inner
     if level:
-        raise InputError("certificate", "a deep document", f"at most {MAX_DEPTH} levels deep")
+        raise InputError("certificate", Words("too deep"), f"at most {MAX_DEPTH} levels deep")
 
 
 def _refuse_other_schemas(document: object) -> None:

@@ -21,6 +21,7 @@ from gdpbridge.certificate.model import (
     Schema,
 )
 from gdpbridge.certificate.proof import Proof, ProvedCell
+from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.errors import UndecidedError
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
@@ -99,11 +100,12 @@ def _breakpoints(profile: Profile, bits: int) -> tuple[Breakpoint, ...]:
     """Bracket the breakpoints that are not rational; the checker knows the others."""
     # the knots of clip and rectify are in its specification, its base may have breakpoints
     inner = profile.base if isinstance(profile, ClipRectify) else profile
+    curve = inner.curve
+    # every kind that the checker knows is one of formulas
+    assert isinstance(curve, SmoothCurve)
     with precision(bits):
         brackets = [
-            piece.bracket()
-            for piece in inner.curve.pieces[1:]
-            if not isinstance(piece.start, Fraction)
+            piece.bracket() for piece in curve.pieces[1:] if not isinstance(piece.start, Fraction)
         ]
         return tuple(
             Breakpoint(low=_exact_binary(to_fraction(low)), high=_exact_binary(to_fraction(high)))

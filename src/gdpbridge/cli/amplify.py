@@ -141,7 +141,7 @@ def subsample(
 
     if (source is None) != (target is None):
         missing = "input" if source is None else "output"
-        raise InputError(missing, "missing", "given where the other of --input and --output is")
+        raise InputError.missing(missing, "give both --input and --output, or neither")
     try:
         plan = subsampling_plan(
             profile,
@@ -154,7 +154,7 @@ def subsample(
     except InputError as error:
         # a mechanism may have a --mu of its own
         field = "target_mu" if error.field == "mu" else error.field
-        raise InputError(field, error.value, error.allowed) from None
+        raise error.renamed(field) from None
     if source is not None and target is not None:
         with Progress(silent=json) as progress:
             _draw(plan, source, target, progress, header=not no_header)
@@ -168,7 +168,7 @@ def _draw(
         plan.sample_file(source, target, header=header, progress=progress)
     except InputError as error:
         field = error.field.replace("source", "input").replace("target", "output")
-        raise InputError(field, error.value, error.allowed) from None
+        raise error.renamed(field) from None
 
 
 def _shown(record: ClipRectifyRecord | SubsampleRecord, *, as_json: bool) -> Output:

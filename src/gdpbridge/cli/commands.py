@@ -13,8 +13,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from gdpbridge.cli.errors import CommandLineError, Written, as_written, near, shown
-from gdpbridge.errors import InputError
+from gdpbridge.cli.errors import CommandLineError, Written, as_written, shown
+from gdpbridge.errors import InputError, did_you_mean
 
 __all__ = ["Command", "Group", "leading_options"]
 
@@ -61,6 +61,20 @@ class Group(TyperGroup):
     """A command whose first word chooses among others."""
 
     noun = "command"
+    # how many words stand before the one that chooses
+    own_words = 0
+
+    def leading_params(self, ctx: Any) -> list[Any]:
+        """Return the words and options that may stand before the choice."""
+        return list(self.get_params(ctx))
+
+    def choices(self, ctx: Any) -> list[tuple[str, str | None]]:
+        """Return what may be chosen, with a sentence on each."""
+        found: list[tuple[str, str | None]] = []
+        for name in self.list_commands(ctx):
+            command: Any = self.get_command(ctx, name)
+            found.append((name, command.get_short_help_str(200)))
+        return found
 
     def get_help_option(self, ctx: Any) -> TyperOption | None:
         """Return --help, described in the words of the other options."""
@@ -85,7 +99,8 @@ class Group(TyperGroup):
             raise CommandLineError(
                 self.noun,
                 words[0],
-                f"{self.noun} is {shown(words[0])}: must be {one_of}{near(words[0], known)}",
+                f"{self.noun} is {shown(words[0])}: must be {one_of}"
+                f"{did_you_mean(words[0], known)}",
             )
 
 
@@ -137,7 +152,7 @@ def _check(params: Sequence[Any], args: Sequence[str], command: str) -> dict[str
             found = Written(found.option)
         elif option.opts[0] in written:
             raise CommandLineError(
-                found.option, found.value, f"{found.option} is given twice: must be given once"
+                found.option, found.value, f"{found.option} is given twice: give it once"
             )
         written.update(dict.fromkeys(option.opts, found))
     for word in (word for word in wanted if word.required):
@@ -179,11 +194,11 @@ def _take(
             spelling,
             None,
             f"{shown(spelling)} is not an option of {command}: must be one of "
-            f"{', '.join(options)}{near(spelling, options)}",
+            f"{', '.join(options)}{did_you_mean(spelling, options)}",
         )
     if option.is_flag:
         if equals:
-            raise CommandLineError(spelling, value, f"{spelling} is a switch: takes no value")
+            raise CommandLineError(spelling, value, f"{spelling} takes no value: it is a switch")
         return option, Written(spelling)
     if not equals:
         if not words or words[0].partition("=")[0] in options:

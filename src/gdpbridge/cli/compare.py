@@ -58,5 +58,5 @@ def compare(
         found = compared(profile.epsilon, int(compose), delta or DELTAS)
     except InputError as error:
         names = {"times": "compose", "deltas": "delta"}
-        raise InputError(names.get(error.field, error.field), error.value, error.allowed) from None
+        raise error.renamed(names.get(error.field, error.field)) from None
     return Output(answered(comparison_record(found), as_json=json))

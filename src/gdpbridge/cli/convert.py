@@ -12,7 +12,7 @@ from gdpbridge.cli.mechanism import add_mechanism_command
 from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output
 from gdpbridge.cli.show import answered
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.report.answers import conversion_record
@@ -123,15 +123,17 @@ def convert_numbers(
         given = {"mu": mu} if failure is None else {"mu": mu, "failure": failure}
         return _converted(source, given, (epsilon, delta, alpha), json)
     if alpha is not None:
-        raise InputError("alpha", ", ".join(alpha), "given together with --mu or a mechanism")
+        raise InputError(
+            "alpha", ", ".join(alpha), Advice("give it together with --mu or a mechanism")
+        )
     if failure is not None:
-        raise InputError("failure", failure, "given together with --mu")
+        raise InputError("failure", failure, Advice("give it together with --mu"))
     if rho is not None:
         return _of_zcdp(rho, eps_h, epsilon, delta, json)
     if eps_h is not None:
-        raise InputError("eps_h", eps_h, "given together with --rho")
+        raise InputError("eps_h", eps_h, Advice("give it together with --rho"))
     if epsilon is None:
-        raise InputError("mu", "missing", "given, or --epsilon, or a mechanism")
+        raise InputError.missing("mu", "give it, or --epsilon, or a mechanism")
     return _mu(epsilon, delta, json)
 
 
@@ -147,11 +149,11 @@ def _converted(
     names = ("epsilon", "delta", "alpha")
     places = {name: words for name, words in zip(names, asked, strict=True) if words is not None}
     if not places:
-        raise InputError("delta", "missing", "given, or else --epsilon or --alpha")
+        raise InputError.missing("delta", "give it, or --epsilon, or --alpha")
     first, *others = places
     if others:
         words = ", ".join(places[others[0]])
-        raise InputError(others[0], words, f"left out where --{first} is given")
+        raise InputError(others[0], words, Advice(f"leave it out where --{first} is given"))
     result, find = {
         "epsilon": ("delta", delta_at),
         "delta": ("epsilon", epsilon_at),
@@ -197,7 +199,11 @@ def _mu(epsilon: list[str], delta: list[str] | None, json: bool) -> Output:
     from gdpbridge.mechanisms.pure_dp import PureDP
 
     if len(epsilon) != 1 or (delta is not None and len(delta) != 1):
-        raise InputError("epsilon", ", ".join(epsilon), "given once, as is --delta, without --mu")
+        raise InputError(
+            "epsilon",
+            ", ".join(epsilon),
+            Advice("give it once, and --delta at most once, where there is no --mu"),
+        )
     given = {"epsilon": epsilon[0]}
     if delta is None:
         try:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gdpbridge.errors import InputError
+from gdpbridge.errors import InputError, Words
 
-__all__ = ["CommandLineError", "Written", "as_written", "near", "shown"]
+__all__ = ["CommandLineError", "Written", "as_written", "shown"]
 
 _LONGEST = 80
 
@@ -61,16 +60,11 @@ def as_written(error: InputError, options: Mapping[str, Written]) -> CommandLine
     field = re.sub(r"\w+", option, error.field)
     typed = found[0].value if len(found) == 1 else None
     value = str(error.value) if typed is None else typed
-    return CommandLineError(field, value, f"{field} is {shown(value)}: must be {error.allowed}")
+    plain = isinstance(error.value, Words) and typed is None
+    return CommandLineError(field, value, error.told(field, value if plain else shown(value)))
 
 
 def shown(text: str) -> str:
     """A typed word inside a sentence: quoted if it needs it, on one line, not endless."""
     quoted = shlex.quote(text) if text.isprintable() else repr(text)
     return quoted if len(quoted) <= _LONGEST else f"{quoted[: _LONGEST - 3]}..."
-
-
-def near(word: str, known: Iterable[str]) -> str:
-    """A hint at the known name that is spelt most like ``word``; empty if none is."""
-    found = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
-    return f" (did you mean {found[0]}?)" if found else ""

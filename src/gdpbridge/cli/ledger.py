@@ -14,7 +14,7 @@ from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output, Status, has_colour, text_width
 from gdpbridge.cli.progress import Progress
 from gdpbridge.cli.show import as_json_text
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError
 from gdpbridge.mechanisms.base import Profile
 
 if TYPE_CHECKING:
@@ -298,7 +298,7 @@ def add_partition(
 ) -> Output:
     """Add a partition."""
     if not part:
-        raise InputError("part", "missing", "given once for each part")
+        raise InputError.missing("part", "give it once for each part")
     done = _open(ledger).add_partition(dataset, partition, part, key=key, actor=actor)
     return _recorded(done, json)
 
@@ -552,7 +552,7 @@ def verify(
     book = _open(ledger)
     names = _names(book, dataset)
     if head is not None and len(names) != 1:
-        raise InputError("head", head, "given with one data set")
+        raise InputError("head", head, Advice("give it with one data set"))
     with Progress(silent=json) as progress:
         found = [book.verify(name, head=head, progress=progress) for name in names]
     if json:
@@ -573,7 +573,7 @@ def history(
     book = _open(ledger)
     names = _names(book, dataset)
     if len(names) != 1:
-        raise InputError("dataset", "missing", f"given: the ledger has {len(names)} data sets")
+        raise InputError.missing("dataset", f"name one: the ledger has {len(names)} data sets")
     entries = book.history(names[0], last=None if last is None else _whole("last", last))
     if json:
         return Output(as_json_text(entries_document(names[0], entries)))

@@ -7,11 +7,12 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
 from gdpbridge.cli.commands import Group
+from gdpbridge.cli.completing import ASKED, completions
 from gdpbridge.cli.errors import CommandLineError
 from gdpbridge.cli.interruption import watched
 from gdpbridge.cli.output import Output, Status, is_unicode, write
@@ -41,6 +42,7 @@ _COMMANDS = {
     "convert": "Convert between a μ, a mechanism, (ε, δ) pairs, and an attacker's errors.",
     "calibrate": "Find the parameter with which a mechanism meets a target μ, from the safe side.",
     "compare": "Compare what different theorems say of a composition of ε-DP mechanisms.",
+    "audit": "Bound μ and ε from below by what an attacker achieved, and test a claim.",
     "risk": "Say what a μ means for an attacker.",
     "amplify": "Make a mechanism safer: by clipping and noise, or on a sample of the data.",
     "plot": "Draw pictures: PNG, SVG, PDF, or HTML that needs no network.",
@@ -48,6 +50,7 @@ _COMMANDS = {
     "verify": "Re-prove a certificate with arithmetic of its own; exit status 3 if a line fails.",
     "ledger": "Keep privacy budgets in a database, where they cannot be overspent.",
     "schema": "Print the JSON Schema of a file that this program reads or writes.",
+    "completion": "Print a script with which a shell completes commands, mechanisms and options.",
     "paper": "Reproduce the source paper: each figure, table and number, beside what is printed.",
 }
 
@@ -64,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     with watched() as interruption:
         try:
-            output = _run(words or ["--help"])
+            output = _run(words)
             write(sys.stdout, output.text)
         except Exception as error:
             if interruption.came:
@@ -109,7 +112,11 @@ class _Program(Group):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the commands without loading them."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
+            formatter.write_dl(self.choices(ctx))
+
+    def choices(self, ctx: Any) -> list[tuple[str, str | None]]:
+        """Return the commands without loading them."""
+        return list(_COMMANDS.items())
 
 
 def _app() -> typer.Typer:
@@ -136,8 +143,13 @@ def _general_options(
 
 
 def _run(words: list[str]) -> Output:
-    command = typer.main.get_group(_app())
-    answer: Any = command.main(args=words, prog_name="gdpbridge", standalone_mode=False)
+    command = cast(Group, typer.main.get_group(_app()))
+    if os.environ.get(ASKED):
+        return Output(completions(command, words))
+    words = words or ["--help"]
+    answer: Any = command.main(
+        args=words or ["--help"], prog_name="gdpbridge", standalone_mode=False
+    )
     if answer == Status.INTERRUPTED:
         raise KeyboardInterrupt
     # --help and --version print by themselves

@@ -12,12 +12,12 @@ from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output
 from gdpbridge.cli.progress import Progress
 from gdpbridge.cli.show import rendered
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError
 from gdpbridge.measure import COMPOSED_TOL, DEFAULT_TOL, method_names
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.report.record import measurement_record
 
-__all__ = ["add_to", "check_statement", "measure"]
+__all__ = ["add_to", "measure"]
 
 _EPILOG = """\
 Example: gdpbridge measure laplace --scale 0.5
@@ -51,6 +51,7 @@ Method = Annotated[
     str,
     typer.Option(
         metavar="NAME",
+        autocompletion=lambda: list(_METHODS),
         help=f"one of {', '.join(_METHODS)} [default: {_METHODS[0]}, which proves]",
         show_default=False,
     ),
@@ -90,7 +91,8 @@ def measure(
     json: AsJson = False,
 ) -> Output:
     """Answer with the statement and the interval for μ."""
-    check_statement(eps_h, failure)
+    if certificate is not None:
+        _check_certificate(profile, certificate)
     places = None if digits is None else _places(digits)
     default = None if places is None else f"1e-{places}"
     with Progress(silent=json) as progress:
@@ -108,14 +110,16 @@ def measure(
     return Output(rendered(measurement_record(found), as_json=json, digits=places))
 
 
-def check_statement(eps_h: str | None, failure: str | None) -> None:
-    """Refuse to be asked for a head and for an approximate statement at once.
+def _check_certificate(profile: Profile, path: str) -> None:
+    """Refuse before any work to certify what has no certificate.
 
     Raises:
-        InputError: if both are given.
+        InputError: if no certificate can be written about the mechanism.
     """
-    if eps_h is not None and failure is not None:
-        raise InputError("failure", failure, "left out where --eps-h is given")
+    from gdpbridge.certificate.reach import uncertifiable_because
+
+    if why := uncertifiable_because(profile):
+        raise InputError("certificate", path, Advice(f"leave it out: {why}"))
 
 
 def _save(found: gdpbridge.Measurement, path: str) -> None:
@@ -126,7 +130,7 @@ def _save(found: gdpbridge.Measurement, path: str) -> None:
     """
     document = found.certificate
     if document is None:
-        raise InputError("certificate", path, f"left out: {found.uncertified_because}")
+        raise InputError("certificate", path, Advice(f"leave it out: {found.uncertified_because}"))
     try:
         document.save(path)
     except OSError as error:

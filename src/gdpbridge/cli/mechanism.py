@@ -17,7 +17,7 @@ from typing import Annotated, Any, cast, get_args
 
 import typer
 from pydantic.fields import FieldInfo
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperOption
 from typer.models import ArgumentInfo
 
 from gdpbridge.cli.commands import Command, Group, leading_options
@@ -216,10 +216,27 @@ class _Mechanisms(Group):
             return False
         return not rest
 
+    def leading_params(self, ctx: Any) -> list[Any]:
+        """Return the action's own words, and the options that may stand before a mechanism."""
+        options = [one for one in self._all_params(ctx) if isinstance(one, TyperOption)]
+        if not self.complete:
+            return options
+        own = _command(self.path, self.action, _words(self.action), "", "").get_params(ctx)
+        return [*own[: self.own_words], *options, self._of_file.get_params(ctx)[0]]
+
+    @property
+    def own_words(self) -> int:  # type: ignore[override]
+        """How many words of the action's own stand before the mechanism."""
+        return len(_words(self.action))
+
+    def choices(self, ctx: Any) -> list[tuple[str, str | None]]:
+        """Return the mechanisms."""
+        return [(kind, _summary(cls)) for kind, cls in kinds().items()]
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the mechanisms."""
         with formatter.section("Mechanisms"):
-            formatter.write_dl([(kind, _summary(cls)) for kind, cls in kinds().items()])
+            formatter.write_dl(self.choices(ctx))
 
     @cached_property
     def _of_file(self) -> TyperCommand:

@@ -30,7 +30,8 @@ class Status(IntEnum):
             Status.ANSWERED: "answered",
             Status.FAULT: "a fault in the program, or a disk or database that cannot be used",
             Status.BAD_INPUT: "bad input: one sentence on standard error says what is allowed",
-            Status.NO: "the answer is no (identify: not GDP; verify, ledger: refused)",
+            Status.NO: "the answer is no (identify: not GDP; audit: the claim is contradicted; "
+            "verify, ledger: refused)",
             Status.UNDECIDED: "undecided within the stated limits (identify: unknown)",
             Status.INTERRUPTED: "interrupted",
         }[self]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from copy import copy
-from typing import Annotated, Any, cast, get_origin
+from typing import Annotated, Any, Literal, cast, get_args, get_origin
 
 import typer
 from pydantic.fields import FieldInfo
@@ -53,8 +53,13 @@ def declared(name: str, field: FieldInfo) -> inspect.Parameter:
         if field.default is not None and not field.is_required():
             shown = field.default if isinstance(field.default, str) else f"{field.default:g}"
             about += f" [default: {shown}]"
+        choices = _choices(field)
         option = typer.Option(
-            *_spellings(name), metavar=extra.get("symbol", "WORD"), help=about, show_default=False
+            *_spellings(name),
+            metavar=extra.get("symbol", "WORD"),
+            help=about,
+            show_default=False,
+            autocompletion=(lambda: choices) if choices else None,
         )
         default = inspect.Parameter.empty if field.is_required() else None
         annotation = Annotated[str | None, option]
@@ -112,6 +117,12 @@ def _number(name: str, text: str, allowed: str) -> float:
 def _spellings(name: str) -> list[str]:
     """The names of a parameter's option; A may be written a."""
     return list(dict.fromkeys(f"--{text.replace('_', '-')}" for text in (name, name.lower())))
+
+
+def _choices(field: FieldInfo) -> list[str]:
+    """The words that a parameter may be, where it is one of some."""
+    arms = (field.annotation, *get_args(field.annotation))
+    return [word for arm in arms if get_origin(arm) is Literal for word in get_args(arm)]
 
 
 def _is_mapping(field: FieldInfo) -> bool:

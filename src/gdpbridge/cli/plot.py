@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gdpbridge.cli.commands import Group
-from gdpbridge.cli.measure import EpsH, Failure, check_statement
+from gdpbridge.cli.measure import EpsH, Failure
 from gdpbridge.cli.mechanism import add_mechanism_command, mechanism_of
 from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output
@@ -159,8 +159,6 @@ def gdpt(
     from gdpbridge import plot
     from gdpbridge.measure import measure
 
-    check_statement(eps_h, failure)
-
     def draw(profiles: Sequence[Profile]) -> Picture:
         with Progress(silent=json) as progress:
             found = [
@@ -236,7 +234,7 @@ def _drawn(
     except InputError as error:
         typed = {"names": "label", "widths": "width"}
         field = typed.get(error.field, error.field)
-        raise InputError(field, error.value, error.allowed) from None
+        raise error.renamed(field) from None
     path = picture.save(output)
     if as_json:
         schema = {"name": "gdpbridge.picture", "version": 1}

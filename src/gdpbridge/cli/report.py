@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from gdpbridge.cli.measure import EpsH, Failure, Tol, check_statement
+from gdpbridge.cli.measure import EpsH, Failure, Tol
 from gdpbridge.cli.mechanism import add_mechanism_command
 from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output, is_unicode
@@ -72,11 +72,10 @@ def report(
     from gdpbridge.report.privacy.composition import input_paths
 
     if output is None and not json:
-        raise InputError("output", "missing", "given: a file that ends in .html, .md or .json")
+        raise InputError.missing("output", "name a file that ends in .html, .md or .json")
     if output is not None:
         # a name that cannot be is told before the work
         checked_path(output, FORMATS)
-    check_statement(eps_h, failure)
     said = _stated(release)
     if output is not None:
         _refuse_inputs(output, [release, *input_paths(profile)])
@@ -111,4 +110,4 @@ def _stated(release: object) -> Release | None:
     except InputError as error:
         # the file is read as one of --spec is, and holds the fields alone
         field = "release" if error.field == "spec" else error.field.removeprefix("release.")
-        raise InputError(field, error.value, error.allowed) from None
+        raise error.renamed(field) from None

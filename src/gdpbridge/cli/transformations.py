@@ -9,18 +9,21 @@ from typing import Annotated, Any
 import typer
 
 from gdpbridge.cli.parameters import PREFIX
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError
 from gdpbridge.mechanisms.base import Profile
 
 __all__ = ["declared_transformations", "transformed"]
 
 _RATE = "a number in (0, 1], or draws/records such as 10/1000"
-_SCHEMES = "poisson, without-replacement or with-replacement"
+_SCHEMES = ["poisson", "without-replacement", "with-replacement"]
 _TIMES = "a whole number from 1 to 1000000"
 
 _OPTIONS = {
     "subsample": ("RATE", f"run it on a random sample of the records: {_RATE}"),
-    "scheme": ("NAME", f"how the sample is drawn: {_SCHEMES} [default: poisson]"),
+    "scheme": (
+        "NAME",
+        f"how the sample is drawn: {', '.join(_SCHEMES[:-1])} or {_SCHEMES[-1]} [default: poisson]",
+    ),
     "compose": ("K", f"run it K times, after --subsample: {_TIMES}"),
 }
 # how the library calls what is typed here
@@ -47,7 +50,13 @@ def declared_transformations(taken: Container[str]) -> list[inspect.Parameter]:
             inspect.Parameter.KEYWORD_ONLY,
             default=None,
             annotation=Annotated[
-                str | None, typer.Option(f"--{name}", metavar=metavar, help=about)
+                str | None,
+                typer.Option(
+                    f"--{name}",
+                    metavar=metavar,
+                    help=about,
+                    autocompletion=(lambda: _SCHEMES) if name == "scheme" else None,
+                ),
             ],
         )
         for name, (metavar, about) in _OPTIONS.items()
@@ -65,7 +74,7 @@ def transformed(profile: Profile, given: dict[str, Any]) -> Profile:
         return _applied(profile, typed)
     except InputError as error:
         field = _TYPED.get(error.field, error.field)
-        raise InputError(field, error.value, error.allowed) from None
+        raise error.renamed(field) from None
 
 
 def _applied(profile: Profile, typed: Mapping[str, str | None]) -> Profile:
@@ -73,7 +82,7 @@ def _applied(profile: Profile, typed: Mapping[str, str | None]) -> Profile:
     if share is not None:
         profile = profile.subsample(scheme=scheme or "poisson", **_sample(share))
     elif scheme is not None:
-        raise InputError("scheme", scheme, "given together with --subsample")
+        raise InputError("scheme", scheme, Advice("give it together with --subsample"))
     return profile if times is None else profile.compose(_whole("times", times, _TIMES))
 
 

@@ -37,7 +37,7 @@ def verify(file: File, *, json: AsJson = False) -> Output:
     except InputError as error:
         # the file is what was typed; the rest names a place inside it
         if error.field == "certificate":
-            raise InputError("file", error.value, error.allowed) from None
+            raise error.renamed("file") from None
         raise
     status = Status.ANSWERED if found.valid else Status.NO
     return Output(answered(verification_record(found), as_json=json), status)

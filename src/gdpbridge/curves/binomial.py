@@ -15,9 +15,10 @@ from flint import arb
 from numpy.typing import NDArray
 
 from gdpbridge.curves.constants import MAX_EPS, Constant, interval_around
-from gdpbridge.curves.linear import FloatLines, Floats, Indices, Line, Segments, segments_from
-from gdpbridge.curves.smooth import ZERO, Curve, Piece
-from gdpbridge.curves.tail import ConstantTail
+from gdpbridge.curves.linear import LinearCurve, linear_curve
+from gdpbridge.curves.lines import FloatLines, Floats, Indices, Line, Segments, segments_from
+from gdpbridge.curves.smooth import SmoothCurve, zero_curve
+from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.errors import InputError
 from gdpbridge.numeric.flint_context import working_precision
 from gdpbridge.numeric.kinds import BALLS, FLOATS
@@ -25,23 +26,20 @@ from gdpbridge.numeric.kinds import BALLS, FLOATS
 __all__ = ["BinomialLines", "binomial_curve"]
 
 
-def binomial_curve(eps0: Constant, times: int) -> Curve:
+def binomial_curve(eps0: Constant, times: int) -> SmoothCurve | LinearCurve:
     """Return the curve of ``times`` randomized responses with losses ±ε₀.
 
     Raises:
         InputError: if the largest loss is beyond the range of ε.
     """
     if eps0 == 0:
-        start = Fraction(0)
-        return Curve((Piece(start, lambda *_: ZERO),), ConstantTail(start, start), end=start)
+        return zero_curve()
     total = times * float(interval_around(eps0).high)
     if total > MAX_EPS:
         raise InputError("the sum of all ε", total, f"at most {MAX_EPS:g}")
     lines = BinomialLines(eps0, times)
     end = times * eps0 if isinstance(eps0, Fraction) else lines.last_end
-    return Curve(
-        (Piece(Fraction(0), lines.formula),), ConstantTail(end, Fraction(0)), end=end, lines=lines
-    )
+    return linear_curve(lines, ConstantTail(end, Fraction(0)), end)
 
 
 class BinomialLines(FloatLines):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,9 +13,16 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from gdpbridge.curves.smooth import ZERO, Curve, Piece
-from gdpbridge.curves.tail import ConstantTail, FloorTail, GaussianBoundTail, Tail
-from gdpbridge.errors import UndecidedError
+from gdpbridge.curves.base import DEFAULT_FAILURE, Curve, Form
+from gdpbridge.curves.constants import Constant
+from gdpbridge.curves.pieces import Piece
+from gdpbridge.curves.smooth import PiecewiseCurve, SmoothCurve, zero_curve
+from gdpbridge.curves.tail import Tail
+from gdpbridge.curves.tails import ConstantTail, FloorTail, GaussianBoundTail
+from gdpbridge.errors import InputError, UndecidedError, Words
+from gdpbridge.interval import Interval
+from gdpbridge.numeric.exact import float_ceiling, float_floor
+from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import (
     BALLS,
     FLOATS,
@@ -183,6 +192,97 @@ def _between(low: float, high: float) -> arb:
     return arb(low).union(arb(high)) if low > -np.inf else arb.nan()
 
 
+class ComposedCurve(PiecewiseCurve):
+    """The curve of composed privacy losses: its piece is the upper bound on floats."""
+
+    form = Form.BETWEEN
+    # far out, bounds of composed losses take long; the best ε for this α is nearly as good
+    least_alpha = 1e-30
+
+    def __init__(
+        self,
+        bounds: CurveBounds,
+        pieces: Sequence[Piece],
+        tail: Tail,
+        end: Constant | None = None,
+    ) -> None:
+        super().__init__(pieces, tail, end)
+        self.bounds = bounds
+
+    @property
+    def default_failure(self) -> Fraction | None:
+        """Known to any ε, but not at once for every ε, unless the losses are bounded."""
+        failure = self.bounds.failure
+        return None if self.tail.level is not None and not failure else DEFAULT_FAILURE + failure
+
+    def delta_bounds(self, eps: Floats) -> tuple[Floats, Floats]:
+        """Read them from their logarithms."""
+        found = self.bounds.at(eps)
+        # the logarithm is off by its last digit, and so is what it is of by as much
+        low = np.exp(found.log_low) * (1 - _off(found.log_low))
+        high = np.minimum(np.exp(found.log_high) * (1 + _off(found.log_high)), 1.0)
+        low = np.maximum(np.nextafter(low, -1.0), 0.0)
+        high = np.minimum(np.nextafter(high, 2.0), 1.0)
+        # rounding has nothing to do with what is exactly 0
+        return (
+            np.where(found.log_low == -np.inf, 0.0, low),
+            np.where(found.log_high == -np.inf, 0.0, high),
+        )
+
+    def epsilon_bounds(self, delta: Floats) -> tuple[Floats, Floats]:
+        """Narrow down on both bounds."""
+        return self.bounds.epsilon(delta)
+
+    def delta_range(self, eps: Floats) -> tuple[Floats, Floats]:
+        """The proved bounds: there are no others."""
+        low, high = self.delta_bounds(np.ravel(eps))
+        return low.reshape(eps.shape), high.reshape(eps.shape)
+
+    def least_epsilon(self, delta: Floats) -> Floats:
+        """Take the upper one of both bounds."""
+        return self.epsilon_bounds(np.ravel(delta))[1].reshape(delta.shape)
+
+    def delta_at(self, eps: Fraction) -> Interval:
+        """Bound δ at ε as a float, rounded to either side."""
+        low, high = self.delta_bounds(np.array([max(float_floor(eps), 0.0), float_ceiling(eps)]))
+        return Interval(Decimal(low[1]), Decimal(high[0]))
+
+    def epsilon_at(self, delta: Fraction) -> Interval:
+        """Bound ε for δ as a float, rounded to either side."""
+        low, high = self.epsilon_bounds(np.array([float_ceiling(delta), float_floor(delta)]))
+        return Interval(Decimal(low[0]), Decimal(high[1]))
+
+    def falls_to(self, failure: Fraction) -> Constant:
+        """Look along the upper bound."""
+        level = self.tail.level
+        if level is not None and level.value == failure:
+            return level.start
+        with precision(128):
+            return self.bounds.below_from(float_below(ball(failure).log()))
+
+    def log_delta_above(self, eps: Fraction) -> arb:
+        """Take the upper bound."""
+        return arb(float(self.bounds.at(np.array([float_floor(eps)])).log_high[0]))
+
+    def sampled(self, _: Fraction) -> Curve:
+        """Refuse: the bounds are as close as an answer for μ asks, on their own scale of ε."""
+        raise InputError("mechanism", Words("composed"), "sampled before it is composed")
+
+    def piecewise(self, _: Fraction, __: int) -> SmoothCurve:
+        """Refuse: there are no smooth pieces."""
+        raise InputError(
+            "mechanism", Words("composed"), "one whose privacy profile is known exactly"
+        )
+
+    def _past(self, pieces: list[Piece], end: Constant, _: Fraction) -> ComposedCurve:
+        return ComposedCurve(self.bounds, pieces, ConstantTail(end, Fraction(0)), end)
+
+
+def _off(log: Floats) -> Floats:
+    """How much a number read from its logarithm may be off, relative to it."""
+    return 2.0**-51 * (2 + np.where(np.isfinite(log), np.abs(log), 0.0))
+
+
 def composed_loss_curve(losses: Losses) -> Curve:
     """Return the curve of mechanisms run one after the other, also adaptively.
 
@@ -192,8 +292,7 @@ def composed_loss_curve(losses: Losses) -> Curve:
     from gdpbridge.losses.composition import ComposedLoss
 
     if not losses:
-        nothing = Fraction(0)
-        return Curve((Piece(nothing, lambda *_: ZERO),), ConstantTail(nothing, nothing), nothing)
+        return zero_curve()
 
     symmetric = all(pair.step.symmetric for pair in losses)
     directions = tuple(
@@ -202,8 +301,8 @@ def composed_loss_curve(losses: Losses) -> Curve:
     )
     bounds = CurveBounds(directions)
     tail = _tail(losses, bounds.failure)
-    end = tail.start if isinstance(tail, ConstantTail) and tail.value == 0 else None
-    return Curve((Piece(Fraction(0), bounds.formula),), tail, end=end, bounds=bounds)
+    end = tail.level.start if tail.level is not None and tail.level.value == 0 else None
+    return ComposedCurve(bounds, (Piece(Fraction(0), bounds.formula),), tail, end)
 
 
 def _tail(losses: Losses, failure: Fraction) -> Tail:

@@ -9,11 +9,21 @@ from fractions import Fraction
 from flint import arb
 
 from gdpbridge.interval import Interval
+from gdpbridge.numeric.decide import is_above, with_enough_precision
 from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, ball, to_fraction
 
-__all__ = ["MAX_EPS", "Constant", "constant_text", "interval_around", "logarithm", "rational_above"]
+__all__ = [
+    "MAX_EPS",
+    "Constant",
+    "constant_text",
+    "exceeds",
+    "interval_around",
+    "logarithm",
+    "rational_above",
+    "upper_bound",
+]
 
 # a rational number, or a function that encloses a real one at the working precision
 Constant = Fraction | Callable[[], arb]
@@ -46,6 +56,25 @@ def rational_above(value: Constant) -> Fraction:
     if isinstance(value, Fraction):
         return value
     return Fraction(interval_around(value, 20).high)
+
+
+def upper_bound(value: Constant) -> Fraction:
+    """Return a rational at least the constant, and closer than any digits that are asked for."""
+    if isinstance(value, Fraction):
+        return value
+    with precision(256):
+        return to_fraction(value().upper())
+
+
+def exceeds(value: Constant, other: Fraction) -> bool:
+    """Decide whether a constant is above a rational.
+
+    Raises:
+        UndecidedError: if they are too close to be told apart.
+    """
+    if isinstance(value, Fraction):
+        return value > other
+    return with_enough_precision(256, lambda: is_above(BALLS.constant(value), ball(other)))
 
 
 def constant_text(value: Constant) -> str:

@@ -1,253 +1,129 @@
-"""Curves that are linear in t = e^ε between knots, as every mechanism of discrete losses has.
-
-On ε ≥ 0 such a curve is the upper envelope of lines a - b·e^ε, line j between two knots, in order
-of ε: a and b fall along the lines. For losses y, a_j = P(L ≥ y_j) and b_j = Q(L ≥ y_j), so that
-(b_j, 1 - a_j) is a breakpoint of the trade-off curve. There may be a million lines, or no end of
-them: they are handed out one at a time as balls, and by arrays of indices as floats.
-
-The floats hold δ at a line's right end and 1 - δ at its left end: from there on both grow by
-positive amounts only, and nothing cancels.
-"""
+"""Curves that are linear in t = e^ε between knots, as every mechanism of discrete losses has."""
 
 from __future__ import annotations
 
-import math
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
-import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
+from gdpbridge.curves.base import Form
 from gdpbridge.curves.constants import Constant
-from gdpbridge.numeric.decide import certainly
+from gdpbridge.curves.lines import FailingLines, FloatLines, Lines, PastFailureLines, SampledLines
+from gdpbridge.curves.pieces import Formula, Piece
+from gdpbridge.curves.smooth import PiecewiseCurve, SmoothCurve
+from gdpbridge.curves.tail import Tail
+from gdpbridge.curves.tails import ConstantTail
+from gdpbridge.errors import InputError
+from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability, ball
 
-__all__ = [
-    "ArrayLines",
-    "DerivedLines",
-    "FloatLines",
-    "Line",
-    "Lines",
-    "PastFailureLines",
-    "Segments",
-    "segments_from",
-]
+__all__ = ["LinearCurve", "linear_curve"]
 
-Floats = NDArray[np.floating[Any]]
-Indices = NDArray[np.int64]
+_BITS = 384
+# a line touches its Gaussian curve well inside its range: of so many, the first ones, it is tried
+_TRIED = 4
 
 
-@dataclass(frozen=True)
-class Line:
-    """The line a - b·e^ε as balls; the complements keep the digits of a number close to one.
-
-    Attributes:
-        a: its value at e^ε = 0.
-        a_complement: 1 - a.
-        b: minus its slope.
-        b_complement: 1 - b.
-    """
-
-    a: arb
-    a_complement: arb
-    b: arb
-    b_complement: arb
-
-    def at(self, t: arb) -> arb:
-        """Return a - b·t."""
-        return self.a - self.b * t
-
-    def complement_at(self, t: arb) -> arb:
-        """Return 1 - (a - b·t)."""
-        return self.a_complement + self.b * t
-
-
-@dataclass(frozen=True)
-class Segments:
-    """Lines as float64 arrays.
-
-    Attributes:
-        start: the left ends.
-        end: the right ends.
-        log_b: log b.
-        log_at_end: log δ at the right ends.
-        log_complement_at_start: log(1 - δ) at the left ends.
-    """
-
-    start: Floats
-    end: Floats
-    log_b: Floats
-    log_at_end: Floats
-    log_complement_at_start: Floats
-
-    def __getitem__(self, index: Any) -> Segments:
-        return Segments(*(getattr(self, name)[index] for name in self.__dataclass_fields__))
-
-
-def segments_from(end: Floats, log_b: Floats, log_a_complement: Floats) -> Segments:
-    """Return lines as floats from what is known of each, where δ is 0 beyond the last one."""
-    start = np.append(0.0, end[:-1])
-    log_complement = np.logaddexp(log_a_complement, log_b + start)
-    # δ at one end is δ at the next one and what the line between them falls by
-    fall = log_b[1:] + end[1:] + FLOATS.log1mexp(end[:-1] - end[1:])
-    log_at_end = np.logaddexp.accumulate(np.append(-np.inf, fall[::-1]))[::-1]
-    return Segments(start, end, log_b, log_at_end, log_complement)
-
-
-class Lines(ABC):
-    """The lines of a curve on ε ≥ 0; the first one begins at 0."""
-
-    count: int | None
-    """How many there are, or None if there is no end of them."""
-
-    @abstractmethod
-    def line(self, index: int) -> Line:
-        """Return a line, at the working precision."""
-
-    @abstractmethod
-    def end(self, index: int) -> arb:
-        """Return its right end, at the working precision."""
-
-    @abstractmethod
-    def locate(self, eps: Floats) -> Indices:
-        """Return the index of the line at each ε, ``count`` beyond the last one."""
-
-    @abstractmethod
-    def ends(self, indices: Indices) -> Floats:
-        """Return right ends as floats."""
-
-    def start(self, index: int) -> arb:
-        """Return a line's left end, at the working precision."""
-        return self.end(index - 1) if index > 0 else arb(0)
-
-    def until(self, eps: arb) -> int:
-        """Return how many lines it takes to reach ε, as far as balls can tell."""
-        number = int(self.locate(np.array([float(eps)]))[0]) + 1
-        if self.count is not None:
-            number = min(number, self.count)
-        while number > 1 and certainly(self.end(number - 2) >= eps):
-            number -= 1
-        while number != self.count and not certainly(self.end(number - 1) >= eps):
-            number += 1
-        return number
-
-    def owners(self, eps: arb) -> list[int]:
-        """Return the lines that may apply at ε, as far as balls can tell."""
-        first = last = self.until(eps) - 1
-        while first > 0 and not certainly(self.start(first) < eps):
-            first -= 1
-        return list(range(first, last + 1))
-
-
-class FloatLines(Lines):
-    """Lines that know their floats too."""
-
-    beyond: Constant = Fraction(0)
-    """δ beyond the last line."""
-
-    log_beyond: float = -math.inf
-    """Its logarithm."""
-
-    @abstractmethod
-    def segments(self, indices: Indices) -> Segments:
-        """Return lines as floats."""
-
-    def ends(self, indices: Indices) -> Floats:
-        """Return right ends as floats."""
-        return self.segments(indices).end
-
-    def formula(self, eps: Any, ops: Operations) -> Probability:
-        """Return δ(ε) on floats and balls.
-
-        There is no power series: the curve is not smooth, and its supremum needs none.
-        """
-        if ops is FLOATS:
-            return self._float_value(np.asarray(eps, dtype=np.float64))
-        if ops is BALLS:
-            return self._ball_value(eps)
-        raise NotImplementedError("a curve made of lines has no power series")
-
-    def _float_value(self, eps: Floats) -> Probability:
-        index = self.locate(eps)
-        inside = np.ones(eps.shape, bool) if self.count is None else index < self.count
-        log = np.full(eps.shape, self.log_beyond)
-        log_complement = np.log1p(-np.exp(log))
-        part, at = self.segments(index[inside]), eps[inside]
-        fallen = part.log_b + part.end + FLOATS.log1mexp(at - part.end)
-        log[inside] = np.logaddexp(part.log_at_end, fallen)
-        risen = part.log_b + at + FLOATS.log1mexp(part.start - at)
-        log_complement[inside] = np.logaddexp(part.log_complement_at_start, risen)
-        return Probability(lambda: log, lambda: log_complement)
-
-    def _ball_value(self, eps: arb) -> Probability:
-        t, owners = eps.exp(), self.owners(eps)
-        values = [(line.at(t), line.complement_at(t)) for line in map(self.line, owners)]
-        if owners[-1] + 1 == self.count:
-            last = self.end(owners[-1])
-            if not certainly(eps <= last):
-                value = BALLS.constant(self.beyond)
-                rest = value, 1 - value
-                values = [rest] if certainly(eps > last) else [*values, rest]
-        value, complement = values[0]
-        for other, other_complement in values[1:]:
-            value, complement = value.union(other), complement.union(other_complement)
-        return Probability(value.log, complement.log)
-
-
-class ArrayLines(FloatLines):
-    """Lines whose floats are held in arrays."""
-
-    def __init__(self, floats: Segments) -> None:
-        self.floats = floats
-        self.count = floats.end.size
-
-    def locate(self, eps: Floats) -> Indices:
-        """Search the right ends."""
-        return np.searchsorted(self.floats.end, eps, side="left").astype(np.int64)
-
-    def segments(self, indices: Indices) -> Segments:
-        """Take the lines from the arrays."""
-        return self.floats[indices]
-
-
-class DerivedLines(Lines):
-    """Lines made from others, one from one, with the same ends unless overridden."""
-
-    def __init__(self, base: Lines) -> None:
-        self.base, self.count = base, base.count
-
-    def end(self, index: int) -> arb:
-        """Return the end of the line it is made from."""
-        return self.base.end(index)
-
-    def locate(self, eps: Floats) -> Indices:
-        """Locate the line it is made from."""
-        return self.base.locate(eps)
-
-    def ends(self, indices: Indices) -> Floats:
-        """Return the ends of the lines they are made from."""
-        return self.base.ends(indices)
-
-
-class PastFailureLines(DerivedLines):
-    """(δ - p)/(1 - p) as far as it is positive.
+class LinearCurve(PiecewiseCurve):
+    """A curve of lines in e^ε; its pieces have no power series.
 
     Args:
-        base: the lines of δ.
-        failure: p in (0, 1).
-        end: an ε from which δ ≤ p.
+        lines: the lines.
+        pieces: the pieces that give its values, the lines' own formula among them.
+        tail: what is known of δ(ε) for large ε.
+        end: where δ becomes 0 for good, or None if it never does.
     """
 
-    def __init__(self, base: Lines, failure: Fraction, end: arb) -> None:
-        super().__init__(base)
-        self.failure = failure
-        self.count = base.until(end)
+    form = Form.LINEAR
 
-    def line(self, index: int) -> Line:
-        """Take the failure out of a line."""
-        line, kept = self.base.line(index), ball(1 - self.failure)
-        b = line.b / kept
-        return Line((line.a - ball(self.failure)) / kept, line.a_complement / kept, b, 1 - b)
+    def __init__(
+        self, lines: Lines, pieces: Sequence[Piece], tail: Tail, end: Constant | None = None
+    ) -> None:
+        super().__init__(pieces, tail, end)
+        self.lines = lines
+
+    def places(self) -> list[arb]:
+        """Return the middles of the first lines."""
+        count = min(self.lines.count or _TRIED, _TRIED)
+        ends = [arb(0), *(self.lines.end(index) for index in range(count))]
+        return [arb(0), *(((low + high) / 2).mid() for low, high in pairwise(ends))]
+
+    def piecewise(self, eps: Fraction, most: int) -> SmoothCurve:
+        """Return the lines on [0, ε] one by one, as pieces with power series.
+
+        Raises:
+            InputError: if there are more than ``most``.
+        """
+        with precision(_BITS):
+            count = self.lines.until(ball(eps))
+        if count > most:
+            raise InputError("the number of lines of the base", count, f"at most {most}")
+        return SmoothCurve(tuple(self._one_by_one(count)), self.tail, self.end)
+
+    def sampled(self, gamma: Fraction) -> LinearCurve:
+        """Put lines and pieces on the new scale."""
+        return LinearCurve(
+            SampledLines(self.lines, gamma),
+            self._sampled_pieces(gamma),
+            self.tail.after_sampling(gamma),
+            self._sampled_end(gamma),
+        )
+
+    def failing(self, failure: Constant, log_kept: Constant) -> LinearCurve:
+        """Return p + (1 - p)·δ for a curve that falls to 0, p > 0; log_kept is log(1 - p)."""
+        assert self.end is not None
+        pieces = self._failing_pieces(failure, log_kept)
+        return LinearCurve(
+            FailingLines(self.lines, failure), pieces, ConstantTail(self.end, failure)
+        )
+
+    def _past(self, pieces: list[Piece], end: Constant, failure: Fraction) -> LinearCurve:
+        lines = PastFailureLines(self.lines, failure, BALLS.constant(end))
+        return LinearCurve(lines, pieces, ConstantTail(end, Fraction(0)), end)
+
+    def _one_by_one(self, count: int) -> Iterator[Piece]:
+        for index in range(count):
+            yield Piece(self._start(index), self._line(index))
+        if count == self.lines.count and self.end is None:
+            yield Piece(self._start(count), _level(self.lines, count - 1))
+
+    def _start(self, index: int) -> Constant:
+        return Fraction(0) if index == 0 else lambda: self.lines.end(index - 1)
+
+    def _line(self, index: int) -> Formula:
+        """Return one line as a smooth formula, which floats take from the whole."""
+
+        def delta(eps: Any, ops: Operations) -> Probability:
+            if ops is FLOATS:
+                log, log_complement = self.logs(eps)
+                return Probability(lambda: log, lambda: log_complement)
+            line, t = self.lines.line(index), ops.exp(eps)
+            return Probability(lambda: ops.log(line.at(t)), lambda: ops.log(line.complement_at(t)))
+
+        return delta
+
+
+def _level(lines: Lines, index: int) -> Formula:
+    """Return the constant that a line ends at: δ does not rise beyond it."""
+
+    def log() -> arb:
+        return lines.line(index).at(lines.end(index).exp()).log()
+
+    def log_complement() -> arb:
+        return lines.line(index).complement_at(lines.end(index).exp()).log()
+
+    def delta(eps: Any, ops: Operations) -> Probability:
+        # 0·ε keeps the kind and shape of ε
+        return Probability(
+            lambda: ops.constant(log) + 0 * eps, lambda: ops.constant(log_complement) + 0 * eps
+        )
+
+    return delta
+
+
+def linear_curve(lines: FloatLines, tail: Tail, end: Constant | None = None) -> LinearCurve:
+    """Return the curve of lines that know their floats."""
+    return LinearCurve(lines, (Piece(Fraction(0), lines.formula),), tail, end)

@@ -1,94 +1,274 @@
-"""Single points of a curve, proved: bounds of δ(ε), and of the least ε for a δ, as floats."""
+"""Single points of a curve, proved: δ(ε), and the least ε for a δ, as floats and as intervals."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
 from gdpbridge.curves.constants import MAX_EPS
-from gdpbridge.curves.smooth import Curve
 from gdpbridge.errors import UndecidedError
+from gdpbridge.interval import Interval
+from gdpbridge.numeric.decide import (
+    MAX_PRECISION,
+    MorePrecisionError,
+    certainly,
+    with_enough_precision,
+)
+from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor
 from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import ball, float_above, float_below
+from gdpbridge.numeric.kinds import BALLS, Probability, ball, float_above, float_below, to_fraction
 
-__all__ = ["proved_deltas", "proved_epsilons"]
+__all__ = [
+    "delta_interval",
+    "enclosed",
+    "float_epsilons",
+    "least_epsilon",
+    "log_delta_above",
+    "proved_delta",
+    "proved_deltas",
+    "proved_epsilons",
+    "proved_from",
+]
 
 Floats = NDArray[np.float64]
+Enclose = Callable[[arb], Probability]
 
 _BITS = 160
-_MAX_BITS = 8192
+# bounds of δ agree in so many bits, more than a float has and twenty digits need
+_ACCURACY = 72
+# digits of an interval for a number; below the least one they are of no use, and a fraction of it
+# would fill the memory
+_DIGITS = 20
+_LEAST = Decimal("1e-4000")
 # a guess in floats is off by a few neighbours: so often is the distance doubled
 _DOUBLINGS = 64
+# in a search for an ε: how far
+_FARTHEST = 2.0**1000
+# a δ that agrees with another one in 300 digits, as at a row of a table, may be the same
+_TIE_BITS = 1024
 
 
-def proved_deltas(curve: Curve, eps: Floats) -> tuple[Floats, Floats]:
+# --- δ at an ε --------------------------------------------------------------------------------
+
+
+def proved_delta(enclose: Enclose, eps: Fraction) -> tuple[arb, arb]:
+    """Return exact bounds of δ(ε) that agree in 72 bits, unless the precision cap comes first.
+
+    Args:
+        enclose: encloses δ.
+        eps: ε ≥ 0.
+    """
+    low, high = arb(0), arb(1)
+
+    def attempt() -> tuple[arb, arb]:
+        nonlocal low, high
+        low, high = _bounds(enclose(ball(eps)))
+        if certainly(high - low <= high * arb(2) ** -_ACCURACY):
+            return low, high
+        raise MorePrecisionError
+
+    try:
+        return with_enough_precision(_BITS, attempt)
+    except UndecidedError:
+        # δ cannot be told from 0, or ε from a place where δ falls by a jump
+        return low, high
+
+
+def _bounds(delta: Probability) -> tuple[arb, arb]:
+    """Return exact bounds in [0, 1] of an enclosure."""
+    log = delta.log()
+    # what cannot be told from 0 has no logarithm, and one minus it does
+    value = -BALLS.expm1(delta.log_complement()) if log.is_nan() else BALLS.exp(log)
+    if value.is_nan():
+        return arb(0), arb(1)
+    return value.lower().max(arb(0)), value.upper().min(arb(1))
+
+
+def delta_interval(enclose: Enclose, eps: Fraction) -> Interval:
+    """Return an interval for δ(ε), of twenty digits where they are certain."""
+    low, high = proved_delta(enclose, eps)
+    return _rounded(low, high)
+
+
+def _rounded(low: arb, high: arb) -> Interval:
+    """Round exact numbers ≥ 0 outward to twenty digits."""
+    if certainly(high == 0):
+        return Interval(0, 0)
+    least = ball(Fraction(_LEAST))
+    if certainly(high < least):
+        return Interval(0, _LEAST)
+    down = Decimal(0) if certainly(low < least) else decimal_floor(to_fraction(low), _DIGITS)
+    return Interval(down, decimal_ceiling(to_fraction(high), _DIGITS))
+
+
+def log_delta_above(enclose: Enclose, eps: Fraction) -> arb:
+    """Return a ball whose upper end is at least log δ(ε), and closely; see :func:`proved_delta`."""
+    _, high = proved_delta(enclose, eps)
+    with precision(_BITS):
+        return arb.neg_inf() if high.is_zero() else high.log()
+
+
+def proved_deltas(enclose: Enclose, eps: Floats) -> tuple[Floats, Floats]:
     """Return bounds of δ at one-dimensional ε ≥ 0."""
-    if curve.bounds is not None:
-        found = curve.bounds.at(eps)
-        # the logarithm is off by its last digit, and so is what it is of by as much
-        low = np.exp(found.log_low) * (1 - _off(found.log_low))
-        high = np.minimum(np.exp(found.log_high) * (1 + _off(found.log_high)), 1.0)
-        low = np.maximum(np.nextafter(low, -1.0), 0.0)
-        high = np.minimum(np.nextafter(high, 2.0), 1.0)
-        # rounding has nothing to do with what is exactly 0
-        return (
-            np.where(found.log_low == -np.inf, 0.0, low),
-            np.where(found.log_high == -np.inf, 0.0, high),
-        )
-    pairs = [_delta(curve, float(one)) for one in eps]
+    pairs = [_float_bounds(enclose, Fraction(one)) for one in eps.tolist()]
     low, high = np.reshape(pairs, (eps.size, 2)).T
     return low, high
 
 
-def _off(log: Floats) -> Floats:
-    """How much a number read from its logarithm may be off, relative to it."""
-    return 2.0**-51 * (2 + np.where(np.isfinite(log), np.abs(log), 0.0))
+def _float_bounds(enclose: Enclose, eps: Fraction) -> tuple[float, float]:
+    low, high = proved_delta(enclose, eps)
+    return float_below(low), float_above(high)
 
 
-def _delta(curve: Curve, eps: float) -> tuple[float, float]:
-    bits = _BITS
-    while bits <= _MAX_BITS:
-        with precision(bits):
-            log = curve.enclose(ball(Fraction(eps))).log()
-            if not log.is_nan():
-                delta = log.exp()
-                return max(float_below(delta), 0.0), min(float_above(delta), 1.0)
-        bits *= 2
-    # the precision cannot tell it from 0
-    return 0.0, math.ulp(0.0)
+# --- the least ε for a δ ----------------------------------------------------------------------
 
 
-def proved_epsilons(curve: Curve, delta: Floats, guess: Floats) -> tuple[Floats, Floats]:
+def _is_above(
+    enclose: Enclose, eps: float, target: Fraction, most: int = MAX_PRECISION
+) -> bool | None:
+    """Tell whether δ(ε) is above a number; None where no precision tells them apart."""
+
+    def attempt() -> bool:
+        low, high = _bounds(enclose(ball(Fraction(eps))))
+        if certainly(low > ball(target)):
+            return True
+        if certainly(high <= ball(target)):
+            return False
+        raise MorePrecisionError
+
+    try:
+        return with_enough_precision(_BITS, attempt, most=most)
+    except UndecidedError:
+        return None
+
+
+def proved_epsilons(enclose: Enclose, delta: Floats, guess: Floats) -> tuple[Floats, Floats]:
     """Return bounds of the least ε ≥ 0 with δ(ε) ≤ δ.
 
     Args:
-        curve: the curve.
+        enclose: encloses δ(ε).
         delta: one-dimensional.
-        guess: about these ε.
+        guess: about these ε; infinite for what is beyond the largest ε.
 
     Raises:
         UndecidedError: at the precision cap.
     """
     low, high = np.zeros(delta.size), np.full(delta.size, np.inf)
     for number, (target, near) in enumerate(zip(delta.tolist(), guess.tolist(), strict=True)):
-        low[number], high[number] = _epsilon(curve, target, near)
+        low[number], high[number] = _epsilon(enclose, Fraction(target), near)
     return low, high
 
 
-def _epsilon(curve: Curve, delta: float, guess: float) -> tuple[float, float]:
-    if not math.isfinite(guess):
-        return MAX_EPS, math.inf
+def _epsilon(enclose: Enclose, delta: Fraction, guess: float) -> tuple[float, float]:
     high, step = guess, math.ulp(guess)
+    if not math.isfinite(guess):
+        return _above_until(enclose, delta, MAX_EPS), math.inf
     for _ in range(_DOUBLINGS):
-        if _delta(curve, high)[1] <= delta:
-            break
+        if _is_above(enclose, high, delta) is False:
+            return _above_until(enclose, delta, high), high
         high, step = high + step, 2 * step
-    else:
-        raise UndecidedError(f"no ε was found where δ(ε) is proved to be at most {delta:g}")
-    low, step = high, math.ulp(high)
-    while low > 0 and not _delta(curve, low)[0] > delta:
+    raise UndecidedError(f"no ε was found where δ(ε) is proved to be at most {float(delta):g}")
+
+
+def _above_until(enclose: Enclose, delta: Fraction, eps: float) -> float:
+    """Return an ε, a little below the one given, up to where δ(ε) is proved to be above δ."""
+    low, step = eps, math.ulp(eps)
+    while low > 0 and _is_above(enclose, low, delta) is not True:
         low, step = max(low - step, 0.0), 2 * step
+    return low
+
+
+def float_epsilons(log_delta: Callable[[Floats], Floats], delta: Floats) -> Floats:
+    """Return the least float ε in [0, 1e5] with a computed log δ(ε) ≤ log δ, inf for none."""
+    with np.errstate(divide="ignore"):
+        logs = np.log(delta)
+    # floats ≥ 0 are in the order of their bits, so that halving these finds neighbours
+    low = np.full(delta.shape, -1, dtype=np.int64)
+    high = np.full(delta.shape, np.float64(MAX_EPS).view(np.int64))
+    reached = log_delta(high.view(np.float64)) <= logs
+    while (high - low > 1).any():
+        middle = low + (high - low + 1) // 2
+        below = log_delta(middle.view(np.float64)) <= logs
+        low, high = np.where(below, low, middle), np.where(below, middle, high)
+    return np.where(reached, high.view(np.float64), np.inf)
+
+
+def proved_from(enclose: Enclose, failure: Fraction) -> Fraction:
+    """Return the least float from which δ(ε) ≤ p is proved.
+
+    Raises:
+        UndecidedError: if no such ε was found.
+    """
+    _, last = _bracket(enclose, failure, _TIE_BITS)
+    if math.isinf(last):
+        raise UndecidedError(f"no ε was found where δ(ε) falls to {float(failure):g}")
+    return Fraction(last)
+
+
+def least_epsilon(enclose: Enclose, target: Fraction) -> Interval:
+    """Return floats at one of which δ is proved above a number, and at the other not above.
+
+    They are neighbours, but for a float between them where δ is the number itself; infinite where
+    no ε will do.
+    """
+    if target == 0:
+        return Interval("Infinity", "Infinity")
+    first, last = _bracket(enclose, target, MAX_PRECISION)
+    return Interval(Decimal(first), Decimal(last))
+
+
+def _bracket(enclose: Enclose, target: Fraction, most: int) -> tuple[float, float]:
+    """Bisect from 0 and 1 on: up to the first ε δ is above a number, from the last one not above.
+
+    Both are 0 where it never is, and infinite where it always is.
+    """
+
+    def above(eps: float) -> bool | None:
+        return _is_above(enclose, eps, target, most)
+
+    low, high = 0.0, 1.0
+    if above(low) is False:
+        return 0.0, 0.0
+    while (found := above(high)) is not False:
+        low, high = (high if found else low), 2 * high
+        if high > _FARTHEST:
+            return (math.inf if found else low), math.inf
+    # δ may be the number itself on the way, as at a row of a table
+    first, _ = _halved(lambda eps: above(eps) is True, low, high)
+    _, last = _halved(lambda eps: above(eps) is not False, first, high)
+    return first, last
+
+
+def _halved(holds: Callable[[float], bool], low: float, high: float) -> tuple[float, float]:
+    """Return the neighbouring floats between which a condition ends."""
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if holds(middle) else (low, middle)
     return low, high
+
+
+# --- any number -------------------------------------------------------------------------------
+
+
+def enclosed(value: Callable[[], arb]) -> Interval:
+    """Return an interval of some twenty digits for a number ≥ 0, enclosed at any precision.
+
+    Raises:
+        UndecidedError: at the precision cap.
+    """
+
+    def attempt() -> Interval:
+        enclosure = value()
+        if enclosure.is_finite():
+            low, high = enclosure.lower().max(arb(0)), enclosure.upper()
+            close = certainly(high - low <= high * arb(2) ** -_ACCURACY)
+            if close or certainly(high < ball(Fraction(_LEAST))):
+                return _rounded(low, high)
+        raise MorePrecisionError
+
+    return with_enough_precision(_BITS, attempt)

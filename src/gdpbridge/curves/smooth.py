@@ -1,98 +1,48 @@
-"""Curves made of pieces: what the measuring methods see of a mechanism.
-
-A curve is a non-increasing δ(ε) on [0, ∞) with values in [0, 1], given by smooth formulas on
-adjacent ranges. The formulas are evaluated on float64 arrays, balls and power series alike.
-"""
+"""Curves made of pieces: formulas on adjacent ranges."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from abc import abstractmethod
+from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
+from gdpbridge.curves.base import Curve, Floats, Form
 from gdpbridge.curves.constants import Constant
+from gdpbridge.curves.pieces import (
+    ZERO,
+    Formula,
+    Piece,
+    constant_piece,
+    failing,
+    past,
+    sampled,
+)
+from gdpbridge.curves.sampling import eps_after
+from gdpbridge.curves.tail import Tail
+from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.numeric.decide import certainly
-from gdpbridge.numeric.flint_context import working_precision
-from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability
+from gdpbridge.numeric.kinds import BALLS, FLOATS, Probability, ball
 
-if TYPE_CHECKING:
-    from gdpbridge.curves.bounded import CurveBounds
-    from gdpbridge.curves.linear import Lines
-    from gdpbridge.curves.tail import Tail
-
-__all__ = ["ZERO", "Curve", "Formula", "Piece", "constant_piece"]
-
-Formula = Callable[[Any, Operations], Probability]
-
-ZERO = Probability(arb.neg_inf, lambda: arb(0))
+__all__ = ["PiecewiseCurve", "SmoothCurve", "smooth_curve", "zero_curve"]
 
 
-@dataclass(frozen=True)
-class Piece:
-    """A smooth part of a curve.
+class PiecewiseCurve(Curve):
+    """A curve whose values come from pieces.
 
-    Attributes:
-        start: where it begins; it ends where the next piece begins.
-        formula: gives δ(ε) for ε in its range. Where it is below zero its logarithm is not a
-            number, and δ is 0.
-    """
-
-    start: Constant
-    formula: Formula
-
-    def bracket(self) -> tuple[arb, arb]:
-        """Return exact numbers about the start, wide enough to tell what lies on either side."""
-        start = BALLS.constant(self.start)
-        if start.is_exact():
-            return start, start
-        pad = start * arb(2) ** -(working_precision() // 2)
-        return (start - pad).lower(), (start + pad).upper()
-
-
-def constant_piece(start: Constant, value: Constant) -> Piece:
-    """Return the piece on which δ is a constant, strictly between 0 and 1."""
-
-    def log() -> arb:
-        return BALLS.constant(value).log()
-
-    def log_complement() -> arb:
-        return (-BALLS.constant(value)).log1p()
-
-    def delta(eps: Any, ops: Operations) -> Probability:
-        # 0·ε keeps the kind and shape of ε
-        return Probability(
-            lambda: ops.constant(log) + 0 * eps, lambda: ops.constant(log_complement) + 0 * eps
-        )
-
-    return Piece(start, delta)
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A privacy profile as the measuring methods see it.
-
-    Attributes:
+    Args:
         pieces: adjacent pieces, the first starting at 0.
         tail: what is known of δ(ε) for large ε.
         end: where δ becomes 0 for good, or None if it never does.
-        lines: the lines that the curve is made of, where it is linear in e^ε between knots; its
-            pieces then have no power series.
-        bounds: what it lies between, where it is known no better; its pieces then give the upper
-            bound on floats, an enclosure on balls, and have no power series.
     """
 
-    pieces: tuple[Piece, ...]
-    tail: Tail
-    end: Constant | None = None
-    lines: Lines | None = None
-    bounds: CurveBounds | None = None
+    def __init__(self, pieces: Sequence[Piece], tail: Tail, end: Constant | None = None) -> None:
+        self.pieces, self.tail, self.end = tuple(pieces), tail, end
 
-    def logs(self, eps: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return log δ(ε) and log(1 - δ(ε)) in float64, of the shape of ``eps``."""
+    def logs(self, eps: Floats) -> tuple[Floats, Floats]:
+        """Evaluate each piece on what is in its range."""
         log = np.full(eps.shape, -np.inf)
         log_complement = np.zeros(eps.shape)
         starts = [FLOATS.constant(piece.start) for piece in self.pieces]
@@ -110,11 +60,7 @@ class Curve:
         return log, log_complement
 
     def enclose(self, eps: arb) -> Probability:
-        """Enclose δ(ε) at an exact ε ≥ 0.
-
-        Its logarithm is nan where the precision cannot tell it from 0; that of 1 - δ then still
-        bounds it.
-        """
+        """Take the union of all pieces whose range may hold ε."""
         before_end = True
         if self.end is not None:
             end = BALLS.constant(self.end)
@@ -138,6 +84,116 @@ class Curve:
             for piece, start, stop in zip(self.pieces, starts, stops, strict=True)
             if not (certainly(high < start) or (stop is not None and certainly(low >= stop)))
         ]
+
+    def corners(self) -> list[Constant]:
+        """Return where pieces meet, where the curve ends, and where it becomes constant."""
+        ends = (self.end, self.tail.level and self.tail.level.start)
+        return [*(piece.start for piece in self.pieces), *(end for end in ends if end is not None)]
+
+    def past(self, failure: Fraction) -> Curve:
+        """Cut the curve off where it falls to p."""
+        end = self.falls_to(failure)
+        if end == 0:
+            return zero_curve()
+        stop = end() if callable(end) else ball(end)
+        pieces = [
+            Piece(piece.start, past(piece.formula, failure))
+            for piece in self.pieces
+            if not certainly(BALLS.constant(piece.start) >= stop)
+        ]
+        return self._past(pieces, end, failure)
+
+    @abstractmethod
+    def _past(self, pieces: list[Piece], end: Constant, failure: Fraction) -> Curve:
+        """Return the curve past p > 0, from its pieces and its end."""
+
+    def _sampled_pieces(self, gamma: Fraction) -> list[Piece]:
+        return [
+            Piece(eps_after(piece.start, gamma), sampled(piece.formula, gamma))
+            for piece in self.pieces
+        ]
+
+    def _sampled_end(self, gamma: Fraction) -> Constant | None:
+        return None if self.end is None else eps_after(self.end, gamma)
+
+    def _failing_pieces(self, failure: Constant, log_kept: Constant) -> list[Piece]:
+        assert self.end is not None
+        head = [
+            Piece(piece.start, failing(piece.formula, failure, log_kept))
+            for piece in self.pieces
+            if self.end != 0
+        ]
+        return [*head, constant_piece(self.end, failure)]
+
+
+class SmoothCurve(PiecewiseCurve):
+    """A curve of formulas.
+
+    Args:
+        pieces: adjacent pieces, the first starting at 0.
+        tail: what is known of δ(ε) for large ε.
+        end: where δ becomes 0 for good, or None if it never does.
+        has_series: whether the formulas can be differentiated, as proofs want it.
+    """
+
+    def __init__(
+        self,
+        pieces: Sequence[Piece],
+        tail: Tail,
+        end: Constant | None = None,
+        *,
+        has_series: bool = True,
+    ) -> None:
+        super().__init__(pieces, tail, end)
+        self.has_series = has_series
+
+    @property
+    def form(self) -> Form:
+        """Smooth, unless only values are known."""
+        return Form.SMOOTH if self.has_series else Form.VALUES
+
+    def fails_at_zero(self) -> bool:
+        """Whether δ(0) = 1: it can be seen where there are values only, as the tail cannot tell."""
+        if super().fails_at_zero():
+            return True
+        return not self.has_series and bool(self.logs(np.zeros(1))[0][0] == 0)
+
+    def piecewise(self, _: Fraction, __: int) -> SmoothCurve:
+        """It is made of smooth pieces already."""
+        return self
+
+    def sampled(self, gamma: Fraction) -> SmoothCurve:
+        """Put each piece on the new scale."""
+        return SmoothCurve(
+            self._sampled_pieces(gamma),
+            self.tail.after_sampling(gamma),
+            self._sampled_end(gamma),
+            has_series=self.has_series,
+        )
+
+    def failing(self, failure: Constant, log_kept: Constant) -> SmoothCurve:
+        """Return p + (1 - p)·δ for a curve that falls to 0, p > 0; log_kept is log(1 - p)."""
+        assert self.end is not None
+        return SmoothCurve(
+            self._failing_pieces(failure, log_kept),
+            ConstantTail(self.end, failure),
+            has_series=self.has_series,
+        )
+
+    def _past(self, pieces: list[Piece], end: Constant, failure: Fraction) -> SmoothCurve:
+        tail = ConstantTail(end, Fraction(0))
+        return SmoothCurve(pieces, tail, end, has_series=self.has_series)
+
+
+def smooth_curve(formula: Formula, tail: Tail, end: Constant | None = None) -> SmoothCurve:
+    """Return the curve of a single formula."""
+    return SmoothCurve((Piece(Fraction(0), formula),), tail, end)
+
+
+def zero_curve() -> SmoothCurve:
+    """Return δ = 0: nothing is told."""
+    nothing = Fraction(0)
+    return smooth_curve(lambda *_: ZERO, ConstantTail(nothing, nothing), nothing)
 
 
 def _hull(balls: list[arb]) -> arb:

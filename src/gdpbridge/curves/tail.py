@@ -1,211 +1,180 @@
-"""What a profile declares about δ(ε) as ε grows: the facts that decide "GDP or not".
+"""The contract of a tail: what is known of δ(ε) for large ε, and what follows from it.
 
-Each class is one case of the tail analysis. μ_t² is the upper limit of ε²/(-2 log δ(ε));
+Each kind of tail is one case of the tail analysis. μ_t² is the upper limit of ε²/(-2 log δ(ε));
 a mechanism is GDP for some μ exactly when μ_t is finite and δ(0) < 1, and μ_t is a lower
 bound of that μ (Liu, Sun, Jiang and Kong 2022, tail theorem, corrected: finiteness decides).
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from fractions import Fraction
+from typing import NamedTuple
+
+from flint import arb
 
 from gdpbridge.curves.constants import Constant
+from gdpbridge.curves.nature import Nature
 from gdpbridge.interval import Interval
 
-__all__ = [
-    "AssumedTail",
-    "CertainFailureTail",
-    "CoarseDecayTail",
-    "ConstantTail",
-    "EstimatedTail",
-    "FloorTail",
-    "GaussianBoundTail",
-    "GaussianCurveTail",
-    "GaussianDecayTail",
-    "PlateauTail",
-    "SlowDecayTail",
-    "SlowerTail",
-    "Tail",
-    "UnknownTail",
-]
+__all__ = ["Handover", "Level", "Obstacle", "Scope", "Tail", "TailStatus", "Verdict"]
 
 
-@dataclass(frozen=True)
-class ConstantTail:
-    """δ(ε) = value for every ε ≥ start: bounded losses where value is 0, a mass at infinity else.
+class Verdict(StrEnum):
+    """Whether some finite μ covers the whole range of ε."""
 
-    Attributes:
-        start: where the constant part begins.
-        value: the constant, in [0, 1]; 0 as a fraction.
-    """
+    GDP = "gdp"
+    NOT_GDP = "not-gdp"
+    UNKNOWN = "unknown"
 
-    start: Constant
-    value: Constant
+    def sentence(self, profile_is: Nature, status: TailStatus) -> str:
+        """Return what the verdict says, for a reader.
 
-
-@dataclass(frozen=True)
-class GaussianDecayTail:
-    """log δ(ε) ≤ log_factor + linear·ε - ε²/(2 mu_t²) for every ε ≥ start.
-
-    It is an upper bound, but μ_t is exact: no smaller one would do, whatever the factor.
-
-    Attributes:
-        log_factor: log B.
-        mu_t: the tail parameter, positive.
-        start: where the bound begins to hold.
-        linear: the factor κ of ε, at most 1/2.
-    """
-
-    log_factor: Constant
-    mu_t: Constant
-    start: Constant
-    linear: Constant = Fraction(0)
+        Args:
+            profile_is: what the δ(ε) is that it is about.
+            status: how its tail is known.
+        """
+        how = "assumed, not proved" if status is TailStatus.ESTIMATED else "proved"
+        match self:
+            case Verdict.GDP:
+                return f"Gaussian differentially private (GDP) for a finite μ: {how}"
+            case Verdict.NOT_GDP if profile_is is Nature.OWN:
+                return f"not Gaussian differentially private for any finite μ: {how}"
+            case Verdict.NOT_GDP:
+                return f"no finite μ follows from {profile_is.subject}: {how}"
+            case Verdict.UNKNOWN:
+                return "unknown: the tail of the privacy profile is not known"
 
 
-@dataclass(frozen=True)
-class GaussianCurveTail:
-    """δ(ε) = δ_μ(ε) for every ε ≥ 0: the profile is a Gaussian curve.
+class TailStatus(StrEnum):
+    """How μ_t is known."""
 
-    Attributes:
-        mu: its parameter, possibly 0.
-    """
-
-    mu: Constant
+    PROVED = "proved"
+    ESTIMATED = "estimated"
+    UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True)
-class GaussianBoundTail:
-    """δ(ε) ≤ δ_μ(ε) for every ε ≥ 0; where μ_t = μ, the least μ for the whole range is this one.
-
-    Attributes:
-        mu: the parameter of the bound, positive.
-        mu_t: the tail parameter, where it is smaller than μ; else None.
-    """
-
-    mu: Constant
-    mu_t: Constant | None = None
-
-
-@dataclass(frozen=True)
-class FloorTail:
-    """δ(ε) ≥ value for every ε ≥ 0, while every Gaussian curve falls to 0.
-
-    Attributes:
-        value: the bound, positive.
-    """
-
-    value: Fraction
-
-
-@dataclass(frozen=True)
-class SlowDecayTail:
-    """δ(ε) ≥ factor · e^{-rate·ε} for every ε ≥ start: slower than every Gaussian curve.
-
-    Attributes:
-        log_factor: logarithm of the factor.
-        rate: the exponential rate.
-        start: where the bound begins to hold.
-    """
-
-    log_factor: Constant
-    rate: Fraction
-    start: Constant
-
-
-@dataclass(frozen=True)
-class CoarseDecayTail:
-    """log δ(ε) ≤ log_factor - ε²/(2 width²) for every ε ≥ start, with a width of at least μ_t.
-
-    Attributes:
-        log_factor: logarithm of the factor.
-        width: the parameter of the bound.
-        start: where the bound begins to hold.
-        mu_t: an interval that holds the tail parameter, 0 for what falls faster.
-    """
-
-    log_factor: Constant
-    width: Fraction
-    start: Constant
-    mu_t: Interval
-
-
-@dataclass(frozen=True)
-class SlowerTail:
-    """-log δ(ε) grows like a function that is small beside ε²: slower than every Gaussian curve.
-
-    Attributes:
-        form: that function, as text.
-        start: where a multiple of it begins to be a bound.
-    """
-
-    form: str
-    start: Constant
-
-
-@dataclass(frozen=True)
-class CertainFailureTail:
-    """δ(0) = 1, and δ falls only afterwards: no Gaussian curve lies above it near 0."""
-
-
-@dataclass(frozen=True)
-class EstimatedTail:
-    """μ_t is known without proof, by a limit that a computer algebra system found.
-
-    Attributes:
-        mu_t: the estimate, possibly infinite.
-        source: what it comes from, as words that follow "by".
-    """
-
-    mu_t: float
-    source: str
-
-
-@dataclass(frozen=True)
-class AssumedTail:
-    """δ(ε) ≤ δ_μ(ε) for every ε ≥ start because the user says so; or, without μ, no such μ exists.
-
-    Attributes:
-        mu: the parameter of the bound, or None.
-        start: where it is said to begin to hold.
-        text: the words that the user gave.
-    """
-
-    mu: Fraction | None
-    start: Fraction
-    text: str
-
-
-@dataclass(frozen=True)
-class PlateauTail:
-    """δ(ε) ≤ value for every ε ≥ start, and nothing more is known: the end of a finite table.
-
-    Attributes:
-        start: where the last guarantee is.
-        value: what it guarantees, positive.
-    """
+class Level(NamedTuple):
+    """From ``start`` on δ(ε) is at most ``value``, and no less is known of it."""
 
     start: Constant
     value: Constant
 
 
+class Scope(NamedTuple):
+    """A statement asked for: a head up to ε_h, an approximate one at p, or the whole range."""
+
+    eps_h: Fraction | None = None
+    failure: Fraction | None = None
+
+
 @dataclass(frozen=True)
-class UnknownTail:
-    """Nothing is known beyond what evaluation shows."""
+class Obstacle:
+    """Why there is no approximate statement with a finite μ at some failure probability.
+
+    Attributes:
+        words: where none is possible, a sentence that says so; else what a failure probability
+            must be, as words that follow "must be".
+        is_proved: whether none is possible.
+    """
+
+    words: str
+    is_proved: bool = True
 
 
-Tail = (
-    ConstantTail
-    | GaussianDecayTail
-    | GaussianCurveTail
-    | GaussianBoundTail
-    | SlowDecayTail
-    | PlateauTail
-    | UnknownTail
-    | AssumedTail
-    | EstimatedTail
-    | CertainFailureTail
-    | SlowerTail
-    | CoarseDecayTail
-    | FloorTail
-)
+@dataclass(frozen=True)
+class Handover:
+    """The tail's part of a whole-range statement.
+
+    Attributes:
+        end: the tail answers from here on; where it is 0, for the whole range.
+        low: at most sup G, from the tail alone.
+        high: for this μ, and so for every larger one, δ ≤ δ_μ on [end, ∞).
+        attained_at: where G comes to ``low``, infinity in the limit.
+        note: what a reader should know, as a sentence; empty for nothing.
+        is_proved: whether all this is.
+        in_proof: whether a certificate has to show it.
+    """
+
+    end: Fraction
+    low: Fraction = Fraction(0)
+    high: Fraction = Fraction(0)
+    attained_at: float = 0.0
+    note: str = ""
+    is_proved: bool = True
+    in_proof: bool = False
+
+
+class Tail(ABC):
+    """What is known of δ(ε) for large ε."""
+
+    @property
+    @abstractmethod
+    def verdict(self) -> Verdict:
+        """Whether some finite μ covers the whole range."""
+
+    @property
+    @abstractmethod
+    def reason(self) -> str:
+        """Why, in one sentence."""
+
+    @property
+    @abstractmethod
+    def mu_tail(self) -> Interval | None:
+        """An interval that holds μ_t, infinite where no μ will do; None if it is unknown."""
+
+    @property
+    @abstractmethod
+    def status(self) -> TailStatus:
+        """How μ_t is known."""
+
+    @abstractmethod
+    def covered_from(self, largest: Callable[[], arb], tol: Fraction) -> Handover | None:
+        """Return from where on the tail proves δ ≤ δ_μ, for a μ as near to sup G as it allows.
+
+        Args:
+            largest: gives a lower bound of sup G at the working precision.
+            tol: the width of the interval for μ that is wanted.
+
+        Returns:
+            None where there is no such μ, or none is known.
+
+        Raises:
+            UndecidedError: if no such ε was found.
+        """
+
+    @abstractmethod
+    def after_sampling(self, gamma: Fraction) -> Tail:
+        """Return the tail of γ·δ(ε) as a function of ε', where ε' ≤ ε ≤ ε' - log γ."""
+
+    @abstractmethod
+    def after_failure(self, failure: Fraction) -> Obstacle | None:
+        """Return what is known to keep δ(ε) from falling to p, None if nothing is."""
+
+    # --- what few tails know, and the rest answer alike -------------------------------------
+
+    @property
+    def level(self) -> Level | None:
+        """Where δ becomes constant, or nothing but a constant bound is known of it."""
+        return None
+
+    @property
+    def gaussian_mu(self) -> Constant | None:
+        """The μ of the Gaussian curve that the profile is, if it is one."""
+        return None
+
+    @property
+    def fails_at_zero(self) -> bool:
+        """Whether δ(0) = 1."""
+        return False
+
+    def ceiling(self, tol: Fraction) -> Fraction | None:
+        """Return a μ that covers the whole range, close to the least one known, if there is one."""
+        return None
+
+    def default_scope(self) -> Scope | None:
+        """Return the statement made where none is asked for; None for a head of default length."""
+        return Scope() if self.verdict is Verdict.GDP else None

@@ -8,23 +8,16 @@ which a concave function can be extended, give an upper bound.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
-from gdpbridge.curves.points import proved_deltas
-from gdpbridge.curves.smooth import Curve
+from gdpbridge.curves.base import Curve, Form
 
-__all__ = ["least_errors", "proved_errors"]
+__all__ = ["errors_range", "least_errors", "proved_errors"]
 
 Floats = NDArray[np.float64]
-# the least ε ≥ 0 with δ(ε) ≤ δ
-LeastEpsilon = Callable[[Floats], Floats]
-
 # e^-ε leaves the range of a double beyond it
 _FARTHEST = 700.0
-_LEAST_ALPHA = 1e-30
 _SECTIONS = 33
 _NARROWINGS = 11
 # near points follow a bend closely, far ones are less disturbed by a gap between the bounds of δ
@@ -33,16 +26,14 @@ _APART = tuple(10.0**-power for power in np.arange(0.5, 7.5, 0.5))
 _ROUNDING = 4e-15
 
 
-def least_errors(curve: Curve, alpha: Floats, least_epsilon: LeastEpsilon) -> Floats:
+def least_errors(curve: Curve, alpha: Floats) -> Floats:
     """Return f(α) in float64, one-dimensional; where δ is only bounded, a lower bound of f."""
-    return np.maximum(_values(curve, _best(curve, alpha, least_epsilon), alpha), 0.0)
+    return np.maximum(_values(curve, _best(curve, alpha), alpha), 0.0)
 
 
-def proved_errors(
-    curve: Curve, alpha: Floats, least_epsilon: LeastEpsilon
-) -> tuple[Floats, Floats]:
+def proved_errors(curve: Curve, alpha: Floats) -> tuple[Floats, Floats]:
     """Return bounds of f(α), one-dimensional, rounded outward."""
-    best = _best(curve, alpha, least_epsilon)
+    best = _best(curve, alpha)
     low, _ = _bounds(curve, best, alpha)
     most = np.where(alpha == 0, 1.0, np.nextafter(1 - alpha, 1.0))
     most = np.where(alpha == 1, 0.0, most)
@@ -56,16 +47,22 @@ def proved_errors(
     return low, np.maximum(high, low)
 
 
-def _best(curve: Curve, alpha: Floats, least_epsilon: LeastEpsilon) -> Floats:
+def errors_range(curve: Curve, alpha: Floats) -> tuple[Floats, Floats]:
+    """Return what f lies between, as a picture shows it: equal where δ is known exactly."""
+    if curve.form is Form.BETWEEN:
+        return proved_errors(curve, alpha)
+    value = least_errors(curve, alpha)
+    return value, value
+
+
+def _best(curve: Curve, alpha: Floats) -> Floats:
     """Return the signed ε at which g is largest."""
-    if curve.bounds is not None:
-        # far out, bounds of composed losses take long; the best ε for this α is nearly as good
-        alpha = np.maximum(alpha, _LEAST_ALPHA)
+    alpha = np.maximum(alpha, curve.least_alpha)
     with np.errstate(divide="ignore"):
         # beyond the first, e^ε·α > 1; beyond the second, δ(ε) ≤ α could not make up for it
-        reach = np.minimum(-np.log(alpha), np.log1p(np.exp(_capped(least_epsilon(alpha)))))
+        reach = np.minimum(-np.log(alpha), np.log1p(np.exp(_capped(curve.least_epsilon(alpha)))))
     # beyond it e^-ε is too small for what half of 1 - α leaves
-    back = _capped(least_epsilon((1 - alpha) / 2)) + np.log(2.0)
+    back = _capped(curve.least_epsilon((1 - alpha) / 2)) + np.log(2.0)
     # either side on its own: a mere upper bound of a profile may have a dent where they meet
     sides = [
         _largest(curve, first, last, alpha)
@@ -106,7 +103,7 @@ def _g(rest: Floats, eps: Floats, alpha: Floats) -> Floats:
 
 def _bounds(curve: Curve, eps: Floats, alpha: Floats) -> tuple[Floats, Floats]:
     """Return proved bounds of g at signed ε."""
-    delta_low, delta_high = proved_deltas(curve, np.abs(eps))
+    delta_low, delta_high = curve.delta_bounds(np.abs(eps))
     # an error of rounding is at most so large beside the terms of g
     slack = _ROUNDING * np.exp(np.minimum(eps, 0.0)) * (1 + np.exp(np.maximum(eps, 0.0)) * alpha)
     return (

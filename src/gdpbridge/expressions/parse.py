@@ -122,7 +122,7 @@ def _parse(text: str, field: str, start: str) -> Any:
     if not isinstance(text, str):
         raise InputError(field, text, "a formula as text")
     if len(text) > MAX_LENGTH:
-        raise InputError(field, text, f"at most {MAX_LENGTH} characters")
+        raise InputError(field, text, f"a formula of at most {MAX_LENGTH} characters")
     shown = text.replace("\u00b5", "μ")
     _refuse_deep_brackets(text, field)
     try:
@@ -175,10 +175,12 @@ class _Builder:
             nodes, depth = size(node)
             if depth > MAX_DEPTH:
                 raise InputError(
-                    self._field, self._text, f"at most {MAX_DEPTH} operations inside one another"
+                    self._field,
+                    self._text,
+                    f"a formula of at most {MAX_DEPTH} operations inside one another",
                 )
             if nodes > MAX_NODES:
-                raise InputError(self._field, self._text, f"at most {MAX_NODES} terms long")
+                raise InputError(self._field, self._text, f"a formula of at most {MAX_NODES} terms")
         return tree
 
     def _node(self, child: Any) -> Any:

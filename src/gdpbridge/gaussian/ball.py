@@ -24,7 +24,7 @@ from fractions import Fraction
 
 from flint import arb, arb_series
 
-from gdpbridge.errors import InputError, UndecidedError
+from gdpbridge.errors import Advice, InputError, UndecidedError, Words
 from gdpbridge.numeric.decide import MorePrecisionError, certainly, with_enough_precision
 from gdpbridge.numeric.exact import rational
 from gdpbridge.numeric.flint_context import precision, working_precision
@@ -461,7 +461,7 @@ def _delta(delta: Number | None, log_delta: Number | None) -> tuple[Enclosure, F
     """Return log δ as an enclosure, and δ itself where it is known to be a rational."""
     if (delta is None) == (log_delta is None):
         given = "neither" if delta is None else "both"
-        raise InputError("delta and log_delta", given, "given one and not the other")
+        raise InputError("delta and log_delta", Words(given), Advice("give one of them"))
     if delta is not None:
         value = _number("delta", delta, 0, 1)
         return (lambda: ball(value).log()), value

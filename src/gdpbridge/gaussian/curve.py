@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import erf, erfc, erfcx, ndtr, ndtri
 
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError, Words
 
 __all__ = [
     "beta",
@@ -383,7 +383,7 @@ def _in_blocks(kernel: Kernel, *args: ArrayLike) -> Any:
         np.broadcast_shapes(*shapes)
     except ValueError:
         shown = " and ".join(map(str, shapes))
-        raise InputError("shape of the arguments", shown, "shapes that broadcast") from None
+        raise InputError("shape of the arguments", Words(shown), "shapes that broadcast") from None
     # Converted here, not in the iterator's buffers: NumPy 2.0 hands out wrong numbers there.
     args = tuple(np.asarray(arg, dtype=np.float64) for arg in args)
     # Contiguous blocks: some numpy loops round strided data differently. (The ignored type:
@@ -646,7 +646,7 @@ def _target(solve: Kernel, **forms: ArrayLike | None) -> tuple[Kernel, NDArray[A
     given = [(name, value) for name, value in forms.items() if value is not None]
     if len(given) != 1:
         received = " and ".join(name for name, _ in given) or None
-        raise InputError(", ".join(forms), received, "given in exactly one form")
+        raise InputError(", ".join(forms), received, Advice("give exactly one of them"))
     name, value = given[0]
     complete = _COMPLETE[name]
     check = _log_probability if name.startswith("log") else _probability

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from gdpbridge.curves.tail import AssumedTail
+from gdpbridge.curves.tails import AssumedTail
 from gdpbridge.errors import InputError
 from gdpbridge.numeric.exact import exact
 

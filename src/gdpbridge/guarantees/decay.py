@@ -6,13 +6,8 @@ from fractions import Fraction
 
 from flint import arb
 
-from gdpbridge.curves.tail import (
-    CoarseDecayTail,
-    GaussianDecayTail,
-    SlowDecayTail,
-    SlowerTail,
-    Tail,
-)
+from gdpbridge.curves.tail import Tail
+from gdpbridge.curves.tails import CoarseDecayTail, GaussianDecayTail, SlowDecayTail, SlowerTail
 from gdpbridge.expressions.asymptotics import (
     Exponential,
     Growth,

@@ -19,7 +19,7 @@ from typing import Any
 from flint import arb
 
 from gdpbridge.curves.constants import Constant
-from gdpbridge.curves.smooth import Formula, Piece
+from gdpbridge.curves.pieces import Formula, Piece
 from gdpbridge.errors import UndecidedError
 from gdpbridge.guarantees.falling import Passage
 from gdpbridge.guarantees.refine import line_to

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gdpbridge.curves.tail import EstimatedTail, Tail, UnknownTail
+from gdpbridge.curves.tail import Tail
+from gdpbridge.curves.tails import EstimatedTail, UnknownTail
 from gdpbridge.errors import MissingExtraError
 from gdpbridge.expressions.symbolic import tail_limit
 from gdpbridge.expressions.tree import Node

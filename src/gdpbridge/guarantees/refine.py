@@ -21,7 +21,7 @@ from typing import Any
 from flint import arb, arb_series
 
 from gdpbridge.curves.constants import Constant
-from gdpbridge.curves.smooth import Piece
+from gdpbridge.curves.pieces import Piece
 from gdpbridge.numeric.decide import (
     MorePrecisionError,
     certainly,

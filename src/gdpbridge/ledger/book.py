@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
 
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.ledger import tables
 from gdpbridge.ledger.amounts import (
     Amount,
@@ -230,10 +230,10 @@ class Ledger:
         Raises:
             BudgetTooLowError: if more is spent already.
         """
-        if (mu is None) == (mu_squared is None):
-            raise InputError(
-                "mu", "missing" if mu is None else mu, "given, or mu_squared, not both"
-            )
+        if mu is None and mu_squared is None:
+            raise InputError.missing("mu", "give it, or mu_squared")
+        if mu is not None and mu_squared is not None:
+            raise InputError("mu_squared", mu_squared, Advice("leave it out where mu is given"))
         if mu_squared is None:
             width = mu_of("mu", cast(Number, mu))
             budget = Amount(width**2, failure_of("failure", failure))
@@ -253,7 +253,7 @@ class Ledger:
 
         def make(books: Books, _row: RowMapping, _: Connection) -> Entry:
             if books.budget is not None and not reason:
-                raise InputError("reason", reason, "given for a change of the budget")
+                raise InputError("reason", reason, Advice("give one for a change of the budget"))
             if not (spent := books.total()).fits(budget):
                 raise BudgetTooLowError(dataset, budget, spent)
             return draft
@@ -502,7 +502,9 @@ class Ledger:
         first = next(iterator, None)
         if first is None or first.kind is not Kind.CREATE:
             raise InputError(
-                "entries", "without a beginning", "those of a data set, from the first"
+                "entries",
+                Words("without a beginning"),
+                Advice("give those of a data set from the first one on"),
             )
         try:
             dataset = Dataset(**first.details)
@@ -689,7 +691,7 @@ def _charge(
         return charge_of_numbers(mu, mu_squared, failure, certificate)
     for name, value in (("mu", mu), ("mu_squared", mu_squared), ("certificate", certificate)):
         if value is not None:
-            raise InputError(name, value, "left out where a mechanism is given")
+            raise InputError(name, value, Advice("leave it out where a mechanism is given"))
     return charge_for(what, failure=failure, uncertified=uncertified, progress=progress)
 
 
@@ -764,7 +766,11 @@ def _account(books: Books, part: str | None) -> Account:
 
 def _need_budget(books: Books) -> None:
     if books.budget is None:
-        raise InputError("dataset", books.dataset, "given a budget first, by 'budget set'")
+        raise InputError(
+            "dataset",
+            books.dataset,
+            Advice(f"{books.dataset} has no budget yet: set one first, by 'budget set'"),
+        )
 
 
 def _check_fit_for(

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.files import read_bounded
 from gdpbridge.identify import Verdict
 from gdpbridge.ledger.amounts import (
@@ -146,11 +146,13 @@ def charge_of_numbers(
             less than is stated.
     """
     if mu is not None and mu_squared is not None:
-        raise InputError("mu_squared", mu_squared, "left out where mu is given")
+        raise InputError("mu_squared", mu_squared, Advice("leave it out where mu is given"))
     proved = None if certificate is None else _proved(certificate)
     if mu is None and mu_squared is None:
         if proved is None:
-            raise InputError("mu", "missing", "given, or mu_squared, a mechanism or a certificate")
+            raise InputError.missing(
+                "mu", "give it, or mu_squared, or a mechanism, or a certificate"
+            )
         mu = proved.mu
     if mu_squared is not None:
         square = square_of("mu_squared", mu_squared)
@@ -163,7 +165,7 @@ def charge_of_numbers(
     if proved is not None and (square < proved.mu**2 or p < proved.failure):
         raise InputError(
             "certificate",
-            f"for μ = {amount_text(proved.mu)}, p = {amount_text(proved.failure)}",
+            Words(f"for μ = {amount_text(proved.mu)}, p = {amount_text(proved.failure)}"),
             "for at most the μ and failure probability that are given",
         )
     return Charge(
@@ -204,10 +206,10 @@ def _proved(source: Certificate | str | Path | bytes) -> _Proved:
     document = read(content)
     found = verify(document)
     if not found.valid:
-        raise InputError("certificate", "false", f"one that holds: it is {found.reason}")
+        raise InputError("certificate", Words("false"), f"one that holds ({found.reason})")
     claim = document.claim
     if claim.mu.high == "inf":
-        raise InputError("certificate", "for no finite μ", "for a finite μ")
+        raise InputError("certificate", Words("for no finite μ"), "for a finite μ")
     return _Proved(
         mu=Fraction(claim.mu.high),
         failure=failure_ceiling("failure", Fraction(claim.failure_probability)),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from typing import TextIO
 
-from gdpbridge.errors import InputError
+from gdpbridge.errors import InputError, Words
 from gdpbridge.ledger.entries import Entry, entry_from
 
 __all__ = ["FORMATS", "read_entries", "write_entries"]
@@ -63,7 +63,9 @@ def read_entries(file: TextIO, format: str = "jsonl") -> Iterator[Entry]:
                 return
             entry = entry_from(document)
         except (ValueError, TypeError, KeyError, RecursionError, csv.Error):
-            raise InputError(f"line {number}", "not an entry", "an entry of a ledger") from None
+            raise InputError(
+                f"line {number}", Words("not an entry"), "an entry of a ledger"
+            ) from None
         yield entry
 
 

@@ -22,7 +22,7 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
-from gdpbridge.errors import InputError, MissingExtraError
+from gdpbridge.errors import InputError, MissingExtraError, Words
 from gdpbridge.ledger.refusals import LedgerUnavailableError
 from gdpbridge.ledger.tables import SCHEMA, VERSION_TABLE
 from gdpbridge.ledger.urls import parse
@@ -175,7 +175,7 @@ class Store:
             allowed = f"at most version {SCHEMA}: a newer gdpbridge wrote it, so update this one"
         else:
             allowed = f"at version {SCHEMA}: run 'gdpbridge ledger migrate'"
-        return InputError("ledger", f"at version {found}", allowed)
+        return InputError("ledger", Words(f"at version {found}"), allowed)
 
     def _migrate(self, connection: Connection) -> bool:
         from alembic import command

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from gdpbridge.certificate.proof import Proof
-from gdpbridge.curves.smooth import Curve
+from gdpbridge.curves.base import Curve
 from gdpbridge.numeric.decide import MAX_PRECISION
 
-__all__ = ["UNDECIDED", "Answer", "Method", "Problem", "Progress", "silent"]
+__all__ = ["UNDECIDED", "Answer", "Problem", "Progress", "silent"]
 
 # called with a sentence and the share done so far, in [0, 1]
 Progress = Callable[[str, float], None]
@@ -32,7 +32,7 @@ class Problem:
         tol: the largest width allowed of the interval for the supremum.
         progress: called now and then during long work.
         ceiling: a number known to be at least the supremum, if there is one.
-        failure: p, where the curve is another one's past p (see curves/failure.py), else 0.
+        failure: p, where the curve is another one's past p (see Curve.past), else 0.
     """
 
     curve: Curve
@@ -64,6 +64,3 @@ class Answer:
     cells: int
     notes: tuple[str, ...] = ()
     proof: Proof | None = None
-
-
-Method = Callable[[Problem], Answer]

@@ -12,6 +12,7 @@ from gdpbridge.certificate.proof import Proof
 from gdpbridge.curves.nature import Nature
 from gdpbridge.identify import TailStatus, Verdict
 from gdpbridge.interval import Interval
+from gdpbridge.measure.method import PROVED, TRUSTED, Assurance, Method, method_named
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.exact import decimal_text, exact
 
@@ -128,33 +129,36 @@ class Measurement:
     def proof(self) -> Standing:
         """How far the interval is proved, and whether there is a certificate."""
         absent = self.uncertified_because
-        why = self._basis
+        why = self.assurance.basis
         if self.certified and absent:
             why = f"{why}; {absent}"
         return Standing(self.certified, not absent, why)
 
     @property
-    def _basis(self) -> str:
-        """What the ends of the interval rest on."""
+    def how(self) -> Method:
+        """The method used, with what it says of itself."""
+        return method_named(self.method)
+
+    @property
+    def assurance(self) -> Assurance:
+        """What stands behind the ends of the interval."""
         if self.certified:
-            return "both ends proved in ball arithmetic"
-        if self.method == "composed":
-            return (
-                "none; both ends are bounds in floating point, its rounding included: see the notes"
-            )
-        if self.profile.assumptions:
-            return "none: it rests on what is taken on trust"
-        return "none: computed in floating point"
+            return PROVED
+        own = self.how.assurance
+        # what a method proves is not, where the tail or the profile is taken on trust
+        return TRUSTED if self.profile.assumptions or own is PROVED else own
 
     @property
     def uncertified_because(self) -> str:
         """Why there is no certificate; empty if there is one."""
-        if self.method == "composed":
-            return "there is no certificate for numerically composed privacy losses yet"
+        from gdpbridge.certificate.reach import uncertifiable_because
+
+        if why := self.how.no_certificate:
+            return why
         if self.evidence is None:
             return f"the answer of method {self.method} is not proved"
-        if not self.profile.certifiable:
-            return f"there is no certificate for a mechanism of kind {self.profile.kind} yet"
+        if why := uncertifiable_because(self.profile):
+            return why
         if self.verdict is Verdict.UNKNOWN or self.mu_tail is None:
             return "there is no certificate where the tail is not known"
         return ""

@@ -6,20 +6,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from flint import arb
 
+from gdpbridge.curves.base import Curve
 from gdpbridge.curves.binomial import binomial_curve
-from gdpbridge.curves.constants import MAX_EPS, Constant, logarithm
-from gdpbridge.curves.linear import DerivedLines, Line, Lines
+from gdpbridge.curves.constants import MAX_EPS, logarithm
 from gdpbridge.curves.nature import Nature
-from gdpbridge.curves.smooth import Curve, Formula, Piece, constant_piece
-from gdpbridge.curves.tail import ConstantTail
 from gdpbridge.mechanisms.base import Profile, Real, parameter
 from gdpbridge.mechanisms.pure_dp import pure_dp_curve
 from gdpbridge.mechanisms.registry import register
-from gdpbridge.numeric.kinds import BALLS, Operations, Probability, ball
+from gdpbridge.numeric.kinds import ball
 
 if TYPE_CHECKING:
     from gdpbridge.losses.step import Losses
@@ -57,7 +55,7 @@ class ApproxDP(Profile):
         """Return the piece on [0, ε₀] and the constant after it."""
         delta0 = self.exact("delta0")
         pure = pure_dp_curve(self.exact("epsilon"))
-        return _failing(pure, delta0, logarithm(1 - delta0)) if delta0 else pure
+        return pure.failing(delta0, logarithm(1 - delta0)) if delta0 else pure
 
     def composed_curve(self, times: int) -> Curve:
         """Return the curve of ``times`` randomized responses that may fail each time."""
@@ -65,12 +63,12 @@ class ApproxDP(Profile):
         if delta0 == 0:
             return pure
         if times <= _EXACT_TIMES:
-            return _failing(pure, 1 - (1 - delta0) ** times, logarithm((1 - delta0) ** times))
+            return pure.failing(1 - (1 - delta0) ** times, logarithm((1 - delta0) ** times))
 
         def log_kept() -> arb:
             return times * ball(1 - delta0).log()
 
-        return _failing(pure, lambda: -log_kept().expm1(), log_kept)
+        return pure.failing(lambda: -log_kept().expm1(), log_kept)
 
     def privacy_losses(self) -> Losses:
         """Return the loss of randomized response that fails outright now and then."""
@@ -82,47 +80,3 @@ class ApproxDP(Profile):
 
 # beyond it, the failure probability of all runs together has too many digits
 _EXACT_TIMES = 8
-
-
-def _failing(pure: Curve, failure: Constant, log_kept: Constant) -> Curve:
-    """Return p + (1 - p)·δ for a curve that falls to 0, p > 0."""
-    assert pure.end is not None
-
-    def log_failure() -> arb:
-        return BALLS.constant(failure).log()
-
-    def head(formula: Formula) -> Formula:
-        def delta(eps: Any, ops: Operations) -> Probability:
-            value, kept = formula(eps, ops), ops.constant(log_kept)
-            return Probability(
-                lambda: ops.logaddexp(ops.constant(log_failure), kept + value.log()),
-                lambda: kept + value.log_complement(),
-            )
-
-        return delta
-
-    pieces = [Piece(piece.start, head(piece.formula)) for piece in pure.pieces if pure.end != 0]
-    return Curve(
-        (*pieces, constant_piece(pure.end, failure)),
-        ConstantTail(pure.end, failure),
-        lines=None if pure.lines is None else _FailingLines(pure.lines, failure),
-    )
-
-
-class _FailingLines(DerivedLines):
-    """The lines of p + (1 - p)·δ."""
-
-    def __init__(self, base: Lines, failure: Constant) -> None:
-        super().__init__(base)
-        self.failure = failure
-
-    def line(self, index: int) -> Line:
-        """Mix a line with the constant 1."""
-        line, failed = self.base.line(index), BALLS.constant(self.failure)
-        kept = 1 - failed
-        return Line(
-            failed + kept * line.a,
-            kept * line.a_complement,
-            kept * line.b,
-            failed + kept * line.b_complement,
-        )

@@ -20,11 +20,12 @@ from pydantic import (
 )
 from pydantic.fields import FieldInfo
 
+from gdpbridge.curves.base import DEFAULT_FAILURE, Curve
 from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.curves.nature import Nature, weakest
-from gdpbridge.curves.smooth import Curve
-from gdpbridge.curves.tail import ConstantTail, Tail
-from gdpbridge.errors import InputError
+from gdpbridge.curves.smooth import SmoothCurve
+from gdpbridge.curves.tail import Tail
+from gdpbridge.errors import InputError, Words
 from gdpbridge.mechanisms.registry import profile_class
 from gdpbridge.numeric.exact import decimal_text, exact
 
@@ -35,7 +36,6 @@ __all__ = ["DEFAULT_FAILURE", "Base", "Neighbours", "Profile", "Real", "Whole", 
 
 Neighbours = Literal["add-remove", "replace-one"]
 
-DEFAULT_FAILURE = Fraction(1, 10**10)
 MAX_WHOLE = 10**12
 
 
@@ -155,27 +155,14 @@ class Profile(BaseModel):
         return weakest([self.profile_is, *(profile.composed_is for profile in self.inner)])
 
     @property
-    def certifiable(self) -> bool:
-        """Whether certificates can be written of results about this profile."""
-        return all(profile.certifiable for profile in self.inner)
+    def beyond_certificates(self) -> str:
+        """Why this one has no certificate though its kind has, as a sentence; empty if it has."""
+        return ""
 
     @property
     def default_failure(self) -> Fraction | None:
         """The p of the approximate statement made where none is asked for; None for none."""
-        # what is composed numerically is known to any ε, but not at once for every ε
-        if self.curve.bounds is None:
-            return None
-        failure = self.curve.bounds.failure
-        return (
-            None
-            if isinstance(self.tail, ConstantTail) and not failure
-            else (DEFAULT_FAILURE + failure)
-        )
-
-    @property
-    def has_series(self) -> bool:
-        """Whether the curve can be differentiated, as proofs want it."""
-        return all(profile.has_series for profile in self.inner)
+        return self.curve.default_failure
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -235,20 +222,7 @@ class Profile(BaseModel):
         Raises:
             InputError: for δ outside the range.
         """
-        if self.curve.bounds is not None:
-            return self.epsilon_bounds(delta)[1]
-        targets = _checked(delta, "delta", 1.0)
-        with np.errstate(divide="ignore"):
-            logs = np.log(targets)
-        # floats ≥ 0 are in the order of their bits, so that halving these finds neighbours
-        low = np.full(targets.shape, -1, dtype=np.int64)
-        high = np.full(targets.shape, np.float64(MAX_EPS).view(np.int64))
-        reached = self.curve.logs(high.view(np.float64))[0] <= logs
-        while (high - low > 1).any():
-            middle = low + (high - low + 1) // 2
-            below = self.curve.logs(middle.view(np.float64))[0] <= logs
-            low, high = np.where(below, low, middle), np.where(below, middle, high)
-        return _like(delta, np.where(reached, high.view(np.float64), np.inf))
+        return _like(delta, self.curve.least_epsilon(_checked(delta, "delta", 1.0)))
 
     def delta_bounds(
         self, eps: ArrayLike
@@ -267,10 +241,8 @@ class Profile(BaseModel):
         Raises:
             InputError: for ε outside the range.
         """
-        from gdpbridge.curves.points import proved_deltas
-
         points = _checked_eps(eps)
-        low, high = proved_deltas(self.curve, points.ravel())
+        low, high = self.curve.delta_bounds(points.ravel())
         return _like(eps, low.reshape(points.shape)), _like(eps, high.reshape(points.shape))
 
     def epsilon_bounds(
@@ -288,14 +260,8 @@ class Profile(BaseModel):
             InputError: for δ outside the range.
             UndecidedError: at the precision cap.
         """
-        from gdpbridge.curves.points import proved_epsilons
-
         targets = _checked(delta, "delta", 1.0)
-        if self.curve.bounds is None:
-            guess = np.asarray(self.least_epsilon(targets)).ravel()
-            low, high = proved_epsilons(self.curve, targets.ravel(), guess)
-        else:
-            low, high = self.curve.bounds.epsilon(targets.ravel())
+        low, high = self.curve.epsilon_bounds(targets.ravel())
         return _like(delta, low.reshape(targets.shape)), _like(delta, high.reshape(targets.shape))
 
     def tradeoff(self, alpha: ArrayLike) -> float | NDArray[np.float64]:
@@ -317,7 +283,7 @@ class Profile(BaseModel):
         from gdpbridge.curves.tradeoff import least_errors
 
         points = _checked(alpha, "alpha", 1.0)
-        found = least_errors(self.curve, points.ravel(), self._least_epsilons)
+        found = least_errors(self.curve, points.ravel())
         return _like(alpha, found.reshape(points.shape))
 
     def tradeoff_bounds(
@@ -332,11 +298,8 @@ class Profile(BaseModel):
         from gdpbridge.curves.tradeoff import proved_errors
 
         points = _checked(alpha, "alpha", 1.0)
-        low, high = proved_errors(self.curve, points.ravel(), self._least_epsilons)
+        low, high = proved_errors(self.curve, points.ravel())
         return _like(alpha, low.reshape(points.shape)), _like(alpha, high.reshape(points.shape))
-
-    def _least_epsilons(self, delta: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(self.least_epsilon(delta))
 
     def subsample(
         self,
@@ -376,7 +339,7 @@ class Profile(BaseModel):
         """
         return profile_class("composed")(base=self, times=times)
 
-    def group_curve(self, size: int) -> Curve:
+    def group_curve(self, size: int) -> SmoothCurve:
         """Return the curve for groups of ``size`` records, for kinds that know it.
 
         Raises:
@@ -462,10 +425,10 @@ class Profile(BaseModel):
         fields = cls._public_fields()
         if first["type"] == "missing":
             extra = cast(dict[str, Any], fields[name].json_schema_extra)
-            return InputError(name, "missing", f"given: {extra['allowed']}")
+            return InputError.missing(name, f"give {extra['allowed']}")
         if first["type"] == "extra_forbidden" or name not in fields:
             known = ", ".join(key for key in fields if key != "kind")
-            return InputError(name, "not a parameter", f"one of {known}")
+            return InputError(name, Words("not a parameter"), f"one of {known}")
         extra = cast(dict[str, Any], fields[name].json_schema_extra or {})
         place = ".".join(str(part) for part in first["loc"] if part != "[key]")
         return InputError(place, first["input"], str(extra.get("allowed", first["msg"])))

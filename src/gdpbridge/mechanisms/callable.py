@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from gdpbridge.curves.nature import Nature
-from gdpbridge.curves.smooth import Curve, Piece
-from gdpbridge.curves.tail import UnknownTail
-from gdpbridge.errors import InputError
+from gdpbridge.curves.pieces import Piece
+from gdpbridge.curves.smooth import SmoothCurve
+from gdpbridge.curves.tails import UnknownTail
+from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.guarantees.assumed import TAILS, assumed_tail
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability, ball
@@ -103,15 +104,10 @@ class Callable(Profile):
         """What the default method does about a function."""
         return (f"{self.name} has no derivatives: the default method is adaptive",)
 
-    @property
-    def has_series(self) -> bool:
-        """A function has no derivatives."""
-        return False
-
-    def build_curve(self) -> Curve:
+    def build_curve(self) -> SmoothCurve:
         """Return the function as a single piece."""
         tail = assumed_tail(self.tail_declared) or UnknownTail()
-        return Curve((Piece(Fraction(0), self._probability),), tail)
+        return SmoothCurve((Piece(Fraction(0), self._probability),), tail, has_series=False)
 
     def _probability(self, eps: Any, ops: Operations) -> Probability:
         if ops is FLOATS:
@@ -161,8 +157,10 @@ class Callable(Profile):
             log = "log δ " if self.log else ""
             raise InputError(
                 self.name,
-                f"rising from {log}{found[first]:.6g} at ε = {at[first]:.6g} to "
-                f"{found[last + 1]:.6g} at ε = {at[last + 1]:.6g}",
+                Words(
+                    f"rising from {log}{found[first]:.6g} at ε = {at[first]:.6g} to "
+                    f"{found[last + 1]:.6g} at ε = {at[last + 1]:.6g}"
+                ),
                 "non-increasing, as it is trusted to be",
             )
 
@@ -185,7 +183,8 @@ class Callable(Profile):
             value = self.function(eps)
         except Exception as error:
             said = f"{type(error).__name__}: {error}"
-            raise InputError(place, said, "a number; this error is the function's own") from error
+            advice = Advice(f"the function itself failed ({said})")
+            raise InputError(place, Words(said), advice) from error
         try:
             return float(value)
         except (TypeError, ValueError):

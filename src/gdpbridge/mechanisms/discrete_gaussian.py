@@ -20,10 +20,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from flint import arb
 
-from gdpbridge.curves.linear import FloatLines, Floats, Indices, Line, Segments
+from gdpbridge.curves.linear import LinearCurve, linear_curve
+from gdpbridge.curves.lines import FloatLines, Floats, Indices, Line, Segments
 from gdpbridge.curves.nature import Nature
-from gdpbridge.curves.smooth import Curve, Piece
-from gdpbridge.curves.tail import GaussianDecayTail
+from gdpbridge.curves.tails import GaussianDecayTail
 from gdpbridge.mechanisms.base import Profile, Real, Whole, parameter
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.flint_context import working_precision
@@ -72,12 +72,7 @@ class DiscreteGaussian(Profile):
     def _mu_t(self) -> Fraction:
         return self.sensitivity / self.exact("sigma")
 
-    @property
-    def certifiable(self) -> bool:
-        """The checker of certificates does not know discrete noise yet."""
-        return False
-
-    def build_curve(self) -> Curve:
+    def build_curve(self) -> LinearCurve:
         """Return the lines between the losses, without end."""
         lines, mu_t = _Lines(self.exact("sigma"), self.sensitivity), self._mu_t()
 
@@ -86,7 +81,7 @@ class DiscreteGaussian(Profile):
             return ((norm + 1) / (2 * norm)).log() - ball(mu_t**2 / 8)
 
         tail = GaussianDecayTail(log_factor, mu_t, mu_t**2 / 2, Fraction(1, 2))
-        return Curve((Piece(Fraction(0), lines.formula),), tail, lines=lines)
+        return linear_curve(lines, tail)
 
 
 class _Lines(FloatLines):

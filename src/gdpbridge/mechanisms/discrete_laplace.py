@@ -12,12 +12,13 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from gdpbridge.curves.base import Curve
 from gdpbridge.curves.binomial import binomial_curve
 from gdpbridge.curves.constants import MAX_EPS
-from gdpbridge.curves.linear import ArrayLines, Line, segments_from
+from gdpbridge.curves.linear import linear_curve
+from gdpbridge.curves.lines import ArrayLines, Line, segments_from
 from gdpbridge.curves.nature import Nature
-from gdpbridge.curves.smooth import Curve, Piece
-from gdpbridge.curves.tail import ConstantTail
+from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import Profile, Real, Whole, parameter
 from gdpbridge.mechanisms.registry import register
@@ -61,16 +62,10 @@ class DiscreteLaplace(Profile):
     def _largest(self) -> Fraction:
         return self.sensitivity / self.exact("scale")
 
-    @property
-    def certifiable(self) -> bool:
-        """The checker of certificates does not know discrete noise yet."""
-        return False
-
     def build_curve(self) -> Curve:
         """Return the lines between the losses."""
         lines, end = _Lines(self.exact("scale"), self.sensitivity), self._largest()
-        pieces = (Piece(Fraction(0), lines.formula),)
-        return Curve(pieces, ConstantTail(end, Fraction(0)), end=end, lines=lines)
+        return linear_curve(lines, ConstantTail(end, Fraction(0)), end)
 
     def composed_curve(self, times: int) -> Curve:
         """Return the binomial curve: at sensitivity 1 the losses are ±1/b.

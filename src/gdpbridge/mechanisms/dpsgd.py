@@ -15,8 +15,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from gdpbridge.curves.base import Curve
 from gdpbridge.curves.nature import Nature
-from gdpbridge.curves.smooth import Curve
 from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import DEFAULT_FAILURE, Neighbours, Profile, Real, Whole, parameter
 from gdpbridge.mechanisms.gaussian import Gaussian, gaussian_curve, gaussian_root
@@ -75,11 +75,6 @@ class DPSGD(Profile):
             raise InputError(
                 "neighbours", self.neighbours, "add-remove, the relation of Poisson sampling"
             )
-
-    @property
-    def certifiable(self) -> bool:
-        """The checker of certificates does not know composed losses yet."""
-        return False
 
     @property
     def remarks(self) -> tuple[str, ...]:

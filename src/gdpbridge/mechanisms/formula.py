@@ -12,8 +12,8 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from gdpbridge.curves.nature import Nature
-from gdpbridge.curves.smooth import Curve
-from gdpbridge.errors import InputError
+from gdpbridge.curves.smooth import SmoothCurve
+from gdpbridge.errors import Advice, InputError
 from gdpbridge.expressions.logarithms import logarithm_of
 from gdpbridge.expressions.tree import Call, Name, has_name
 from gdpbridge.guarantees.segments import Segment
@@ -50,7 +50,7 @@ class Formula(Written):
         said = ("that the formula is the mechanism's own δ(ε) is the user's word (exact)",)
         return (*super().remarks, *(said if self.is_exact else ()))
 
-    def build_curve(self) -> Curve:
+    def build_curve(self) -> SmoothCurve:
         """Build the curve, and refuse to call a formula exact that no mechanism's profile is.
 
         Raises:
@@ -62,8 +62,10 @@ class Formula(Written):
             raise InputError(
                 "exact",
                 True,
-                "left out: the formula is no mechanism's own δ(ε), as what it says of larger eps "
-                f"implies a smaller δ at eps = {above:.6g}",
+                Advice(
+                    "leave it out: the formula is no mechanism's own δ(ε), as what it says of "
+                    f"larger eps implies a smaller δ at eps = {above:.6g}"
+                ),
             )
         return curve
 

@@ -14,8 +14,8 @@ from flint import arb, arb_series
 
 from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.nature import Nature
-from gdpbridge.curves.smooth import Curve, Piece
-from gdpbridge.curves.tail import GaussianCurveTail
+from gdpbridge.curves.smooth import SmoothCurve, smooth_curve
+from gdpbridge.curves.tails import GaussianCurveTail
 from gdpbridge.gaussian import ball
 from gdpbridge.mechanisms.base import Profile, Real, parameter
 from gdpbridge.mechanisms.registry import register
@@ -30,7 +30,7 @@ __all__ = ["GDP", "Gaussian", "gaussian_curve", "gaussian_root"]
 MAX_MU = 1000
 
 
-def gaussian_curve(mu: Constant) -> Curve:
+def gaussian_curve(mu: Constant) -> SmoothCurve:
     """Return the curve δ_μ, μ ≥ 0."""
 
     def delta(eps: Any, ops: Operations) -> Probability:
@@ -51,7 +51,7 @@ def gaussian_curve(mu: Constant) -> Curve:
         )
 
     end = Fraction(0) if mu == 0 else None
-    return Curve((Piece(Fraction(0), delta),), GaussianCurveTail(mu), end=end)
+    return smooth_curve(delta, GaussianCurveTail(mu), end)
 
 
 def _chained(outer: arb_series, inner: arb_series) -> arb_series:
@@ -109,15 +109,15 @@ class Gaussian(Profile):
     def _mu(self) -> Fraction:
         return self.exact("sensitivity") / self.exact("sigma")
 
-    def build_curve(self) -> Curve:
+    def build_curve(self) -> SmoothCurve:
         """Return δ_μ with μ = sensitivity / sigma."""
         return gaussian_curve(self._mu())
 
-    def composed_curve(self, times: int) -> Curve:
+    def composed_curve(self, times: int) -> SmoothCurve:
         """Return the curve of √times·μ."""
         return gaussian_curve(gaussian_root(times, self._mu()))
 
-    def group_curve(self, size: int) -> Curve:
+    def group_curve(self, size: int) -> SmoothCurve:
         """Return the curve for ``size`` times the sensitivity."""
         return gaussian_curve(size * self._mu())
 
@@ -141,15 +141,15 @@ class GDP(Profile):
         le=MAX_MU,
     )
 
-    def build_curve(self) -> Curve:
+    def build_curve(self) -> SmoothCurve:
         """Return δ_μ."""
         return gaussian_curve(self.exact("mu"))
 
-    def composed_curve(self, times: int) -> Curve:
+    def composed_curve(self, times: int) -> SmoothCurve:
         """Return the curve of √times·μ."""
         return gaussian_curve(gaussian_root(times, self.exact("mu")))
 
-    def group_curve(self, size: int) -> Curve:
+    def group_curve(self, size: int) -> SmoothCurve:
         """Return the curve of size·μ: μ-GDP for one record is (size·μ)-GDP for ``size``."""
         return gaussian_curve(size * self.exact("mu"))
 

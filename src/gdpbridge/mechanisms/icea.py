@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Literal
 from flint import arb
 
 from gdpbridge.curves.nature import Nature
-from gdpbridge.curves.smooth import Curve
-from gdpbridge.curves.tail import SlowDecayTail
+from gdpbridge.curves.smooth import SmoothCurve
+from gdpbridge.curves.tails import SlowDecayTail
 from gdpbridge.guarantees.refine import NaiveProfile, refine
 from gdpbridge.mechanisms.base import MAX_WHOLE, Neighbours, Profile, Whole, parameter
 from gdpbridge.mechanisms.registry import register
@@ -48,7 +48,7 @@ class ICEA(Profile):
         le=MAX_WHOLE,
     )
 
-    def build_curve(self) -> Curve:
+    def build_curve(self) -> SmoothCurve:
         """Return the line up to ε_i and the naive profile after it."""
         users, exponent = self.users, Fraction(-self.messages, 10)
 
@@ -61,4 +61,4 @@ class ICEA(Profile):
         # δ̂ is 1 at ε = n·e^{-m/10} and convex in e^ε everywhere
         pieces, tail_from = refine(NaiveProfile(log_delta, lambda: log_scale().exp(), Fraction(0)))
         # 1/ε ≥ e^{-ε}
-        return Curve(pieces, SlowDecayTail(log_scale, Fraction(1), tail_from))
+        return SmoothCurve(pieces, SlowDecayTail(log_scale, Fraction(1), tail_from))

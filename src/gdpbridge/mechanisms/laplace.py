@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.curves.nature import Nature
-from gdpbridge.curves.smooth import Curve, Piece
-from gdpbridge.curves.tail import ConstantTail
+from gdpbridge.curves.smooth import SmoothCurve, smooth_curve
+from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.mechanisms.base import Profile, Real, parameter
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.kinds import Operations, Probability
@@ -53,18 +53,18 @@ class Laplace(Profile):
         ratio = self.exact("sensitivity") / self.exact("scale")
         self.require("sensitivity/scale", ratio <= MAX_EPS, f"at most {MAX_EPS:g}")
 
-    def build_curve(self) -> Curve:
+    def build_curve(self) -> SmoothCurve:
         """Return the single piece on [0, ε₀]."""
         return self.group_curve(1)
 
-    def group_curve(self, size: int) -> Curve:
+    def group_curve(self, size: int) -> SmoothCurve:
         """Return the curve for ``size`` times the sensitivity."""
         eps0 = size * self.exact("sensitivity") / self.exact("scale")
 
         def delta(eps: Any, ops: Operations) -> Probability:
             return Probability.from_log_complement(ops, (eps - ops.constant(eps0)) / 2)
 
-        return Curve((Piece(Fraction(0), delta),), ConstantTail(eps0, Fraction(0)), end=eps0)
+        return smooth_curve(delta, ConstantTail(eps0, Fraction(0)), eps0)
 
     def privacy_losses(self) -> Losses:
         """Return the loss of Laplace noise."""

@@ -1,26 +1,30 @@
 """The history of a training run as Opacus keeps it: noise multiplier, sample rate and steps.
 
 An accountant's ``state_dict()`` is {"history": [[σ, q, T], ...], "mechanism": ...}; checkpoints
-hold it under some key. Files are JSON, or what ``torch.save`` writes, which is read without running
-any code from it (extra ``opacus``).
+hold it under some key. Files are JSON, or what ``torch.save`` writes, which is read without torch
+and without running any code from it.
 """
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Mapping, Sequence
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from gdpbridge.curves.base import Curve
 from gdpbridge.curves.nature import Nature
-from gdpbridge.curves.smooth import Curve
-from gdpbridge.errors import InputError, MissingExtraError
-from gdpbridge.files import read_bounded
+from gdpbridge.errors import Advice, InputError, Words
+from gdpbridge.files import STANDARD_INPUT, read_bounded
 from gdpbridge.mechanisms.base import Neighbours, Profile
 from gdpbridge.mechanisms.dpsgd import DPSGD
 from gdpbridge.mechanisms.registry import profile_class, register
+from gdpbridge.reading.checkpoints import plain_values
 
 if TYPE_CHECKING:
     from gdpbridge.losses.step import Losses
@@ -29,9 +33,11 @@ __all__ = ["OpacusHistory", "profile_of_history"]
 
 _LEVELS = 8
 _ZIP = b"PK\x03\x04"
+# how every pickle of protocol 2 or newer begins
+_PICKLE = b"\x80"
+_INSTEAD = "write json.dumps(accountant.state_dict()) to a file instead"
 # a state alone is a few hundred bytes; a checkpoint may hold a model
 _MAX_BYTES = 2**30
-_SAFE_TORCH = (2, 6)
 
 
 def profile_of_history(history: Any) -> Profile:
@@ -54,39 +60,55 @@ def profile_of_history(history: Any) -> Profile:
         try:
             phases.append(DPSGD(noise_multiplier=noise, sample_rate=rate, steps=steps))
         except InputError as error:
-            raise InputError(f"{place}.{error.field}", error.value, error.allowed) from None
+            raise error.renamed(f"{place}.{error.field}") from None
     if not phases:
-        raise InputError("history", "empty", "at least one entry: no step has been taken")
+        raise InputError(
+            "history", Words("empty"), Advice("give at least one entry: no step has been taken")
+        )
     return phases[0] if len(phases) == 1 else profile_class("sequence")(parts=tuple(phases))
 
 
-def history_in(data: Any, level: int = 0) -> Any:
+def history_in(data: Any) -> Any:
     """Return the history in an accountant's state or in a checkpoint that holds one.
 
     Raises:
         InputError: if there is none, or more than one.
     """
-    found = list(_histories(data, level))
+    found = list(_histories(data))
     if len(found) != 1:
-        shown = "without one" if not found else f"with {len(found)} of them"
-        raise InputError("history", shown, "found once, in the state of an accountant")
+        if not found:
+            raise InputError.missing("history", "give the state of an accountant, which holds one")
+        raise InputError("history", len(found), Advice(f"{len(found)} are found: give one"))
     return found[0]
 
 
-def _histories(data: Any, level: int) -> Any:
-    if not isinstance(data, Mapping) or level > _LEVELS:
-        return
-    if "history" in data and isinstance(data["history"], Sequence):
-        yield data["history"]
-        return
-    for value in data.values():
-        yield from _histories(value, level + 1)
+def _histories(data: Any) -> Iterator[Any]:
+    """Find every history, in what may hold one value in many places."""
+    level, seen = [data], {id(data)}
+    for _ in range(_LEVELS + 1):
+        inner: list[Any] = []
+        for one in level:
+            if not isinstance(one, Mapping):
+                continue
+            if isinstance(one.get("history"), Sequence):
+                yield one["history"]
+                continue
+            for value in one.values():
+                if id(value) not in seen:
+                    seen.add(id(value))
+                    inner.append(value)
+        level = inner
 
 
 def _read(name: str) -> Any:
+    if name != STANDARD_INPUT and zipfile.is_zipfile(name):
+        # its tensors, which may be large, are left where they are
+        return _of_checkpoint(Path(name), name)
     content = read_bounded(name, _MAX_BYTES)
     if content.startswith(_ZIP):
-        return _of_torch(content, name)
+        return _of_checkpoint(io.BytesIO(content), name)
+    if content.startswith(_PICKLE):
+        raise InputError("file", name, Advice(f"{name} is a pickle of an old torch: {_INSTEAD}"))
     try:
         data = json.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError):
@@ -94,28 +116,12 @@ def _read(name: str) -> Any:
     return data if isinstance(data, list) else history_in(data)
 
 
-def _of_torch(content: bytes, name: str) -> Any:
+def _of_checkpoint(source: Path | IO[bytes], name: str) -> Any:
     try:
-        import torch
-    except ImportError:
-        raise MissingExtraError("opacus", "reading a file written by torch.save") from None
-    import io
-
-    if tuple(map(int, torch.__version__.split(".")[:2])) < _SAFE_TORCH:
-        needed = ".".join(map(str, _SAFE_TORCH))
-        raise InputError(
-            "file",
-            name,
-            f"JSON where torch is {torch.__version__}: before {needed} reading such a file can run "
-            "code that is in it (CVE-2025-32434)",
-        )
-    try:
-        data = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
-    except Exception as error:  # what it raises for a damaged file is not written anywhere
-        why = (str(error).splitlines() or [type(error).__name__])[0][:120]
-        raise InputError(
-            "file", name, f"a checkpoint of plain values and tensors ({why})"
-        ) from None
+        data = plain_values(source)
+    except ValueError as error:
+        what = f"{name} is no checkpoint that can be read ({error}): {_INSTEAD}"
+        raise InputError("file", name, Advice(what)) from None
     return data if isinstance(data, list) else history_in(data)
 
 
@@ -151,7 +157,7 @@ class OpacusHistory(Profile):
         """Read the history, so that errors in it come at once."""
         if (self.file is None) == (self.history is None):
             given = "neither" if self.file is None else "both"
-            raise InputError("file and history", given, "given one and not the other")
+            raise InputError("file and history", Words(given), Advice("give one of them"))
         if self.neighbours != "add-remove":
             raise InputError(
                 "neighbours", self.neighbours, "add-remove, the relation of Poisson sampling"
@@ -177,11 +183,6 @@ class OpacusHistory(Profile):
     def remarks(self) -> tuple[str, ...]:
         """Those of the run."""
         return self.run.remarks
-
-    @property
-    def certifiable(self) -> bool:
-        """The checker of certificates does not know histories."""
-        return False
 
     def build_curve(self) -> Curve:
         """Return the curve of the run."""

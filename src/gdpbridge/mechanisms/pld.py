@@ -11,7 +11,8 @@ How numbers that are not quite probabilities are read, always so that δ is not 
 - What is missing from a total of 1 counts as an infinite loss, unless it is at most 1e-12 and no
   infinite loss is given: then as the largest loss. A total above 1 + 1e-9 is refused; one between
   is left as it is.
-- Losses within 1e-9 of a spacing from a lattice are read as on it.
+- Where every loss is the float nearest to a multiple of one number, losses are read as these
+  multiples, and their composition is exact; else none is moved, and a composition is bounded.
 - A mass at infinity of at most 1e-12 is read as cut off by the tool that wrote it: whether the
   mechanism is GDP is then not known.
 """
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -31,12 +33,15 @@ from flint import arb, arb_poly
 from numpy.typing import NDArray
 from pydantic import Field, PlainSerializer, PrivateAttr
 
+from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import MAX_EPS
-from gdpbridge.curves.linear import ArrayLines, Line, Segments
+from gdpbridge.curves.linear import linear_curve
+from gdpbridge.curves.lines import ArrayLines, Line, Segments
 from gdpbridge.curves.nature import Nature
-from gdpbridge.curves.smooth import ZERO, Curve, Piece, constant_piece
-from gdpbridge.curves.tail import ConstantTail, PlateauTail
-from gdpbridge.errors import InputError, UndecidedError
+from gdpbridge.curves.pieces import constant_piece
+from gdpbridge.curves.smooth import SmoothCurve, zero_curve
+from gdpbridge.curves.tails import ConstantTail, PlateauTail
+from gdpbridge.errors import Advice, InputError, UndecidedError, Words
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.decide import is_above, with_enough_precision
@@ -54,7 +59,8 @@ Floats = NDArray[np.float64]
 
 _TINY_MASS = 1e-9
 _ROUNDING = 1e-12
-_OFF_LATTICE = 1e-9
+# more than what two roundings move a float by, relative to it
+_NEAR = 1e-15
 _BITS = 256
 # two curves that agree in 300 digits are taken to be the same: where both directions have the same
 # losses they are, and no precision would ever tell
@@ -159,7 +165,11 @@ def direction(losses: Any, masses: Any, name: str) -> Direction:
     at = _numbers(losses, f"{name}.losses", "numbers, or inf")
     mass = _numbers(masses, f"{name}.probabilities", "numbers in [0, 1]")
     if at.size != mass.size or not at.size:
-        raise InputError(name, f"{at.size} losses and {mass.size} probabilities", "as many of each")
+        raise InputError(
+            name,
+            Words(f"{at.size} losses and {mass.size} probabilities"),
+            Advice(f"give as many losses as probabilities, not {at.size} and {mass.size}"),
+        )
     for bad, field, values, allowed in (
         (
             np.isnan(at) | (at == -np.inf) | ((at > MAX_EPS) & (at < np.inf)),
@@ -196,7 +206,11 @@ def direction(losses: Any, masses: Any, name: str) -> Direction:
         mass = np.add.reduceat(mass, first)
     missing = 1.0 - math.fsum([*mass, infinite])
     if missing < -_TINY_MASS:
-        raise InputError(name, f"probabilities that add up to {1 - missing:.12g}", "at most 1")
+        raise InputError(
+            name,
+            Words(f"probabilities that add up to {1 - missing:.12g}"),
+            Advice(f"its probabilities add up to {1 - missing:.12g}, more than 1"),
+        )
     if missing > _ROUNDING or (missing > 0 and (infinite or not at.size)):
         if missing > _ROUNDING:
             remarks.append(f"{name}: the {missing:.3g} missing from 1 count as an infinite loss")
@@ -207,13 +221,7 @@ def direction(losses: Any, masses: Any, name: str) -> Direction:
     if other > 1 + _TINY_MASS:
         allowed = "at most 1 in all under the other distribution too, Σ P(L = y)·e^-y"
         raise InputError(name, f"probabilities that make {other:.12g} of it", allowed)
-    spacing, snapped = _lattice(at)
-    if spacing is not None and snapped > 0:
-        remarks.append(
-            f"{name}: losses are read as multiples of {float(spacing):.12g}, from which they are "
-            f"at most {snapped:.2g} away"
-        )
-    return Direction(at, mass, exact(infinite), spacing, tuple(remarks))
+    return Direction(at, mass, exact(infinite), _lattice(at), tuple(remarks))
 
 
 def _numbers(values: Any, field: str, allowed: str) -> Floats:
@@ -222,14 +230,14 @@ def _numbers(values: Any, field: str, allowed: str) -> Floats:
     except (TypeError, ValueError):
         raise InputError(field, values, allowed) from None
     if found.ndim != 1:
-        raise InputError(field, f"an array of {found.ndim} dimensions", "a list of numbers")
+        raise InputError(field, Words(f"an array of {found.ndim} dimensions"), "a list of numbers")
     return found
 
 
-def _lattice(losses: Floats) -> tuple[Fraction | None, float]:
-    """Return the lattice that losses are on, up to rounding, and how far off one is."""
+def _lattice(losses: Floats) -> Fraction | None:
+    """Return a number of whose multiples the losses are the nearest floats, if there is one."""
     if not losses.size:
-        return None, 0.0
+        return None
     first = exact(float(f"{losses[0]:.9g}"))
     candidates = [abs(first)]
     if losses.size > 1:
@@ -244,10 +252,15 @@ def _lattice(losses: Floats) -> tuple[Fraction | None, float]:
     for spacing in candidates:
         if not spacing or np.abs(losses).max() > _LONGEST * spacing:
             continue
-        off = float(np.abs(losses - np.rint(losses / float(spacing)) * float(spacing)).max())
-        if off <= _OFF_LATTICE * float(spacing):
-            return spacing, off if off > 4e-16 * float(np.abs(losses).max()) else 0.0
-    return None, 0.0
+        index = np.rint(losses / float(spacing))
+        off = np.abs(losses - index * float(spacing))
+        if (off > _NEAR * np.abs(losses)).any():
+            continue
+        # a loss beside its multiple is not moved to it: downwards, δ would become smaller
+        multiples = (float(spacing * int(k)) for k in index.tolist())
+        if all(map(operator.eq, multiples, losses.tolist())):
+            return spacing
+    return None
 
 
 def _divisor(one: Fraction, other: Fraction) -> Fraction:
@@ -304,7 +317,7 @@ class PLD(Profile):
         """Read the distributions, so that errors in them come at once."""
         if (self.file is None) == (self.remove is None):
             given = "neither" if self.file is None else "both"
-            raise InputError("file and remove", given, "given one and not the other")
+            raise InputError("file and remove", Words(given), Advice("give one of them"))
         if self.file is not None:
             columns = losses_of_file(self.file)
         else:
@@ -326,11 +339,6 @@ class PLD(Profile):
         if len(self._directions) == 1:
             found.append("one direction is given: the other one is taken to be the same")
         return tuple(found)
-
-    @property
-    def certifiable(self) -> bool:
-        """The checker of certificates does not know loss distributions yet."""
-        return False
 
     def build_curve(self) -> Curve:
         """Return the lines of the larger direction, ε by ε."""
@@ -364,7 +372,9 @@ class PLD(Profile):
                 allowed = f"at most {MAX_LOOSE:,} to be composed, unless they are on a lattice"
                 raise InputError("losses", one.losses.size, allowed)
             if not one.losses.size:
-                raise InputError("pld", "without finite losses", "some finite loss")
+                raise InputError(
+                    "pld", Words("without finite losses"), Advice("give at least one finite loss")
+                )
             masses = [Fraction(mass) for mass in one.masses.tolist()]
             steps.append(
                 Atoms(
@@ -395,13 +405,15 @@ def _curve(directions: Sequence[Direction]) -> Curve:
     tail = PlateauTail(end, failure) if cut_off else ConstantTail(end, failure)
     if not found:
         if not failure:
-            return Curve((Piece(end, lambda *_: ZERO),), tail, end=end)
+            return zero_curve()
         if failure >= 1:
-            raise InputError("pld", "without finite losses", "some finite loss")
-        return Curve((constant_piece(end, failure),), tail)
+            raise InputError(
+                "pld", Words("without finite losses"), Advice("give at least one finite loss")
+            )
+        return SmoothCurve((constant_piece(end, failure),), tail)
     lines = found[0] if len(found) == 1 else _Larger(found[0], found[1], failure)
     stop = end if not failure else None
-    return Curve((Piece(Fraction(0), lines.formula),), tail, end=stop, lines=lines)
+    return linear_curve(lines, tail, stop)
 
 
 class _DirectionLines(ArrayLines):

@@ -9,11 +9,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from gdpbridge.curves.base import Curve
 from gdpbridge.curves.binomial import binomial_curve
 from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.curves.nature import Nature
-from gdpbridge.curves.smooth import Curve, Piece
-from gdpbridge.curves.tail import ConstantTail
+from gdpbridge.curves.smooth import SmoothCurve, smooth_curve
+from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.mechanisms.base import Profile, Real, parameter
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.kinds import Operations, Probability
@@ -32,13 +33,13 @@ def pure_dp_delta(eps: Any, eps0: Any, ops: Operations) -> Probability:
     )
 
 
-def pure_dp_curve(eps0: Fraction) -> Curve:
+def pure_dp_curve(eps0: Fraction) -> SmoothCurve:
     """Return the curve of ε₀-DP."""
 
     def delta(eps: Any, ops: Operations) -> Probability:
         return pure_dp_delta(eps, ops.constant(eps0), ops)
 
-    return Curve((Piece(Fraction(0), delta),), ConstantTail(eps0, Fraction(0)), end=eps0)
+    return smooth_curve(delta, ConstantTail(eps0, Fraction(0)), eps0)
 
 
 @register
@@ -57,7 +58,7 @@ class PureDP(Profile):
         le=MAX_EPS,
     )
 
-    def build_curve(self) -> Curve:
+    def build_curve(self) -> SmoothCurve:
         """Return the single piece on [0, ε₀]."""
         return pure_dp_curve(self.exact("epsilon"))
 
@@ -65,7 +66,7 @@ class PureDP(Profile):
         """Return the binomial curve of ``times`` randomized responses."""
         return binomial_curve(self.exact("epsilon"), times)
 
-    def group_curve(self, size: int) -> Curve:
+    def group_curve(self, size: int) -> SmoothCurve:
         """Return the curve of (size·ε₀)-DP."""
         return pure_dp_curve(size * self.exact("epsilon"))
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
+from gdpbridge.curves.base import Curve
 from gdpbridge.curves.binomial import binomial_curve
 from gdpbridge.curves.constants import logarithm
 from gdpbridge.curves.nature import Nature
-from gdpbridge.curves.smooth import ZERO, Curve, Piece
-from gdpbridge.curves.tail import ConstantTail
+from gdpbridge.curves.smooth import SmoothCurve, smooth_curve, zero_curve
+from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import MAX_WHOLE, Neighbours, Profile, Real, Whole, parameter
 from gdpbridge.mechanisms.registry import register
@@ -49,13 +50,12 @@ class RandomizedResponse(Profile):
         le=MAX_WHOLE,
     )
 
-    def build_curve(self) -> Curve:
+    def build_curve(self) -> SmoothCurve:
         """Return the single piece on [0, ε₀]."""
         noise, buckets = self.exact("noise_parameter"), self.buckets
         share = noise / buckets
         if noise == 1:
-            start = Fraction(0)
-            return Curve((Piece(start, lambda *_: ZERO),), ConstantTail(start, start), end=start)
+            return zero_curve()
         eps0 = logarithm(1 + (1 - noise) / share)
 
         def delta(eps: Any, ops: Operations) -> Probability:
@@ -65,7 +65,7 @@ class RandomizedResponse(Profile):
                 lambda: log_share + ops.log(buckets - 1 + ops.exp(eps)),
             )
 
-        return Curve((Piece(Fraction(0), delta),), ConstantTail(eps0, Fraction(0)), end=eps0)
+        return smooth_curve(delta, ConstantTail(eps0, Fraction(0)), eps0)
 
     def composed_curve(self, times: int) -> Curve:
         """Return the binomial curve, for two possible answers.

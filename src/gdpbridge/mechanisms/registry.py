@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
 import pkgutil
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
-from gdpbridge.errors import InputError
+from gdpbridge import plugins
+from gdpbridge.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from gdpbridge.mechanisms.base import Profile
@@ -31,26 +31,55 @@ T = TypeVar("T", bound="type[Profile]")
 
 
 def register(cls: T) -> T:
-    """Class decorator: make a mechanism known under its ``kind``."""
-    known: type[Profile] = cls
-    _classes[known.model_fields["kind"].default] = known
-    return cls
+    """Class decorator: make a mechanism known under its ``kind``; other packages may use it too.
+
+    Raises:
+        ValueError: for a kind that this library has, from another package.
+    """
+    return _enter(_classes, cls)
 
 
 def register_transformation(cls: T) -> T:
     """Class decorator: make what turns one mechanism into another known under its ``kind``."""
-    known: type[Profile] = cls
-    _transformations[known.model_fields["kind"].default] = known
+    return _enter(_transformations, cls)
+
+
+def _enter(known: dict[str, type[Profile]], cls: T) -> T:
+    new: type[Profile] = cls
+    kind = new.model_fields["kind"].default
+    if not _is_ours(new):
+        _load_own()
+        if kind in known and _is_ours(known[kind]):
+            raise ValueError(f"the kind {kind!r} is one of gdpbridge's own")
+    known[kind] = new
     return cls
 
 
+def _is_ours(cls: type[Profile]) -> bool:
+    return cls.__module__.startswith(tuple(f"{room}." for room in _ROOMS))
+
+
 @cache
-def _load_all() -> None:
+def _load_own() -> None:
     # importing each module of these rooms registers what it holds: a new mechanism is a new file
     for room in _ROOMS:
         package = importlib.import_module(room)
         for module in pkgutil.iter_modules(package.__path__):
             importlib.import_module(f"{room}.{module.name}")
+
+
+@cache
+def _load_all() -> None:
+    _load_own()
+    for kind in plugins.brought(plugins.MECHANISMS):
+        _load_brought(kind)
+
+
+def _load_brought(kind: str) -> None:
+    """Register what another package brings, unless it does so itself."""
+    cls = plugins.load(plugins.MECHANISMS, kind)
+    if cls is not None and kind not in _classes:
+        register(cls)
 
 
 def kinds() -> dict[str, type[Profile]]:
@@ -72,6 +101,8 @@ def find_class(kind: str) -> type[Profile] | None:
     module = f"{_ROOMS[0]}.{name}"
     if kind not in _classes and name.isidentifier() and importlib.util.find_spec(module):
         importlib.import_module(module)
+    elif kind not in _classes and kind in plugins.brought(plugins.MECHANISMS):
+        _load_brought(kind)
     return _classes.get(kind) or kinds().get(kind)
 
 
@@ -85,6 +116,5 @@ def profile_class(kind: str) -> type[Profile]:
     if cls is not None:
         return cls
     known = kinds()
-    near = difflib.get_close_matches(kind, known, n=1, cutoff=0.5)
-    hint = f" (did you mean {near[0]}?)" if near else ""
+    hint = did_you_mean(kind, known)
     raise InputError("mechanism", kind, f"one of {', '.join(known)}{hint}")

@@ -13,8 +13,8 @@ from flint import arb
 
 from gdpbridge.curves.constants import Constant, logarithm
 from gdpbridge.curves.nature import Nature
-from gdpbridge.curves.smooth import Curve
-from gdpbridge.curves.tail import GaussianDecayTail
+from gdpbridge.curves.smooth import SmoothCurve
+from gdpbridge.curves.tails import GaussianDecayTail
 from gdpbridge.guarantees.refine import NaiveProfile, refine
 from gdpbridge.mechanisms.base import Profile, Real, parameter
 from gdpbridge.mechanisms.registry import register
@@ -54,7 +54,7 @@ class SGDFamily(Profile):
         gt=0,
     )
 
-    def build_curve(self) -> Curve:
+    def build_curve(self) -> SmoothCurve:
         """Return the line up to ε_i and the naive profile after it."""
         steepness = (self.exact("sigma") / self.exact("A")) ** 2
         factor = self.exact("B")
@@ -75,4 +75,4 @@ class SGDFamily(Profile):
 
         start: Constant = below_one_from if factor > 1 else Fraction(0)
         pieces, tail_from = refine(NaiveProfile(log_delta, start, convex_from))
-        return Curve(pieces, GaussianDecayTail(log_factor, mu_t, tail_from))
+        return SmoothCurve(pieces, GaussianDecayTail(log_factor, mu_t, tail_from))

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from flint import arb
 from pydantic import Field, PlainSerializer, PrivateAttr
 
+from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import Constant
-from gdpbridge.curves.linear import ArrayLines, Line, Segments
+from gdpbridge.curves.linear import linear_curve
+from gdpbridge.curves.lines import ArrayLines, Line, Segments
 from gdpbridge.curves.nature import Nature
-from gdpbridge.curves.smooth import ZERO, Curve, Piece, constant_piece
-from gdpbridge.curves.tail import ConstantTail, PlateauTail
-from gdpbridge.errors import InputError
+from gdpbridge.curves.pieces import constant_piece
+from gdpbridge.curves.smooth import SmoothCurve, zero_curve
+from gdpbridge.curves.tails import ConstantTail, PlateauTail
+from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.guarantees.hull import envelope, log_slopes
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import register
@@ -118,7 +122,7 @@ class Table(Profile):
         """Read the table, so that errors in it come at once."""
         if (self.file is None) == (self.pairs is None):
             given = "neither" if self.file is None else "both"
-            raise InputError("file and pairs", given, "given one and not the other")
+            raise InputError("file and pairs", Words(given), Advice("give one of them"))
         if self.file is not None:
             rows = rows_of_file(self.file, Columns(self.eps_column, self.delta_column))
         elif isinstance(self.pairs, Rows):
@@ -145,30 +149,30 @@ class Table(Profile):
     @property
     def corners(self) -> Any:
         """The rows that the others do not imply, by growing ε, as the user counts them."""
-        lines = self.curve.lines
-        return lines.corners.numbers if isinstance(lines, TableLines) else self._rows.numbers[:1]
+        _, corners = self._envelope
+        return corners.numbers if corners.eps[-1] > 0 else self._rows.numbers[:1]
 
-    @property
-    def certifiable(self) -> bool:
-        """The checker of certificates does not know tables yet."""
-        return False
+    @cached_property
+    def _envelope(self) -> tuple[Any, Rows]:
+        kept = envelope(self._rows)
+        return kept, self._rows.take(kept)
 
     def build_curve(self) -> Curve:
         """Return the edges of the envelope, and what is known beyond the last row."""
-        kept = envelope(self._rows)
-        corners = self._rows.take(kept)
+        kept, corners = self._envelope
         last_eps, last = exact(corners.eps_text[-1]), _delta(corners, -1)
         if last == 0 and last_eps == 0:
-            return Curve((Piece(last_eps, lambda *_: ZERO),), ConstantTail(last, last), end=last)
+            return zero_curve()
         if last == 1:
-            raise InputError("table", "without any δ below 1", "at least one row with δ < 1")
+            raise InputError(
+                "table", Words("without any δ below 1"), Advice("give at least one row with δ < 1")
+            )
         if last_eps == 0:
-            return Curve((constant_piece(last_eps, last),), PlateauTail(last_eps, last))
+            return SmoothCurve((constant_piece(last_eps, last),), PlateauTail(last_eps, last))
         lines = TableLines(corners, log_slopes(self._rows, kept)[0])
-        pieces = (Piece(Fraction(0), lines.formula),)
         if last == 0:
-            return Curve(pieces, ConstantTail(last_eps, Fraction(0)), end=last_eps, lines=lines)
-        return Curve(pieces, PlateauTail(last_eps, last), lines=lines)
+            return linear_curve(lines, ConstantTail(last_eps, Fraction(0)), last_eps)
+        return linear_curve(lines, PlateauTail(last_eps, last))
 
 
 class TableLines(ArrayLines):

@@ -14,9 +14,11 @@ from flint import arb
 from pydantic import Field
 
 from gdpbridge.curves.constants import Constant
-from gdpbridge.curves.smooth import Curve, Piece
-from gdpbridge.curves.tail import AssumedTail, CertainFailureTail, ConstantTail, PlateauTail, Tail
-from gdpbridge.errors import InputError, UndecidedError
+from gdpbridge.curves.pieces import Piece
+from gdpbridge.curves.smooth import SmoothCurve
+from gdpbridge.curves.tail import Tail
+from gdpbridge.curves.tails import CertainFailureTail, ConstantTail, PlateauTail
+from gdpbridge.errors import Advice, InputError, UndecidedError
 from gdpbridge.expressions.branches import ranges_of
 from gdpbridge.expressions.evaluate import Evaluation, is_non_negative
 from gdpbridge.expressions.parse import Equation, parse_equation
@@ -36,7 +38,7 @@ from gdpbridge.guarantees.estimate import estimated_tail
 from gdpbridge.guarantees.segments import BITS, TOP, Guarantees, Segment
 from gdpbridge.guarantees.starts import start_of
 from gdpbridge.mechanisms.base import Profile, Real
-from gdpbridge.numeric.decide import MorePrecisionError, is_below, with_enough_precision
+from gdpbridge.numeric.decide import MorePrecisionError, certainly, is_below, with_enough_precision
 from gdpbridge.numeric.exact import decimal_ceiling, exact
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, Operations, Probability, ball, to_fraction
@@ -87,11 +89,6 @@ class Written(Profile):
         assumed_tail(self.tail_declared)
         self.equations()
 
-    @property
-    def certifiable(self) -> bool:
-        """The checker of certificates does not read formulas."""
-        return False
-
     def _check_names(self) -> None:
         for name, value in self.values.items():
             if not _NAME.fullmatch(name) or name in {"eps", "delta", *FUNCTIONS, "piecewise"}:
@@ -122,9 +119,7 @@ class Written(Profile):
     def _check_known(self, used: set[str], known: Mapping[str, Node]) -> None:
         own = self.own_names()
         for name in sorted(used - set(known) - own):
-            raise InputError(
-                "text", self.text, f"free of unknown names: {name} has no value (set {name}=...)"
-            )
+            raise InputError("text", self.text, Advice(f"{name} has no value: set {name}=..."))
         for name in sorted(set(known) - used):
             raise InputError("set", name, "a name that stands in the equation")
 
@@ -137,7 +132,7 @@ class Written(Profile):
     def segments(self) -> list[Segment]:
         """Return the formula for δ on each range of eps."""
 
-    def build_curve(self) -> Curve:
+    def build_curve(self) -> SmoothCurve:
         """Check the formula, refine it unless asked not to, and look at its tail."""
         return self._checked.curve
 
@@ -164,7 +159,7 @@ class Written(Profile):
                 "text", self.text, "a formula for delta that is not negative at eps = 0"
             )
         if start is None or (self.naive and end != 0 and _starts_at_one(whole, start)):
-            return _Checked(Curve(_plain(whole, end), CertainFailureTail(), end))
+            return _Checked(SmoothCurve(_plain(whole, end), CertainFailureTail(), end))
         remarks: tuple[str, ...] = ()
         pieces = _plain(whole, end)
         if not self.naive and end != 0:
@@ -177,9 +172,9 @@ class Written(Profile):
         if end is None and whole.reach < TOP:
             return self._cut(whole, pieces, remarks)
         tail = self._tail(whole, end)
-        if self.tail_declared is not None and not isinstance(tail, AssumedTail):
+        if self.tail_declared is not None and tail != assumed_tail(self.tail_declared):
             remarks += ("the declared tail is not used: what the formula's tail is, is proved",)
-        return _Checked(Curve(pieces, tail, end), remarks, whole)
+        return _Checked(SmoothCurve(pieces, tail, end), remarks, whole)
 
     def _cut(
         self, whole: Guarantees, pieces: tuple[Piece, ...], remarks: tuple[str, ...]
@@ -210,7 +205,7 @@ class Written(Profile):
         remark = f"that the formula does not rise is proved up to ε = {at}: it is not used beyond"
         declared = assumed_tail(self.tail_declared)
         tail = declared if declared and declared.start <= reach else PlateauTail(reach, value)
-        curve = Curve((*pieces, Piece(reach, rest)), tail)
+        curve = SmoothCurve((*pieces, Piece(reach, rest)), tail)
         return _Checked(curve, (*remarks, remark), whole)
 
     def _tail(self, whole: Guarantees, end: Constant | None) -> Tail:
@@ -230,7 +225,7 @@ class Written(Profile):
 class _Checked:
     """A curve, and what should be said of it."""
 
-    curve: Curve
+    curve: SmoothCurve
     remarks: tuple[str, ...] = ()
     whole: Guarantees | None = None
 
@@ -242,12 +237,12 @@ def _first_above(whole: Guarantees, pieces: tuple[Piece, ...]) -> float | None:
         starts = [BALLS.constant(piece.start) for piece in pieces]
         for piece, low, high in zip(pieces, starts, starts[1:], strict=False):
             middle = ((low + high) / 2).mid()
-            if piece.formula in own or not middle <= ball(whole.reach):
+            if piece.formula in own or not certainly(middle <= ball(whole.reach)):
                 continue
             segment = whole.segment_at(middle)
-            if segment.point(middle) >= segment.cap:
+            if certainly(segment.point(middle) >= segment.cap):
                 return float(middle)
-            if segment.log(middle, BALLS) > piece.formula(middle, BALLS).log():
+            if certainly(segment.log(middle, BALLS) > piece.formula(middle, BALLS).log()):
                 return float(middle)
     return None
 

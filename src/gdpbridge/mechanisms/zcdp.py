@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Literal
 from flint import arb
 
 from gdpbridge.curves.nature import Nature
-from gdpbridge.curves.smooth import Curve
-from gdpbridge.curves.tail import GaussianDecayTail
+from gdpbridge.curves.smooth import SmoothCurve
+from gdpbridge.curves.tails import GaussianDecayTail
 from gdpbridge.guarantees.refine import NaiveProfile, refine
 from gdpbridge.mechanisms.base import Profile, Real, parameter
 from gdpbridge.mechanisms.registry import register
@@ -41,12 +41,7 @@ class ZCDP(Profile):
         le=MAX_RHO,
     )
 
-    @property
-    def certifiable(self) -> bool:
-        """False: the checker does not know this kind."""
-        return False
-
-    def build_curve(self) -> Curve:
+    def build_curve(self) -> SmoothCurve:
         """Return the line up to where the refinement touches, and the bound itself after it."""
         rho = self.exact("rho")
 
@@ -64,4 +59,4 @@ class ZCDP(Profile):
         tail = GaussianDecayTail(
             -rho / 4, lambda: ball(2 * rho).sqrt(), tail_from, linear=Fraction(1, 2)
         )
-        return Curve(pieces, tail)
+        return SmoothCurve(pieces, tail)

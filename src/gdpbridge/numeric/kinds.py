@@ -290,6 +290,8 @@ def _exp_beyond(x: Any) -> Any:
     """Enclose e^x, or what is below it, where x is huge: nearly 0, or nothing is known."""
     if not isinstance(x, arb):
         return arb_series([arb.nan()] * x.prec, x.prec)
+    if certainly(x == arb.neg_inf()):
+        return arb(0)
     return arb(0).union(arb(2) ** -(2**64)) if certainly(x < 0) else arb.nan()
 
 

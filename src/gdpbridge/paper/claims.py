@@ -313,7 +313,7 @@ def _least_noise() -> tuple[Interval, Interval, Interval]:
         else:
             break
     # ε falls as σ grows
-    touching = [interval_around(_noisy(noise).curve.pieces[1].start) for noise in (low, high)]
+    touching = [interval_around(_noisy(noise).curve.corners()[1]) for noise in (low, high)]
     eps = Interval(min(one.low for one in touching), max(one.high for one in touching))
     # δ = e^{-σε/C} falls in both
     delta = Interval(

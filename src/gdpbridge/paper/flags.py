@@ -433,7 +433,7 @@ def _combinations() -> Found:
 
 def _sign_of_refinement() -> Found:
     """δ at ε = 0 that a pair (ε₀, δ̂(ε₀)) of the second example implies, about ε^i."""
-    best = interval_around(sgd().curve.pieces[1].start)
+    best = interval_around(sgd().curve.corners()[1])
     facts = [Fact("ε^i of the second example", best)]
     implied = []
     for factor in ("0.5", "1", "2"):

@@ -5,6 +5,7 @@ asks nothing of the network.
 """
 
 from gdpbridge.plot.attacker import attack, tradeoff
+from gdpbridge.plot.audit import audit
 from gdpbridge.plot.lines import Point, Rule, Series, lines
 from gdpbridge.plot.picture import Picture, checked_path
 from gdpbridge.plot.profiles import gdpt, profile
@@ -17,6 +18,7 @@ __all__ = [
     "Rule",
     "Series",
     "attack",
+    "audit",
     "checked_path",
     "gdpt",
     "lines",

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gdpbridge.errors import InputError
+from gdpbridge.curves.tradeoff import errors_range
+from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real
 from gdpbridge.plot.lines import Series, Slider, lines
@@ -157,15 +158,13 @@ def _checked(
 ) -> tuple[Stated, list[str]]:
     stated = Stated.checked(mu, failure)
     if not profiles and not stated.mus:
-        raise InputError("profiles", "none", "at least one mechanism or one μ")
+        raise InputError("profiles", Words("none"), Advice("give at least one mechanism or one μ"))
     return stated, names_of(profiles, names)
 
 
 def _function(one: Profile, name: str, alpha: Floats) -> Series:
-    if one.curve.bounds is None:
-        return Series(name, alpha, one.tradeoff(alpha))
-    low, high = one.tradeoff_bounds(alpha)
-    return Series(name, alpha, low, low=low, high=high)
+    low, high = errors_range(one.curve, alpha)
+    return Series.between(name, alpha, low, high, low)
 
 
 def _crossings(series: Sequence[Series]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gdpbridge.errors import InputError
+from gdpbridge.errors import InputError, Words
 from gdpbridge.plot.picture import Picture, charts
 from gdpbridge.plot.style import COLOURS, CONFIG, NEUTRAL, Style, dash_of
 from gdpbridge.specification.title import number_text
@@ -50,6 +50,15 @@ class Series:
     low: ArrayLike | None = None
     high: ArrayLike | None = None
 
+    @classmethod
+    def between(
+        cls, name: str, x: ArrayLike, low: ArrayLike, high: ArrayLike, line: ArrayLike
+    ) -> Series:
+        """Return a line with a band about it, unless the band has no width."""
+        if np.array_equal(low, high):
+            return cls(name, x, line)
+        return cls(name, x, line, low=low, high=high)
+
     def rows(self) -> list[dict[str, Any]]:
         """Return the finite points as plain data.
 
@@ -58,7 +67,9 @@ class Series:
         """
         x, y = np.asarray(self.x, dtype=np.float64), np.asarray(self.y, dtype=np.float64)
         if x.ndim != 1 or x.shape != y.shape:
-            raise InputError("y", f"of shape {y.shape}", f"of the shape of x, {x.shape}, and flat")
+            raise InputError(
+                "y", Words(f"of shape {y.shape}"), f"of the shape of x, {x.shape}, and flat"
+            )
         columns = {"x": x, "y": y}
         if self.low is not None and self.high is not None:
             columns |= {"low": np.asarray(self.low), "high": np.asarray(self.high)}

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gdpbridge.curves.constants import MAX_EPS
-from gdpbridge.curves.tail import ConstantTail, PlateauTail
 from gdpbridge.errors import InputError
 from gdpbridge.gaussian.curve import beta, delta, epsilon
 from gdpbridge.mechanisms.base import Profile
@@ -188,14 +187,6 @@ def grid(profiles: Sequence[Profile], end: float) -> Floats:
 
 def _corners(profile: Profile) -> list[float]:
     """Where the pieces of a curve meet, and where it ends."""
-    curve = profile.curve
-    starts = [piece.start for piece in curve.pieces] + [curve.end]
-    if isinstance(curve.tail, ConstantTail | PlateauTail):
-        starts.append(curve.tail.start)
-    return [place for start in starts if (place := _corner(start)) is not None]
-
-
-def _corner(start: object) -> float | None:
     from gdpbridge.numeric.kinds import FLOATS
 
-    return None if start is None else float(FLOATS.constant(start))  # type: ignore[arg-type]
+    return [float(FLOATS.constant(place)) for place in profile.curve.corners()]

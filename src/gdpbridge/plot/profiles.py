@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.identify import Verdict
 from gdpbridge.measure import Measurement, Statement
 from gdpbridge.mechanisms.base import Profile
@@ -52,7 +52,7 @@ def profile(
     """
     stated, labels = Stated.checked(mu, failure), names_of(profiles, names)
     if not profiles and not stated.mus:
-        raise InputError("profiles", "none", "at least one mechanism or one μ")
+        raise InputError("profiles", Words("none"), Advice("give at least one mechanism or one μ"))
     end = range_end(profiles, stated.mus, eps_max, _SEEN_LOG if log else _SEEN, _MOST)
     eps = grid(profiles, end)
     series = [_profile(one, name, eps) for one, name in zip(profiles, labels, strict=True)]
@@ -80,10 +80,8 @@ def profile(
 
 
 def _profile(one: Profile, name: str, eps: np.ndarray) -> Series:
-    if one.curve.bounds is None:
-        return Series(name, eps, one.delta(eps))
-    low, high = one.delta_bounds(eps)
-    return Series(name, eps, high, low=low, high=high)
+    low, high = one.curve.delta_range(eps)
+    return Series.between(name, eps, low, high, high)
 
 
 def _positive(one: Series) -> Series:
@@ -117,7 +115,7 @@ def gdpt(
         MissingExtraError: without the extra ``charts``.
     """
     if not profiles:
-        raise InputError("profiles", "none", "at least one mechanism")
+        raise InputError("profiles", Words("none"), Advice("give at least one mechanism"))
     labels = names_of(profiles, names)
     found = [measured] if isinstance(measured, Measurement) else list(measured)
     for one in found:

@@ -7,7 +7,7 @@ import io
 import json
 from typing import Any
 
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.files import read_bounded
 from gdpbridge.reading.tables import MAX_BYTES
 
@@ -48,7 +48,9 @@ def _text_rows(text: str) -> tuple[list[str], list[tuple[int, list[Any]]]]:
     reader = csv.reader(io.StringIO(text), delimiter=separator)
     rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
     if not rows:
-        raise InputError("file", "empty", "rows of losses and their probabilities")
+        raise InputError(
+            "file", Words("empty"), "a file with rows of losses and their probabilities"
+        )
     return [cell.strip().lower() for cell in rows[0][1]], list(rows[1:])
 
 
@@ -56,9 +58,11 @@ def _json_rows(text: str) -> tuple[list[str], list[tuple[int, list[Any]]]]:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError("file", f"JSON that breaks off ({error})", "a JSON document") from None
+        raise InputError(
+            "file", Words(f"JSON that breaks off ({error})"), "a JSON document"
+        ) from None
     if not isinstance(data, list) or not data or not all(isinstance(row, dict) for row in data):
-        raise InputError("file", "JSON of another shape", "a list of objects, at least one")
+        raise InputError("file", Words("JSON of another shape"), "a list of objects, at least one")
     names = list(data[0])
     rows = []
     for number, row in enumerate(data, 1):
@@ -75,7 +79,9 @@ def _by_direction(names: list[str], rows: list[tuple[int, list[Any]]]) -> dict[s
     found: dict[str, Columns] = {}
     for number, row in rows:
         if len(row) != len(names):
-            raise InputError(f"row {number}", f"{len(row)} cells", f"{len(names)} cells")
+            raise InputError(
+                f"row {number}", Words(f"of {len(row)} cells"), f"of {len(names)} cells"
+            )
         side = "remove" if direction_at is None else str(row[direction_at]).strip().lower()
         if side not in _DIRECTIONS:
             raise InputError(f"row {number}", side, "remove or add")
@@ -83,8 +89,9 @@ def _by_direction(names: list[str], rows: list[tuple[int, list[Any]]]) -> dict[s
         losses.append(_number(row[loss_at], number))
         masses.append(_number(row[mass_at], number))
     if "remove" not in found:
-        shown = "add alone" if found else "without rows"
-        raise InputError("file", shown, "losses for removal, or without directions")
+        shown = "of losses for addition alone" if found else "without rows"
+        advice = Advice("give losses for removal, or losses without a direction")
+        raise InputError("file", Words(shown), advice)
     return found
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gdpbridge.errors import InputError
+from gdpbridge.errors import InputError, Words
 from gdpbridge.numeric.exact import exact
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
@@ -115,7 +115,7 @@ def rows_of_text(text: str, columns: Columns) -> Rows:
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     start = text.lstrip()
     if not start:
-        raise InputError("table", "empty", "rows of ε and δ")
+        raise InputError("table", Words("empty"), "a table with rows of ε and δ")
     if start[0] in "[{":
         return _of_json(text, columns)
     return _of_lines(text.rstrip(), columns)
@@ -128,7 +128,7 @@ def rows_of_numbers(eps: Sequence[str], delta: Sequence[str], *, is_log: bool) -
         InputError: for the first that is not a guarantee, naming the row.
     """
     if not len(eps):
-        raise InputError("table", "empty", "rows of ε and δ")
+        raise InputError("table", Words("empty"), "a table with rows of ε and δ")
     return _strict(eps, delta, None, is_log)
 
 
@@ -147,7 +147,9 @@ def _of_lines(text: str, columns: Columns) -> Rows:
     body, first = (rest, 2) if headed else (text, 1)
     eps_at, delta_at, is_log = find_columns(names, columns) if headed else (0, 1, False)
     if not body:
-        raise InputError("table", "a line of column names alone", "rows of ε and δ")
+        raise InputError(
+            "table", Words("a line of column names alone"), "a table with rows of ε and δ"
+        )
     quick = cut(body, separator, len(names))
     if quick is not None:
         texts, values = quick
@@ -216,18 +218,22 @@ def _of_json(text: str, columns: Columns) -> Rows:
     try:
         data = json.loads(text, parse_float=str, parse_int=str, parse_constant=str)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise InputError("table", f"JSON that breaks off ({error})", "a JSON document") from None
+        raise InputError(
+            "table", Words(f"JSON that breaks off ({error})"), "a JSON document"
+        ) from None
     shape = "a list of pairs, a list of objects, or an object of two lists"
     if isinstance(data, dict):
         names = list(data)
         eps_at, delta_at, is_log = find_columns(names, columns)
         lists = data[names[eps_at]], data[names[delta_at]]
         if not all(isinstance(part, list) for part in lists) or len(lists[0]) != len(lists[1]):
-            raise InputError("table", "an object", "an object of two lists of the same length")
+            raise InputError(
+                "table", Words("an object"), "an object of two lists of the same length"
+            )
         eps, delta = ([_json_number(cell) for cell in part] for part in lists)
         return _strict(eps, delta, None, is_log)
     if not data:
-        raise InputError("table", "empty", "rows of ε and δ")
+        raise InputError("table", Words("empty"), "a table with rows of ε and δ")
     if all(isinstance(row, list) for row in data):
         for number, row in enumerate(data, 1):
             if len(row) != 2:

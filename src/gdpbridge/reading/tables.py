@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gdpbridge.errors import InputError, MissingExtraError
+from gdpbridge.errors import InputError, MissingExtraError, Words
 from gdpbridge.files import read_bounded
 from gdpbridge.reading.cells import Shortest
 from gdpbridge.reading.rows import Columns, Rows, find_columns, rows_of_numbers, rows_of_text
@@ -35,7 +35,9 @@ def rows_of_file(name: str, columns: Columns) -> Rows:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         row = data.count(b"\n", 0, error.start) + 1
-        raise InputError(f"row {row}", "not UTF-8", "text in UTF-8, or a Parquet file") from None
+        raise InputError(
+            f"row {row}", Words("not UTF-8"), "text in UTF-8, or a Parquet file"
+        ) from None
     return rows_of_text(text, columns)
 
 
@@ -48,7 +50,9 @@ def _of_parquet(data: bytes, columns: Columns) -> Rows:
     try:
         frame = parquet.read_table(io.BytesIO(data))
     except pyarrow.ArrowException as error:
-        raise InputError("file", f"Parquet that breaks off ({error})", "a Parquet file") from None
+        raise InputError(
+            "file", Words(f"Parquet that breaks off ({error})"), "a Parquet file"
+        ) from None
     return rows_of_frame(frame, columns)
 
 

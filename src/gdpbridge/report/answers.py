@@ -40,6 +40,7 @@ __all__ = [
 ]
 
 _VALUE_WIDTH = 80
+_SYMBOLS = {"epsilon": "ε", "delta": "δ", "mu": "μ", "beta": "f(α)"}
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,18 @@ def conversion_record(
 ) -> ConversionRecord:
     """Make the record of a conversion."""
     schema = Schema("gdpbridge.conversion", 1)
-    return ConversionRecord(schema, given, result, tuple(table), tuple(notes))
+    vague = tuple(_vague(result, row) for row in table if row[result].is_vague)
+    return ConversionRecord(schema, given, result, tuple(table), (*notes, *vague))
+
+
+def _vague(result: str, row: dict[str, Any]) -> str:
+    """Say that an interval says little."""
+    at = ", ".join(f"{name} {_shown(value)}" for name, value in row.items() if name != result)
+    where = f" at {at}" if at else ""
+    return (
+        f"the bounds of {_SYMBOLS[result]}{where} are so far apart that they say little: what is "
+        "proved of the mechanism ends there"
+    )
 
 
 def answer_to_text(answer: Answer, width: int, *, colour: bool = False) -> str:
@@ -236,7 +248,7 @@ def _compared(record: ComparisonRecord) -> Iterator[Row]:
 
 
 def _converted(record: ConversionRecord) -> Iterator[Row]:
-    symbol = {"epsilon": "ε", "delta": "δ", "mu": "μ", "beta": "f(α)"}[record.result]
+    symbol = _SYMBOLS[record.result]
     for row in record.table:
         at = ", ".join(
             f"{name} {_shown(value)}" for name, value in row.items() if name != record.result

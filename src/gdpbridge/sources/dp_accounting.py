@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.dpsgd import DPSGD
 from gdpbridge.mechanisms.gaussian import Gaussian
@@ -23,6 +23,7 @@ from gdpbridge.mechanisms.pld import PLD
 from gdpbridge.mechanisms.pure_dp import PureDP
 from gdpbridge.mechanisms.randomized_response import RandomizedResponse
 from gdpbridge.mechanisms.zcdp import ZCDP
+from gdpbridge.numeric.exact import exact
 from gdpbridge.transformations.sequence import Sequence
 
 __all__ = ["profile_of_event", "profile_of_pld"]
@@ -54,7 +55,11 @@ def profile_of_event(event: Any) -> Profile:
 def _sampled(event: Any) -> Profile:
     inner = event.event
     if type(inner).__name__ != "GaussianDpEvent":
-        raise InputError("event", f"PoissonSampledDpEvent of {type(inner).__name__}", "of Gaussian")
+        raise InputError(
+            "event",
+            f"PoissonSampledDpEvent of {type(inner).__name__}",
+            "a PoissonSampledDpEvent of GaussianDpEvent",
+        )
     return DPSGD(
         noise_multiplier=inner.noise_multiplier,
         sample_rate=event.sampling_probability,
@@ -72,7 +77,11 @@ def _repeated(event: Any) -> Profile:
 def _composed(event: Any) -> Profile:
     parts = [profile_of_event(one) for one in event.events]
     if not parts:
-        raise InputError("event", "ComposedDpEvent of nothing", "of at least one event")
+        raise InputError(
+            "event",
+            Words("ComposedDpEvent of nothing"),
+            Advice("a ComposedDpEvent needs at least one event"),
+        )
     return Sequence(parts=tuple(parts)) if len(parts) > 1 else parts[0]
 
 
@@ -113,7 +122,9 @@ def profile_of_pld(source: Any, interval: float | None = None) -> PLD:
     if interval is None:
         interval = next((one for one in _INTERVALS if _is_linear(source, one)), None)
         if interval is None:
-            raise InputError("interval", "not found", "given: the discretisation interval")
+            raise InputError.missing(
+                "interval", "give the discretisation interval, which is not found"
+            )
     elif not interval > 0 or not _is_linear(source, interval):
         raise InputError("interval", interval, "the discretisation interval of the distribution")
     eps, delta = _values(source, interval, failure)
@@ -145,7 +156,9 @@ def _values(source: Any, interval: float, failure: float) -> tuple[Floats, Float
     """Return δ at multiples of the interval up to where it is δ_∞."""
     count = 1024
     while True:
-        eps = np.asarray(np.arange(count + 1) * interval, dtype=np.float64)
+        # the floats nearest to multiples of the interval as it is written
+        step = exact(interval)
+        eps = np.array([float(k * step) for k in range(count + 1)])
         delta = np.asarray(source.get_delta_for_epsilon(eps), dtype=np.float64)
         done = np.flatnonzero(delta <= failure * (1 + 1e-12))
         if done.size:
@@ -154,4 +167,8 @@ def _values(source: Any, interval: float, failure: float) -> tuple[Floats, Float
             return eps[: last + 1], found
         count *= 4
         if count > _MOST:
-            raise InputError("source", "of very large losses", f"at most {_MOST:,} lattice points")
+            raise InputError(
+                "source",
+                Words("of very large losses"),
+                Advice(f"its losses are spread over more than {_MOST:,} lattice points"),
+            )

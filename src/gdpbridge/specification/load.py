@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from gdpbridge.errors import InputError
+from gdpbridge.errors import InputError, Words
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import kinds, profile_class
 from gdpbridge.specification.release import Release
@@ -97,19 +97,21 @@ def read_specification(path: str | Path) -> bytes:
 
 def _parsed(content: bytes) -> object:
     if len(content) > MAX_BYTES:
-        raise InputError("spec", "larger", f"at most {MAX_BYTES:,} bytes")
+        raise InputError("spec", Words("too large"), f"at most {MAX_BYTES:,} bytes")
     try:
         text = content.decode("utf-8-sig")
         if text.lstrip().startswith(("{", "[")) and not _is_toml_table(text):
             return json.loads(text, object_pairs_hook=_unique, parse_constant=_refused)
         return tomllib.loads(text)
     except RecursionError:
-        raise InputError("spec", "nested deeply", f"at most {MAX_LEVELS} levels deep") from None
+        raise InputError(
+            "spec", Words("nested too deeply"), f"at most {MAX_LEVELS} levels deep"
+        ) from None
     except UnicodeDecodeError:
-        raise InputError("spec", "not text", "TOML or JSON in UTF-8") from None
+        raise InputError("spec", Words("not text"), "TOML or JSON in UTF-8") from None
     except ValueError as error:
         raise InputError(
-            "spec", "not TOML or JSON", f"well formed ({_first_line(error)})"
+            "spec", Words("not TOML or JSON"), f"well formed ({_first_line(error)})"
         ) from None
 
 
@@ -138,9 +140,9 @@ def _built(data: object, place: str, level: int) -> Profile:
     """Build a mechanism from its data at a place such as ``parts[1].``."""
     where = place.rstrip(".") or "spec"
     if not isinstance(data, Mapping) or not all(isinstance(key, str) for key in data):
-        raise InputError(where, _kind_of(data), "a table with the kind of a mechanism")
+        raise InputError(where, Words(_kind_of(data)), "a table with the kind of a mechanism")
     if level > MAX_LEVELS:
-        raise InputError(where, "nested deeply", f"at most {MAX_LEVELS} levels deep")
+        raise InputError(where, Words("nested too deeply"), f"at most {MAX_LEVELS} levels deep")
     given = {key: value for key, value in data.items() if key not in _WORDS}
     if "parts" in given:
         given.setdefault("kind", "sequence")
@@ -156,7 +158,7 @@ def _built(data: object, place: str, level: int) -> Profile:
 
 def _parts(parts: object, place: str, level: int) -> list[Profile]:
     if not isinstance(parts, list | tuple):
-        raise InputError(f"{place}parts", _kind_of(parts), "a list of mechanisms")
+        raise InputError(f"{place}parts", Words(_kind_of(parts)), "a list of mechanisms")
     return [
         _built(part, f"{place}parts[{number}].", level + 1) for number, part in enumerate(parts)
     ]
@@ -164,14 +166,14 @@ def _parts(parts: object, place: str, level: int) -> list[Profile]:
 
 def _of_kind(given: dict[str, Any]) -> Profile:
     if "kind" not in given:
-        raise InputError("kind", "missing", f"given: one of {', '.join(kinds())}")
+        raise InputError.missing("kind", f"give one of {', '.join(kinds())}")
     kind = given["kind"]
     if not isinstance(kind, str):
-        raise InputError("kind", _kind_of(kind), "the name of a kind of mechanism")
+        raise InputError("kind", Words(_kind_of(kind)), "the name of a kind of mechanism")
     try:
         cls = profile_class(kind)
     except InputError as error:
-        raise InputError("kind", kind, error.allowed) from None
+        raise error.renamed("kind") from None
     return cls(**given)
 
 
@@ -181,12 +183,12 @@ def _transformed(profile: Profile, data: Mapping[str, Any], place: str) -> Profi
         allowed = ("rate", "scheme", "sample", "population")
         if not isinstance(options, Mapping):
             raise InputError(
-                f"{place}subsample", _kind_of(options), f"a table of {', '.join(allowed)}"
+                f"{place}subsample", Words(_kind_of(options)), f"a table of {', '.join(allowed)}"
             )
         for name in options:
             if name not in allowed:
                 raise InputError(
-                    f"{place}subsample.{name}", "not known", f"one of {', '.join(allowed)}"
+                    f"{place}subsample.{name}", Words("not known"), f"one of {', '.join(allowed)}"
                 )
         try:
             profile = profile.subsample(**cast(dict[str, Any], dict(options)))
@@ -198,12 +200,12 @@ def _transformed(profile: Profile, data: Mapping[str, Any], place: str) -> Profi
         except InputError as error:
             field = "" if error.field == "times" else error.field
             place = f"{place}compose." if field else f"{place}compose"
-            raise _placed(InputError(field, error.value, error.allowed), place) from None
+            raise error.renamed(f"{place}{field}") from None
     return profile
 
 
 def _placed(error: InputError, place: str) -> InputError:
-    return InputError(f"{place}{error.field}", error.value, error.allowed)
+    return error.renamed(f"{place}{error.field}")
 
 
 def _kind_of(value: object) -> str:

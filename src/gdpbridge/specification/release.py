@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
-from gdpbridge.errors import InputError
+from gdpbridge.errors import InputError, Words
 
 __all__ = ["Release"]
 
@@ -140,7 +140,9 @@ class Release(BaseModel):
             InputError: if it is not a table of the fields.
         """
         if not isinstance(data, Mapping):
-            raise InputError("release", "not a table", "a table of texts such as unit_of_privacy")
+            raise InputError(
+                "release", Words("not a table"), "a table of texts such as unit_of_privacy"
+            )
         return cls(**{str(name): value for name, value in data.items()})
 
     @classmethod

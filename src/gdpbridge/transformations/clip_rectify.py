@@ -26,11 +26,12 @@ from flint import arb, arb_series
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from gdpbridge.curves.constants import MAX_EPS, Constant
-from gdpbridge.curves.linear import Lines
+from gdpbridge.curves.base import Curve
+from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.curves.nature import Nature
-from gdpbridge.curves.smooth import Curve, Formula, Piece
-from gdpbridge.curves.tail import ConstantTail
+from gdpbridge.curves.pieces import Formula, Piece
+from gdpbridge.curves.smooth import SmoothCurve
+from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.errors import InputError, UndecidedError
 from gdpbridge.mechanisms.base import (
     Base,
@@ -118,14 +119,20 @@ class ClipRectify(Profile):
     @cached_property
     def runs(self) -> tuple[Run, ...]:
         """Which bound holds where, in order of ε."""
-        base = _smooth(self.base.curve, self.exact("eps_h"))
-        return _Envelope(base, self._noise, self.base.has_series).runs()
+        return _Envelope(self._base, self._noise).runs()
 
     @property
-    def certifiable(self) -> bool:
-        """Whether the base is a plain kind that the checker knows, and the runs are few."""
-        plain = not isinstance(self.base, ClipRectify) and self.base.certifiable
-        return plain and len(self.runs) <= MAX_RUNS
+    def _base(self) -> SmoothCurve:
+        return self.base.curve.piecewise(self.exact("eps_h"), MAX_LINES)
+
+    @property
+    def beyond_certificates(self) -> str:
+        """They hold a plain mechanism that is clipped once, and a few runs."""
+        if isinstance(self.base, ClipRectify):
+            return "there is no certificate for a mechanism that is clipped twice"
+        if len(self.runs) > MAX_RUNS:
+            return f"there is no certificate for a clipped mechanism with more than {MAX_RUNS} runs"
+        return ""
 
     def specification(self) -> dict[str, str | None]:
         """Return the parameters, the runs, and the base's specification, as flat text."""
@@ -141,13 +148,13 @@ class ClipRectify(Profile):
         }
 
     @property
-    def _noise(self) -> Curve:
-        return Laplace(scale=1, sensitivity=self.eps_h).curve
+    def _noise(self) -> SmoothCurve:
+        return Laplace(scale=1, sensitivity=self.eps_h).build_curve()
 
-    def build_curve(self) -> Curve:
+    def build_curve(self) -> SmoothCurve:
         """Return the runs as pieces."""
-        noise = self._noise
-        bounds = {"base": _smooth(self.base.curve, self.exact("eps_h")), "noise": noise}
+        base, noise = self._base, self._noise
+        bounds = {"base": base, "noise": noise}
         pieces: list[Piece] = []
         runs = self.runs
         for number, run in enumerate(runs):
@@ -163,9 +170,10 @@ class ClipRectify(Profile):
                 pieces.append(Piece(run.start, _line(left, right)))
             else:
                 pieces.extend(_within(bounds[run.bound], run.start, stop))
-        end = bounds["base"].end if runs[-1].bound == "base" else noise.end
+        end = base.end if runs[-1].bound == "base" else noise.end
         assert end is not None
-        return Curve(tuple(pieces), ConstantTail(end, Fraction(0)), end=end)
+        tail = ConstantTail(end, Fraction(0))
+        return SmoothCurve(pieces, tail, end, has_series=base.has_series)
 
 
 @dataclass(frozen=True)
@@ -223,65 +231,7 @@ def _line(left: _Knot, right: _Knot) -> Formula:
     return delta
 
 
-def _smooth(curve: Curve, eps_h: Fraction) -> Curve:
-    """Return a curve whose pieces have power series: lines one by one.
-
-    Raises:
-        InputError: if it has more lines on [0, eps_h] than are worth that.
-    """
-    if curve.lines is None:
-        return curve
-    with precision(_BITS):
-        count = curve.lines.until(ball(eps_h))
-    if count > MAX_LINES:
-        raise InputError("the number of lines of the base", count, f"at most {MAX_LINES}")
-    return Curve(tuple(_one_by_one(curve, curve.lines, count)), curve.tail, curve.end)
-
-
-def _one_by_one(curve: Curve, lines: Lines, count: int) -> Iterator[Piece]:
-    for index in range(count):
-        start = _end_of(lines, index - 1) if index else Fraction(0)
-        yield Piece(start, _single(curve, lines, index))
-    if count == lines.count and curve.end is None:
-        yield Piece(_end_of(lines, count - 1), _level(lines, count - 1))
-
-
-def _end_of(lines: Lines, index: int) -> Constant:
-    return lambda: lines.end(index)
-
-
-def _single(curve: Curve, lines: Lines, index: int) -> Formula:
-    """Return one line as a smooth formula, which floats take from the whole."""
-
-    def delta(eps: Any, ops: Operations) -> Probability:
-        if ops is FLOATS:
-            log, log_complement = curve.logs(eps)
-            return Probability(lambda: log, lambda: log_complement)
-        line, t = lines.line(index), ops.exp(eps)
-        return Probability(lambda: ops.log(line.at(t)), lambda: ops.log(line.complement_at(t)))
-
-    return delta
-
-
-def _level(lines: Lines, index: int) -> Formula:
-    """Return the constant that a line ends at: δ does not rise beyond it."""
-
-    def log() -> arb:
-        return lines.line(index).at(lines.end(index).exp()).log()
-
-    def log_complement() -> arb:
-        return lines.line(index).complement_at(lines.end(index).exp()).log()
-
-    def delta(eps: Any, ops: Operations) -> Probability:
-        # 0·ε keeps the kind and shape of ε
-        return Probability(
-            lambda: ops.constant(log) + 0 * eps, lambda: ops.constant(log_complement) + 0 * eps
-        )
-
-    return delta
-
-
-def _within(curve: Curve, start: Fraction, stop: Fraction | None) -> Iterator[Piece]:
+def _within(curve: SmoothCurve, start: Fraction, stop: Fraction | None) -> Iterator[Piece]:
     """Return the pieces of a curve on [start, stop), as far as it is not 0."""
     with precision(_BITS):
         low = ball(start)
@@ -303,8 +253,8 @@ class _Envelope:
     for how low the envelope is: it consists of bounds and of lines between points on them.
     """
 
-    def __init__(self, base: Curve, noise: Curve, has_series: bool) -> None:
-        self.base, self.noise, self.has_series = base, noise, has_series
+    def __init__(self, base: SmoothCurve, noise: SmoothCurve) -> None:
+        self.base, self.noise = base, noise
         assert isinstance(noise.end, Fraction)
         self.eps_h = noise.end
         # a base that ends first is the last bound
@@ -386,7 +336,7 @@ class _Envelope:
     def _root(self, start: float, leaves_base: bool) -> arb:
         """Return where the base's slope is that of the line to the noise; the start if nowhere."""
         point = arb(start)
-        if not self.has_series:
+        if not self.base.has_series:
             return point
         place = int(np.searchsorted(self.grid, start))
         ends = []

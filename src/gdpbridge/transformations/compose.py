@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from gdpbridge.curves.base import Curve
 from gdpbridge.curves.nature import Nature, weakest
-from gdpbridge.curves.smooth import Curve
 from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import (
     Base,
@@ -65,11 +65,6 @@ class Composed(Profile):
             )
         # kinds that do not compose are refused here
         _ = self.curve
-
-    @property
-    def certifiable(self) -> bool:
-        """The checker of certificates does not know compositions yet."""
-        return False
 
     @property
     def profile_is(self) -> Nature:

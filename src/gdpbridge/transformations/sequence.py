@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from flint import arb
 from pydantic import Field
 
+from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.nature import Nature, weakest
-from gdpbridge.curves.smooth import Curve
-from gdpbridge.curves.tail import GaussianCurveTail
 from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import Base, Profile
 from gdpbridge.mechanisms.gaussian import gaussian_curve
@@ -56,7 +55,7 @@ class Sequence(Profile):
                 )
         if self.neighbours is not None and relations - {self.neighbours}:
             raise InputError("neighbours", self.neighbours, "the relation of the parts")
-        if not all(isinstance(part.tail, GaussianCurveTail) for part in self.parts):
+        if any(part.tail.gaussian_mu is None for part in self.parts):
             # a part that cannot be composed is refused at once
             self.privacy_losses()
 
@@ -67,9 +66,8 @@ class Sequence(Profile):
 
     def build_curve(self) -> Curve:
         """Return the curve of all parts together."""
-        parameters: list[Constant] = [
-            part.tail.mu for part in self.parts if isinstance(part.tail, GaussianCurveTail)
-        ]
+        found = [part.tail.gaussian_mu for part in self.parts]
+        parameters: list[Constant] = [parameter for parameter in found if parameter is not None]
         if len(parameters) < len(self.parts):
             return self.composed_curve(1)
 
@@ -99,6 +97,6 @@ class Sequence(Profile):
                 losses = part.privacy_losses()
             except InputError as error:
                 place = f"parts[{number}].kind"
-                raise InputError(place, error.value, error.allowed) from None
+                raise error.renamed(place) from None
             found += [replace(pair, times=count * pair.times) for pair in losses]
         return found

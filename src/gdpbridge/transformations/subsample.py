@@ -19,31 +19,21 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from flint import arb
 from pydantic import Field, model_validator
 
+from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import Constant, logarithm
-from gdpbridge.curves.linear import DerivedLines, Floats, Indices, Line, Lines
 from gdpbridge.curves.nature import Nature, weakest
-from gdpbridge.curves.smooth import Curve, Formula, Piece
-from gdpbridge.curves.tail import (
-    AssumedTail,
-    CoarseDecayTail,
+from gdpbridge.curves.pieces import Formula, Piece
+from gdpbridge.curves.smooth import SmoothCurve, smooth_curve
+from gdpbridge.curves.tails import (
     ConstantTail,
-    EstimatedTail,
     GaussianBoundTail,
-    GaussianCurveTail,
-    GaussianDecayTail,
-    PlateauTail,
-    SlowDecayTail,
-    SlowerTail,
-    Tail,
-    UnknownTail,
 )
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.mechanisms.base import Base, Neighbours, Profile, Real, Whole, parameter
 from gdpbridge.mechanisms.registry import register_transformation
-from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability, ball
+from gdpbridge.numeric.kinds import Operations, Probability
 
 if TYPE_CHECKING:
     from gdpbridge.losses.step import Losses
@@ -115,15 +105,18 @@ class Subsampled(Profile):
         self._check_relation()
         if (self.sample is None) != (self.population is None):
             missing = "population" if self.population is None else "sample"
-            raise InputError(missing, "missing", "given where the other of the two is")
+            raise InputError.missing(missing, "give both sample and population, or a rate")
         if (self.rate is None) == (self.sample is None):
             given = "neither" if self.rate is None else "both"
-            raise InputError("rate and sample/population", given, "given one and not the other")
+            raise InputError("rate and sample/population", Words(given), Advice("give one of them"))
         if self.scheme == "poisson":
             self.require(
                 "sample",
                 self.sample is None,
-                "a rate such as 0.1: a Poisson sample has no fixed size (without-replacement does)",
+                Advice(
+                    "give a rate such as 0.1: a Poisson sample has no fixed size "
+                    "(without-replacement has)"
+                ),
             )
         if self.sample is not None and self.scheme == "without-replacement":
             assert self.population is not None
@@ -136,7 +129,9 @@ class Subsampled(Profile):
             self.require(
                 "rate",
                 self.rate is None,
-                "sizes such as 10/1000, draws over records, for with-replacement",
+                Advice(
+                    "give sizes such as 10/1000, draws over records: with-replacement needs them"
+                ),
             )
             assert self.sample is not None
             self.require(
@@ -190,11 +185,6 @@ class Subsampled(Profile):
         attained = self.base.additive_noise or self.gamma() == 1
         return weakest([self.base.profile_is, self.nature if attained else Nature.CLASS])
 
-    @property
-    def certifiable(self) -> bool:
-        """The checker of certificates does not know samples yet."""
-        return False
-
     def build_curve(self) -> Curve:
         """Return the base curve on the new scale of ε.
 
@@ -202,11 +192,9 @@ class Subsampled(Profile):
             InputError: for a mechanism whose curve is not known exactly.
         """
         gamma = self.gamma()
-        if self.base.curve.bounds is not None:
-            raise InputError("mechanism", self.base.kind, "sampled before it is composed")
         if self.scheme == "with-replacement":
             return self._with_replacement(gamma)
-        return self.base.curve if gamma == 1 else _subsampled(self.base.curve, gamma)
+        return self.base.curve if gamma == 1 else self.base.curve.sampled(gamma)
 
     def privacy_losses(self) -> Losses:
         """Return the loss of a Poisson-subsampled Gaussian mechanism.
@@ -217,16 +205,18 @@ class Subsampled(Profile):
         from gdpbridge.losses.step import LossPair
         from gdpbridge.losses.subsampled_gaussian import SubsampledGaussian
 
-        tail = self.base.tail
-        if self.scheme != "poisson" or not isinstance(tail, GaussianCurveTail):
+        mu = self.base.tail.gaussian_mu
+        if self.scheme != "poisson" or mu is None:
             raise InputError(
                 "mechanism",
                 f"{self.base.kind} with {self.scheme} sampling",
                 "gaussian or gdp with poisson sampling for composition",
             )
-        if not isinstance(tail.mu, Fraction):
-            raise InputError("mechanism", "composed before sampling", "sampled before composition")
-        return [LossPair(SubsampledGaussian(1 / tail.mu, self.gamma()), 1)] if tail.mu else []
+        if not isinstance(mu, Fraction):
+            raise InputError(
+                "mechanism", Words("composed before sampling"), "sampled before composition"
+            )
+        return [LossPair(SubsampledGaussian(1 / mu, self.gamma()), 1)] if mu else []
 
     def _with_replacement(self, gamma: Fraction) -> Curve:
         draws, population = self.sample, self.population
@@ -239,27 +229,28 @@ class Subsampled(Profile):
             for k in range(1, draws + 1)
         ]
         mixture = _mixture(groups, weights)
-        return mixture if gamma == 1 else _subsampled(mixture, gamma)
+        return mixture if gamma == 1 else mixture.sampled(gamma)
 
 
-def _mixture(curves: Sequence[Curve], weights: Sequence[Fraction]) -> Curve:
+def _mixture(curves: Sequence[SmoothCurve], weights: Sequence[Fraction]) -> SmoothCurve:
     """Return Σ wₖ·δₖ of growing curves of one piece each, Σ wₖ = 1."""
     parts = [(curve, weight) for curve, weight in zip(curves, weights, strict=True) if weight]
     last = parts[-1][0]
     if last.end is None:
-        assert isinstance(last.tail, GaussianCurveTail)
-        return Curve((Piece(Fraction(0), _sum(parts, ())),), GaussianBoundTail(last.tail.mu))
+        mu = last.tail.gaussian_mu
+        assert mu is not None
+        return smooth_curve(_sum(parts, ()), GaussianBoundTail(mu))
     pieces = []
     start: Constant = Fraction(0)
     for number, (curve, _) in enumerate(parts):
         assert curve.end is not None
         pieces.append(Piece(start, _sum(parts[number:], parts[:number])))
         start = curve.end
-    return Curve(tuple(pieces), ConstantTail(start, Fraction(0)), end=start)
+    return SmoothCurve(pieces, ConstantTail(start, Fraction(0)), start)
 
 
 def _sum(
-    active: Sequence[tuple[Curve, Fraction]], over: Sequence[tuple[Curve, Fraction]]
+    active: Sequence[tuple[SmoothCurve, Fraction]], over: Sequence[tuple[SmoothCurve, Fraction]]
 ) -> Formula:
     """Return Σ wₖ·δₖ; those that are over have δₖ = 0."""
     gone = sum((weight for _, weight in over), Fraction(0))
@@ -287,141 +278,3 @@ def _log_sum(ops: Operations, logs: Sequence[Any]) -> Any:
     for other in logs[1:]:
         total = ops.logaddexp(total, other)
     return total
-
-
-def _before(eps: Any, gamma: Fraction, ops: Operations) -> Any:
-    """Return the ε before subsampling: e^ε = 1 + (e^ε' - 1)/γ, without cancellation or overflow."""
-    return eps + ops.log1p(ops.constant((1 - gamma) / gamma) * -ops.expm1(-eps))
-
-
-def _after(eps: Constant, gamma: Fraction) -> Constant:
-    """Return the ε' after subsampling: e^ε' = 1 + γ(e^ε - 1)."""
-    if eps == 0:
-        return Fraction(0)
-
-    def mapped() -> arb:
-        return (ball(gamma) * BALLS.constant(eps).expm1()).log1p()
-
-    return mapped
-
-
-def _subsampled(curve: Curve, gamma: Fraction) -> Curve:
-    """Return γ·δ on the new scale, 0 < γ < 1."""
-    pieces = tuple(
-        Piece(_after(piece.start, gamma), _scaled(piece.formula, gamma)) for piece in curve.pieces
-    )
-    end = None if curve.end is None else _after(curve.end, gamma)
-    lines = None if curve.lines is None else _SubsampledLines(curve.lines, gamma)
-    return Curve(pieces, _tail(curve.tail, gamma), end, lines)
-
-
-def _scaled(formula: Formula, gamma: Fraction) -> Formula:
-    log_gamma, log_missed = logarithm(gamma), logarithm(1 - gamma)
-
-    def delta(eps: Any, ops: Operations) -> Probability:
-        base = formula(_before(eps, gamma, ops), ops)
-        return Probability(
-            lambda: ops.constant(log_gamma) + base.log(),
-            # 1 - γδ = (1 - γ) + γ(1 - δ)
-            lambda: ops.logaddexp(
-                ops.constant(log_missed), ops.constant(log_gamma) + base.log_complement()
-            ),
-        )
-
-    return delta
-
-
-class _SubsampledLines(DerivedLines):
-    """γ(a - b·t) with t = 1 + (t' - 1)/γ is again a line, with the same slope."""
-
-    def __init__(self, base: Lines, gamma: Fraction) -> None:
-        super().__init__(base)
-        self.gamma = gamma
-
-    def line(self, index: int) -> Line:
-        """Return the line in t'."""
-        line, gamma, missed = self.base.line(index), ball(self.gamma), ball(1 - self.gamma)
-        return Line(
-            gamma * line.a + missed * line.b,
-            gamma * line.a_complement + missed * line.b_complement,
-            line.b,
-            line.b_complement,
-        )
-
-    def end(self, index: int) -> arb:
-        """Return the right end on the new scale."""
-        return (ball(self.gamma) * self.base.end(index).expm1()).log1p()
-
-    def locate(self, eps: Floats) -> Indices:
-        """Locate the ε before subsampling."""
-        return self.base.locate(_before(eps, self.gamma, FLOATS))
-
-    def ends(self, indices: Indices) -> Floats:
-        """Return right ends on the new scale."""
-        eps, missed = self.base.ends(indices), float(1 - self.gamma)
-        # e^ε'/e^ε = 1 - (1 - γ)(1 - e^{-ε})
-        result: Floats = eps + FLOATS.log1p(missed * FLOATS.expm1(-eps))
-        return result
-
-
-def _tail(tail: Tail, gamma: Fraction) -> Tail:
-    """Return the tail of γ·δ(ε) as a function of ε', where ε' ≤ ε ≤ ε' - log γ."""
-    log_gamma = logarithm(gamma)
-    match tail:
-        case ConstantTail(start, value):
-            return ConstantTail(_after(start, gamma), _times(value, gamma))
-        case GaussianCurveTail(mu) | GaussianBoundTail(mu):
-            # δ_μ falls: γ·δ_μ(ε) ≤ δ_μ(ε'), and log γ is nothing beside ε²
-            return GaussianBoundTail(mu)
-        case GaussianDecayTail():
-            return _decay(tail, gamma)
-        case SlowDecayTail(log_factor, rate, start):
-
-            def lower_log_factor() -> arb:
-                return BALLS.constant(log_factor) + ball(1 + rate) * ball(gamma).log()
-
-            return SlowDecayTail(lower_log_factor, rate, _after(start, gamma))
-        case PlateauTail(start, value):
-            return PlateauTail(_after(start, gamma), _times(value, gamma))
-        case CoarseDecayTail(log_factor, width, start, mu_t):
-            return CoarseDecayTail(
-                _sum_of(log_factor, log_gamma), width, _after(start, gamma), mu_t
-            )
-        case SlowerTail(form, start):
-            return SlowerTail(form, _after(start, gamma))
-        case EstimatedTail() | AssumedTail():
-            return tail
-        case _:
-            return UnknownTail()
-
-
-def _decay(tail: GaussianDecayTail, gamma: Fraction) -> GaussianDecayTail:
-    """Put ε ≥ ε' + s into the bound, where s is what ε - ε' is at ε' = 1: it only grows."""
-
-    def shift() -> arb:
-        return arb(_before(arb(1), gamma, BALLS) - 1)
-
-    def log_factor() -> arb:
-        s, mu_t = shift(), BALLS.constant(tail.mu_t)
-        given = BALLS.constant(tail.log_factor) + ball(gamma).log()
-        return given + BALLS.constant(tail.linear) * s - s * s / (2 * mu_t * mu_t)
-
-    def linear() -> arb:
-        return BALLS.constant(tail.linear) - shift() / BALLS.constant(tail.mu_t) ** 2
-
-    def start() -> arb:
-        # the given bound must fall from here on
-        falling = BALLS.constant(tail.linear) * BALLS.constant(tail.mu_t) ** 2
-        return BALLS.constant(_after(tail.start, gamma)).max(falling).max(arb(1))
-
-    return GaussianDecayTail(log_factor, tail.mu_t, start, linear)
-
-
-def _times(value: Constant, gamma: Fraction) -> Constant:
-    if isinstance(value, Fraction):
-        return gamma * value
-    return lambda: ball(gamma) * value()
-
-
-def _sum_of(first: Constant, second: Constant) -> Constant:
-    return lambda: BALLS.constant(first) + BALLS.constant(second)

@@ -11,9 +11,10 @@ from typing import Any, TypeVar
 
 from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval, Jet, Work
 from gdpbridge.certificate.checker.curve import GaussianCurve
-from gdpbridge.certificate.checker.mechanisms import Part, nature_of
+from gdpbridge.certificate.checker.mechanisms import Part
 from gdpbridge.certificate.checker.rectified import mechanism_of
 from gdpbridge.certificate.checker.refusal import Malformed, OutOfWork, Refused, Undecided
+from gdpbridge.certificate.kinds import KINDS
 from gdpbridge.certificate.model import Cell, Certificate, Range, read
 from gdpbridge.errors import InputError, UndecidedError
 
@@ -159,7 +160,8 @@ class _Check:
         self.arithmetic = arithmetic
         self.claim, self.evidence = document.claim, document.evidence
         self.spec = document.mechanism
-        self.nature_of_kind = nature_of(self.spec.get("kind"))
+        kind = KINDS.get(self.spec.get("kind") or "")
+        self.nature_of_kind = "own" if kind is None else kind.nature
         brackets = [
             (binary(bracket.low), binary(bracket.high)) for bracket in self.evidence.breakpoints
         ]

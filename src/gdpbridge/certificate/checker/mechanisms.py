@@ -13,9 +13,10 @@ from fractions import Fraction
 from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval, Jet
 from gdpbridge.certificate.checker.curve import GaussianCurve
 from gdpbridge.certificate.checker.refusal import Malformed, Refused, Undecided
+from gdpbridge.certificate.kinds import KINDS
 from gdpbridge.certificate.model import DECIMAL_PATTERN
 
-__all__ = ["GaussianDecay", "Mechanism", "Part", "mechanism_of", "nature_of"]
+__all__ = ["GaussianDecay", "Mechanism", "Part", "mechanism_of"]
 
 Bracket = tuple[Fraction, Fraction]
 Formula = Callable[[Jet], Jet]
@@ -97,24 +98,17 @@ def mechanism_of(
     """
     given = dict(spec)
     kind, neighbours = given.pop("kind", None), given.pop("neighbours", None)
-    if kind not in _KINDS:
-        raise Malformed("mechanism.kind", kind, f"one of {', '.join(map(str, _KINDS))}")
-    build, names, relation = _KINDS[kind]
+    if kind is None or kind not in _BUILDERS:
+        raise Malformed("mechanism.kind", kind, f"one of {', '.join(_BUILDERS)}")
+    names, relation = KINDS[kind].parameters, KINDS[kind].relation
     if neighbours not in ((relation,) if relation else (None, "add-remove", "replace-one")):
         raise Malformed("mechanism.neighbours", neighbours, relation or "a known relation, or null")
     if set(given) != set(names):
         raise Malformed("mechanism", ", ".join(sorted(given)), f"the parameters {', '.join(names)}")
     values = {name: _parameter(name, given[name], *names[name]) for name in names}
-    if brackets and kind not in _REFINED:
+    if brackets and not KINDS[kind].has_breakpoints:
         raise Malformed("evidence.breakpoints", len(brackets), "none for this mechanism")
-    return build(values, brackets, arithmetic)
-
-
-def nature_of(kind: str | None) -> str:
-    """Return what δ is for a kind: "own", "class" or "bound"."""
-    if kind in _BOUNDS:
-        return "bound"
-    return "class" if kind in _CLASSES else "own"
+    return _BUILDERS[kind](values, brackets, arithmetic)
 
 
 Values = dict[str, Fraction]
@@ -348,33 +342,17 @@ def _log1mexp(value: Jet) -> Jet:
     return (-value.expm1()).log()
 
 
-Domain = tuple[Callable[[Fraction], bool], str]
-_POSITIVE: Domain = (lambda value: value > 0, "a number > 0")
-_NON_NEGATIVE: Domain = (lambda value: value >= 0, "a number ≥ 0")
-_COUNT: Domain = (lambda value: value >= 1 and value.denominator == 1, "a whole number ≥ 1")
-_BUCKETS: Domain = (lambda value: value >= 2 and value.denominator == 1, "a whole number ≥ 2")
-_SHARE: Domain = (lambda value: 0 < value <= 1, "a number in (0, 1]")
-_PROBABILITY: Domain = (lambda value: 0 <= value < 1, "a number in [0, 1)")
-
 Builder = Callable[[Values, list[Bracket], Arithmetic], Mechanism]
-_KINDS: dict[str | None, tuple[Builder, dict[str, Domain], str | None]] = {
-    "approx-dp": (_approx_dp, {"epsilon": _NON_NEGATIVE, "delta": _PROBABILITY}, None),
-    "gaussian": (_gaussian, {"sigma": _POSITIVE, "sensitivity": _POSITIVE}, None),
-    "gdp": (_gdp, {"mu": _NON_NEGATIVE}, None),
-    "icea": (_icea, {"messages": _COUNT, "users": _COUNT}, "replace-one"),
-    "laplace": (_laplace, {"scale": _POSITIVE, "sensitivity": _POSITIVE}, None),
-    "pure-dp": (_pure_dp, {"epsilon": _NON_NEGATIVE}, None),
-    "randomized-response": (
-        _randomized_response,
-        {"noise_parameter": _SHARE, "buckets": _BUCKETS},
-        "replace-one",
-    ),
-    "sgd-family": (_sgd_family, {"A": _POSITIVE, "B": _POSITIVE, "sigma": _POSITIVE}, None),
+_BUILDERS: dict[str, Builder] = {
+    "approx-dp": _approx_dp,
+    "gaussian": _gaussian,
+    "gdp": _gdp,
+    "icea": _icea,
+    "laplace": _laplace,
+    "pure-dp": _pure_dp,
+    "randomized-response": _randomized_response,
+    "sgd-family": _sgd_family,
 }
-_REFINED = {"icea", "sgd-family"}
-# what δ is: the supremum over all mechanisms with a guarantee, or an upper bound; else their own
-_CLASSES = {"approx-dp", "gdp", "pure-dp"}
-_BOUNDS = {"clip-rectify", "icea", "sgd-family"}
 # beyond it a parameter is refused before any arithmetic: a proof of it would be of no use
 _MOST = Fraction(10) ** 400
 

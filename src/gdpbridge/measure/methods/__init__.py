@@ -1,1 +1,1 @@
-"""The measuring algorithms, one a file: a module here is a method of its name, by its ``solve``."""
+"""The measuring algorithms, one a file, each by its ``METHOD``, whose name is the module's."""

@@ -10,11 +10,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from gdpbridge.curves.base import Form
 from gdpbridge.gaussian.pairs import mu_from_logs
 from gdpbridge.measure.floats import NOT_PROVED, refuse_beyond, rounded_out
+from gdpbridge.measure.method import FLOATS, Method
 from gdpbridge.measure.problem import Answer, Problem
 
-__all__ = ["solve"]
+__all__ = ["METHOD", "solve"]
 
 MAX_EVALUATIONS = 20_000_000
 _FIRST_CELLS = 64
@@ -58,3 +60,12 @@ def solve(problem: Problem) -> Answer:
     # a function taken on trust may rise by its rounding
     high = max(low, high)
     return Answer(*rounded_out(low, high), Fraction(at), evaluations, cells, (NOT_PROVED,))
+
+
+METHOD = Method(
+    name="adaptive",
+    sentence="splitting cells in floating point",
+    assurance=FLOATS,
+    handles=frozenset({Form.SMOOTH, Form.LINEAR, Form.VALUES}),
+    solve=solve,
+)

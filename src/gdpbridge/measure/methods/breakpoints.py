@@ -19,17 +19,20 @@ import numpy as np
 from flint import arb
 
 from gdpbridge.certificate.proof import Proof
-from gdpbridge.curves.linear import Line, Lines
+from gdpbridge.curves.base import Form
+from gdpbridge.curves.linear import LinearCurve
+from gdpbridge.curves.lines import Line
 from gdpbridge.errors import UndecidedError
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.gaussian.pairs import mu_from_logs
+from gdpbridge.measure.method import PROVED, Method
 from gdpbridge.measure.problem import UNDECIDED, Answer, Problem
 from gdpbridge.numeric.decide import MorePrecisionError, certainly, with_enough_precision
 from gdpbridge.numeric.exact import ceiling_to_places, digits_of, floor_to_places
 from gdpbridge.numeric.flint_context import working_precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 
-__all__ = ["solve"]
+__all__ = ["METHOD", "solve"]
 
 # lines looked at in floats: at first everywhere, then around the best
 _SAMPLE = 4096
@@ -42,10 +45,10 @@ def solve(problem: Problem) -> Answer:
     Raises:
         UndecidedError: if the precision cap is reached.
     """
-    lines = problem.curve.lines
-    assert lines is not None
+    curve = problem.curve
+    assert isinstance(curve, LinearCurve)
     bits = 96 + 4 * digits_of(problem.tol)
-    return with_enough_precision(bits, lambda: _Search(problem, lines).run(), UNDECIDED)
+    return with_enough_precision(bits, lambda: _Search(problem, curve).run(), UNDECIDED)
 
 
 @dataclass(frozen=True)
@@ -60,11 +63,11 @@ class _Point:
 class _Search:
     """One attempt at the working precision."""
 
-    def __init__(self, problem: Problem, lines: Lines) -> None:
-        self.problem, self.curve, self.lines = problem, problem.curve, lines
+    def __init__(self, problem: Problem, curve: LinearCurve) -> None:
+        self.problem, self.curve, self.lines = problem, curve, curve.lines
         # the lines reach up to the end rounded up, a witness must not
         self.end, self.last_witness = ball(problem.end).upper(), ball(problem.end).lower()
-        self.count = lines.until(self.end)
+        self.count = curve.lines.until(self.end)
         self.evaluations = 0
         self.cells = 0
         self.places = digits_of(problem.tol) + 2
@@ -234,3 +237,13 @@ def _quantile(p: arb, complement: arb) -> arb:
     if certainly(p < complement):
         return -root * (2 * p).erfcinv()
     return root * (2 * complement).erfcinv()
+
+
+METHOD = Method(
+    name="breakpoints",
+    sentence="checking each breakpoint of the trade-off function, in ball arithmetic",
+    assurance=PROVED,
+    handles=frozenset({Form.LINEAR}),
+    unfit="the losses of this mechanism are not discrete",
+    solve=solve,
+)

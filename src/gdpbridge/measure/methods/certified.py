@@ -20,17 +20,20 @@ import numpy as np
 from flint import arb, arb_series
 
 from gdpbridge.certificate.proof import Proof, ProvedCell
-from gdpbridge.curves.smooth import Curve, Formula
+from gdpbridge.curves.base import Form
+from gdpbridge.curves.pieces import Formula
+from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.errors import UndecidedError, WorkLimitError
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.gaussian.pairs import mu_from_logs
+from gdpbridge.measure.method import PROVED, Method
 from gdpbridge.measure.problem import UNDECIDED, Answer, Problem
 from gdpbridge.numeric.decide import MorePrecisionError, certainly, with_enough_precision
 from gdpbridge.numeric.exact import ceiling_to_places, digits_of, floor_to_places
 from gdpbridge.numeric.flint_context import working_precision
 from gdpbridge.numeric.kinds import BALLS, SERIES, Probability, ball, to_fraction
 
-__all__ = ["solve"]
+__all__ = ["METHOD", "solve"]
 
 MAX_CELLS = 1_000_000
 _GRID = 33
@@ -69,7 +72,8 @@ class _Proof:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.curve: Curve = problem.curve
+        assert isinstance(problem.curve, SmoothCurve)
+        self.curve = problem.curve
         self.evaluations = 0
         self.cells: list[ProvedCell] = []
         # outward rounding of the ends to this grid costs a fiftieth of the tolerance
@@ -307,3 +311,12 @@ def _dense(low: float, high: float) -> np.ndarray[tuple[int], np.dtype[np.float6
     if high - low <= 4:
         return np.empty(0)
     return np.asarray(low + (high - low) * 2.0 ** -np.arange(1, 25))
+
+
+METHOD = Method(
+    name="certified",
+    sentence="proving δ(ε) ≤ δ_μ(ε) on cells that cover the range, in ball arithmetic",
+    assurance=PROVED,
+    handles=frozenset({Form.SMOOTH}),
+    solve=solve,
+)

@@ -16,12 +16,13 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
-from gdpbridge.curves.bounded import CurveBounds
-from gdpbridge.curves.failure import past_failure
+from gdpbridge.curves.base import Form
+from gdpbridge.curves.bounded import ComposedCurve, CurveBounds
 from gdpbridge.gaussian import ball as gaussian
 from gdpbridge.gaussian.pairs import mu_from_logs
 from gdpbridge.losses.composition import Bounds, ComposedLoss
 from gdpbridge.measure.floats import Array
+from gdpbridge.measure.method import BOUNDS, COMPOSED_TOL, Method
 from gdpbridge.measure.methods import breakpoints
 from gdpbridge.measure.problem import Answer, Problem
 from gdpbridge.mechanisms.table import Table
@@ -30,7 +31,7 @@ from gdpbridge.numeric.exact import float_ceiling
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import Probability, ball, float_below, to_fraction
 
-__all__ = ["solve"]
+__all__ = ["METHOD", "solve"]
 
 NOT_CERTIFIED = (
     "both ends are bounds: discrete laws above and below the privacy loss, their masses proved in "
@@ -65,7 +66,7 @@ _BITS = 128
 
 def solve(problem: Problem) -> Answer:
     """Measure between bounds; see the module's text."""
-    assert problem.curve.bounds is not None
+    assert isinstance(problem.curve, ComposedCurve)
     return _Search(problem, problem.curve.bounds).run()
 
 
@@ -203,7 +204,21 @@ class _Search:
             pairs[last] = min(pairs.get(last, 0.0), log_failure)
         curve = Table(pairs=list(pairs.items()), log=True).curve
         if self.problem.failure:
-            curve = past_failure(curve, self.problem.failure)
+            curve = curve.past(self.problem.failure)
         problem = replace(self.problem, curve=curve, end=end, tol=tol)
         answer = breakpoints.solve(problem)
         return answer.high, answer.cells
+
+
+METHOD = Method(
+    name="composed",
+    sentence="composing discrete laws above and below the privacy loss by Fourier transforms, "
+    "every rounding bounded",
+    assurance=BOUNDS,
+    handles=frozenset({Form.BETWEEN}),
+    unfit="nothing has to be composed numerically",
+    solve=solve,
+    default_tol=COMPOSED_TOL,
+    keeps_to_tol=False,
+    no_certificate="there is no certificate for numerically composed privacy losses yet",
+)

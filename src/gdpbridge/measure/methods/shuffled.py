@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from gdpbridge.curves.base import Form
 from gdpbridge.measure.floats import (
     NOT_PROVED,
     Array,
@@ -21,10 +22,11 @@ from gdpbridge.measure.floats import (
     rounded_out,
     search,
 )
+from gdpbridge.measure.method import FLOATS, Method
 from gdpbridge.measure.methods.staircase import grid_steps
 from gdpbridge.measure.problem import Answer, Problem
 
-__all__ = ["solve"]
+__all__ = ["METHOD", "solve"]
 
 MAX_EVALUATIONS = 20_000_000
 _BLOCK = 8192
@@ -81,3 +83,12 @@ def solve(problem: Problem) -> Answer:
     notes = (NOT_PROVED, f"{lower.searches} lower and {upper.searches} upper binary searches")
     ends = rounded_out(lower.low, upper.high)
     return Answer(*ends, Fraction(lower.at), 2 * steps, steps, notes)
+
+
+METHOD = Method(
+    name="shuffled",
+    sentence="the source paper's optimised listing, in floating point",
+    assurance=FLOATS,
+    handles=frozenset({Form.SMOOTH, Form.LINEAR, Form.VALUES}),
+    solve=solve,
+)

@@ -12,10 +12,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from gdpbridge.curves.base import Form
 from gdpbridge.measure.floats import NOT_PROVED, refuse_beyond, rounded_out, search
+from gdpbridge.measure.method import FLOATS, Method
 from gdpbridge.measure.problem import Answer, Problem
 
-__all__ = ["grid_steps", "solve"]
+__all__ = ["METHOD", "grid_steps", "solve"]
 
 MAX_EVALUATIONS = 2_000_000
 _BLOCK = 8192
@@ -54,3 +56,12 @@ def solve(problem: Problem) -> Answer:
         problem.progress("climbing the staircases", float(points[-1]) / (end or 1.0))
     ends = rounded_out(low, high)
     return Answer(*ends, Fraction(at), steps + 1, steps, (NOT_PROVED,))
+
+
+METHOD = Method(
+    name="staircase",
+    sentence="the source paper's naive listing, in floating point",
+    assurance=FLOATS,
+    handles=frozenset({Form.SMOOTH, Form.LINEAR, Form.VALUES}),
+    solve=solve,
+)

@@ -62,15 +62,7 @@ def standing(found: Measurement) -> str:
     least = "is exactly" if found.mu.low == found.mu.high else "is in"
     follows = "" if found.profile_is is Nature.OWN else f" that follows from {_subject(found)}"
     what = f"The least such μ{follows} {least} {found.mu}"
-    if found.proof.proved:
-        how = "both ends are proved"
-    elif found.method == "composed":
-        how = "both ends are bounds with every rounding included, but not certified"
-    elif found.profile.assumptions:
-        how = "not proved, as it rests on what is taken on trust"
-    else:
-        how = "computed in floating point, not proved"
-    return f"{what}: {how}. Its δ(ε) is {found.profile_is.sentence}."
+    return f"{what}: {found.assurance.ends}. Its δ(ε) is {found.profile_is.sentence}."
 
 
 def _subject(found: Measurement) -> str:
@@ -102,21 +94,10 @@ def _probability(found: Measurement) -> str:
 
 def obtained(found: Measurement) -> str:
     """Say how the interval for μ was obtained."""
-    how = {
-        "certified": "proving δ(ε) ≤ δ_μ(ε) on cells that cover the range, in ball arithmetic",
-        "breakpoints": "checking each breakpoint of the trade-off function, in ball arithmetic",
-        "composed": (
-            "composing discrete laws above and below the privacy loss by Fourier transforms, every "
-            "rounding bounded"
-        ),
-        "adaptive": "splitting cells in floating point",
-        "shuffled": "the source paper's optimised listing, in floating point",
-        "staircase": "the source paper's naive listing, in floating point",
-    }
     if not found.evaluations:
         return "From the form of its privacy profile, in ball arithmetic: no search was needed."
     return (
-        f"By {how[found.method]} (method {found.method}; {found.cells:,} cells, "
+        f"By {found.how.sentence} (method {found.method}; {found.cells:,} cells, "
         f"{found.evaluations:,} evaluations)."
     )
 
@@ -130,13 +111,8 @@ def proved(found: Measurement) -> list[str]:
     elif found.verdict is Verdict.NOT_GDP and known:
         whose = "" if found.profile_is is Nature.OWN else f", as far as {_subject(found)} says"
         sentences.append(f"No finite μ covers every ε{whose}: {found.reason}.")
-    if found.proof.proved:
-        sentences.append("Both ends of the interval for μ are proved in ball arithmetic.")
-    elif found.method == "composed":
-        sentences.append(
-            "Both ends of the interval for μ are bounds, with every rounding error included, given "
-            "what is assumed of the floating-point libraries."
-        )
+    if found.assurance.claim:
+        sentences.append(found.assurance.claim)
     if found.mu_tail is not None and found.tail_status is TailStatus.PROVED:
         tail = "∞" if found.mu_tail.low.is_infinite() else str(found.mu_tail)
         smaller = ""
@@ -181,8 +157,8 @@ def assumed(found: Measurement, release: Release) -> list[str]:
         sentences.append("The tail is not known: nothing is said of ε beyond what is stated.")
     if found.mu_tail is not None and found.tail_status is TailStatus.ESTIMATED:
         sentences.append(f"The tail parameter μ_t is an estimate, {found.mu_tail}, not proved.")
-    if not found.certified and found.method != "composed":
-        sentences.append("The interval for μ was computed in floating point and is not proved.")
+    if found.assurance.caveat:
+        sentences.append(found.assurance.caveat)
     sentences += [f"{sentence_case(text)}." for text in found.profile.assumptions]
     if "clip-rectify" in _kinds(found.profile):
         sentences += [f"{sentence_case(text)}." for text in RECTIFYING]

@@ -145,10 +145,11 @@ def epsilon_rows(profile: Profile, stated: Stated) -> list[EpsilonRow]:
 
 
 def _least_epsilons(profile: Profile) -> list[float | None]:
-    if profile.curve.bounds is not None:
-        # composed losses share their work
+    try:
         return list(np.asarray(profile.epsilon_bounds(np.array(DELTAS))[1]).tolist())
-    return [_least_epsilon(profile, delta) for delta in DELTAS]
+    except UndecidedError:
+        # not decided for one of them: the others may be
+        return [_least_epsilon(profile, delta) for delta in DELTAS]
 
 
 def _stated_epsilon(delta: float, stated: Stated) -> float | None:

@@ -1,0 +1,198 @@
+"""The contract of a curve: what measuring, converting and drawing ask, whatever it is made of.
+
+A curve is a non-increasing δ(ε) on [0, ∞) with values in [0, 1].
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from enum import StrEnum
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from gdpbridge.curves.constants import Constant
+from gdpbridge.curves.points import (
+    delta_interval,
+    enclosed,
+    float_epsilons,
+    least_epsilon,
+    log_delta_above,
+    proved_deltas,
+    proved_epsilons,
+    proved_from,
+)
+from gdpbridge.curves.tail import Tail
+from gdpbridge.gaussian import ball as gaussian
+from gdpbridge.interval import Interval
+from gdpbridge.numeric.decide import certainly
+from gdpbridge.numeric.kinds import BALLS, Probability
+
+if TYPE_CHECKING:
+    from gdpbridge.curves.smooth import SmoothCurve
+
+__all__ = ["DEFAULT_FAILURE", "Curve", "Floats", "Form"]
+
+Floats = NDArray[np.float64]
+
+# of an approximate statement where none is asked for: below what is usually asked of a δ
+DEFAULT_FAILURE = Fraction(1, 10**10)
+
+
+class Form(StrEnum):
+    """How a curve is known: it decides which measuring methods fit."""
+
+    SMOOTH = "smooth"
+    """Formulas on adjacent ranges, which can be differentiated."""
+
+    VALUES = "values"
+    """Values only, without derivatives."""
+
+    LINEAR = "linear"
+    """Lines in e^ε between knots."""
+
+    BETWEEN = "between"
+    """What lies between an upper and a lower curve."""
+
+
+class Curve(ABC):
+    """A privacy profile as the measuring methods see it.
+
+    Attributes:
+        tail: what is known of δ(ε) for large ε.
+        end: where δ becomes 0 for good, or None if it never does.
+    """
+
+    tail: Tail
+    end: Constant | None
+
+    least_alpha: ClassVar[float] = 0.0
+    """In a trade-off function, what a smaller α > 0 is looked at as."""
+
+    @property
+    @abstractmethod
+    def form(self) -> Form:
+        """How the curve is known."""
+
+    @abstractmethod
+    def logs(self, eps: Floats) -> tuple[Floats, Floats]:
+        """Return log δ(ε) and log(1 - δ(ε)) in float64, of the shape of ``eps``.
+
+        Between bounds, those of the upper one.
+        """
+
+    @abstractmethod
+    def enclose(self, eps: arb) -> Probability:
+        """Enclose δ(ε) at an exact ε ≥ 0; nan where the precision cannot tell it from 0."""
+
+    @abstractmethod
+    def past(self, failure: Fraction) -> Curve:
+        """Return ε ↦ max((δ(ε) - p)/(1 - p), 0) for a p in (0, 1) that δ falls to.
+
+        It is what must be Gaussian of an approximate statement: δ ≤ p + (1 - p)·δ_μ on [0, ∞)
+        holds exactly when (δ - p)/(1 - p) ≤ δ_μ wherever δ > p.
+
+        Raises:
+            UndecidedError: if no ε with δ(ε) ≤ p was found.
+        """
+
+    @abstractmethod
+    def sampled(self, gamma: Fraction) -> Curve:
+        """Return γ·δ on the scale of ε after sampling, 0 < γ < 1.
+
+        Raises:
+            InputError: for a curve of which that is not known.
+        """
+
+    @abstractmethod
+    def piecewise(self, eps: Fraction, most: int) -> SmoothCurve:
+        """Return the curve on [0, ε] in smooth pieces, not more than ``most`` if it is of lines.
+
+        Raises:
+            InputError: if there are more, or for a curve that has none.
+        """
+
+    @abstractmethod
+    def corners(self) -> list[Constant]:
+        """Return where the formula changes, and where δ becomes constant."""
+
+    @property
+    def default_failure(self) -> Fraction | None:
+        """The p of the approximate statement made where none is asked for; None for none."""
+        return None
+
+    def fails_at_zero(self) -> bool:
+        """Whether δ(0) = 1, so that no Gaussian curve lies above."""
+        return self.tail.fails_at_zero
+
+    def places(self) -> list[arb]:
+        """Return some ε at which G is a good lower bound of its supremum."""
+        return [arb(0)]
+
+    def largest_seen(self) -> arb:
+        """Return a lower bound of the supremum of G, at the working precision."""
+        largest = arb(0)
+        for eps in self.places():
+            value = self.enclose(eps)
+            if certainly(value.log() > arb.neg_inf()):
+                largest = largest.max(gaussian.mu_of(eps, value).lower())
+        return largest
+
+    # --- single points --------------------------------------------------------------------
+
+    def delta_bounds(self, eps: Floats) -> tuple[Floats, Floats]:
+        """Return proved bounds of δ at one-dimensional ε ≥ 0."""
+        return proved_deltas(self.enclose, eps)
+
+    def epsilon_bounds(self, delta: Floats) -> tuple[Floats, Floats]:
+        """Return proved bounds of the least ε ≥ 0 with δ(ε) ≤ δ, for one-dimensional δ."""
+        return proved_epsilons(self.enclose, delta, self.least_epsilon(delta))
+
+    def delta_at(self, eps: Fraction) -> Interval:
+        """Return an interval for δ(ε), of some twenty digits where it is known exactly."""
+        # rounding would never tell that δ is 0
+        if isinstance(self.end, Fraction) and eps >= self.end:
+            return Interval(0, 0)
+        return delta_interval(self.enclose, eps)
+
+    def epsilon_at(self, delta: Fraction) -> Interval:
+        """Return an interval for the least ε ≥ 0 with δ(ε) ≤ δ, infinite where none will do.
+
+        Raises:
+            UndecidedError: at the precision cap.
+        """
+        if self.end == 0 or delta == 1:
+            return Interval(0, 0)
+        level = self.tail.level
+        if level is not None and level.value == delta:
+            return enclosed(lambda: BALLS.constant(level.start))
+        return least_epsilon(self.enclose, delta)
+
+    def delta_range(self, eps: Floats) -> tuple[Floats, Floats]:
+        """Return what δ lies between in float64, as a picture shows it: equal if it is known."""
+        value = np.exp(self.logs(eps)[0])
+        return value, value
+
+    def least_epsilon(self, delta: Floats) -> Floats:
+        """Return the least float at which the computed δ(ε) is at most δ, inf if there is none."""
+        return float_epsilons(lambda eps: self.logs(eps)[0], delta)
+
+    def falls_to(self, failure: Fraction) -> Constant:
+        """Return an ε from which δ(ε) ≤ p is proved; the least one, up to rounding.
+
+        Raises:
+            UndecidedError: if no such ε was found.
+        """
+        level = self.tail.level
+        if level is not None and level.value == failure:
+            return level.start
+        return proved_from(self.enclose, failure)
+
+    def log_delta_above(self, eps: Fraction) -> arb:
+        """Return a ball whose upper end bounds log δ(ε), and closely."""
+        if isinstance(self.end, Fraction) and eps >= self.end:
+            return arb.neg_inf()
+        return log_delta_above(self.enclose, eps)

@@ -1,0 +1,282 @@
+"""One measurement: its statement is chosen, the tail and the head are measured and joined."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from flint import arb
+
+from gdpbridge.certificate.proof import Proof
+from gdpbridge.curves.base import Curve
+from gdpbridge.curves.constants import upper_bound
+from gdpbridge.curves.tail import Handover, Scope
+from gdpbridge.curves.tails import CERTAIN
+from gdpbridge.errors import InputError, UndecidedError
+from gdpbridge.identify import Verdict, identify
+from gdpbridge.interval import Interval
+from gdpbridge.measure.method import Method, default_method
+from gdpbridge.measure.problem import Answer, Problem, Progress
+from gdpbridge.measure.result import Measurement, Statement
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.numeric.decide import certainly
+from gdpbridge.numeric.exact import (
+    ceiling_to_places,
+    decimal_ceiling,
+    digits_of,
+    exact,
+    float_ceiling,
+    floor_to_places,
+)
+from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import ball, float_above, to_fraction
+
+__all__ = ["DEFAULT_HEAD", "Request"]
+
+# beyond ε = 100 few mechanisms have a δ that matters
+DEFAULT_HEAD = Fraction(100)
+# at these failure probabilities too where the default statement needs one
+_FAILURES = tuple(Fraction(1, 10**digits) for digits in (5, 8, 10, 15, 20))
+_ONE = Fraction(1)
+_BITS = 256
+# the exponent of the least failure probability that is written out
+_LEAST_FAILURE = -4000
+_INFINITE = Interval("Infinity", "Infinity")
+_BY_TAIL = "the supremum is the tail parameter μ_t, approached as ε grows"
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """A failure probability: an exact upper bound, and the floats to report."""
+
+    exact: Fraction = Fraction(0)
+    probability: float = 0.0
+    log: float = -math.inf
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What was found for one statement."""
+
+    statement: Statement
+    mu: Interval
+    proof: Proof | None
+    attained_at: float = 0.0
+    failure: _Failure = _Failure()
+    evaluations: int = 0
+    cells: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Request:
+    """A checked call of :func:`measure`."""
+
+    profile: Profile
+    tol: Fraction
+    keeps_to_tol: bool
+    eps_h: Fraction | None
+    failure: Fraction | None
+    method: Method
+    progress: Progress
+
+    def answer(self, started: float) -> Measurement:
+        """Choose the statement, measure, and put the result together."""
+        identified = identify(self.profile)
+        eps_h, failure = self._scope(identified.verdict)
+        if eps_h is not None:
+            found = self._head(eps_h)
+        elif failure is not None:
+            found = self._approximate(failure)
+        else:
+            found = self._whole()
+        return Measurement(
+            profile=self.profile,
+            verdict=identified.verdict,
+            reason=identified.reason,
+            statement=found.statement,
+            mu=found.mu,
+            attained_at=found.attained_at,
+            eps_h=None if eps_h is None else float(eps_h),
+            failure_probability=found.failure.probability,
+            log_failure_probability=found.failure.log,
+            whole_range_mu=self._whole_range(identified.verdict, found),
+            mu_tail=identified.mu_tail,
+            tail_status=identified.tail_status,
+            certified=found.proof is not None and not self.profile.assumptions,
+            method=self.method.name,
+            evaluations=found.evaluations,
+            cells=found.cells,
+            by_failure=self._by_failure(found),
+            seconds=time.perf_counter() - started,
+            notes=(*found.notes, *self.profile.remarks, *self.profile.assumptions),
+            failure=found.failure.exact,
+            evidence=None if self.profile.assumptions else found.proof,
+        )
+
+    def _by_failure(self, found: _Found) -> tuple[tuple[float, Interval], ...]:
+        """Measure at other failure probabilities too where the default statement needs one."""
+        default = self.profile.default_failure
+        if default is None or self.eps_h is not None or self.failure is not None:
+            return ()
+        return tuple(
+            (float(p), found.mu if p == default else self._approximate(p).mu) for p in _FAILURES
+        )
+
+    def _scope(self, verdict: Verdict) -> Scope:
+        """Return the statement asked for, or the default."""
+        if self.eps_h is not None or self.failure is not None:
+            return Scope(self.eps_h, self.failure)
+        if self.profile.default_failure is not None:
+            return Scope(failure=self.profile.default_failure)
+        return self.profile.tail.default_scope() or Scope(eps_h=DEFAULT_HEAD)
+
+    def _whole(self) -> _Found:
+        curve = self.profile.curve
+        handover = curve.tail.covered_from(curve.largest_seen, self.tol)
+        assert handover is not None
+        if handover.end == 0:
+            # the tail is everything
+            ends = handover.low, handover.high, Fraction(0)
+            by_tail = Answer(*ends, 0, 0, proof=Proof() if handover.is_proved else None)
+            found = self._found(by_tail, Statement.WHOLE, checked=handover.is_proved)
+            notes = (handover.note,) if handover.note else ()
+            return replace(found, attained_at=handover.attained_at, notes=notes)
+        return self._joined(self._solve(curve, handover.end), handover)
+
+    def _joined(self, head: Answer, handover: Handover) -> _Found:
+        """Join a head to what the tail says."""
+        by_tail = handover.low > head.low
+        proof = head.proof if handover.is_proved else None
+        if proof is not None and handover.in_proof:
+            witness = "tail" if by_tail else proof.witness
+            proof = replace(proof, tail_from=handover.end, witness=witness)
+        low, high = max(head.low, handover.low), max(head.high, handover.high)
+        notes = (handover.note,) if handover.note else ()
+        found = self._found(
+            replace(head, low=low, high=high, proof=proof),
+            Statement.WHOLE,
+            notes=notes,
+            checked=handover.is_proved,
+        )
+        if by_tail:
+            return replace(found, attained_at=math.inf, notes=(*found.notes, _BY_TAIL))
+        return found
+
+    def _head(self, eps_h: Fraction) -> _Found:
+        curve = self.profile.curve
+        failure = self._failure_at(eps_h)
+        if curve.tail.gaussian_mu is not None:
+            return replace(self._whole(), statement=Statement.HEAD, failure=failure)
+        if curve.fails_at_zero():
+            return _impossible(Statement.HEAD, failure, CERTAIN, attained_at=0.0)
+        end = eps_h if curve.end is None else min(eps_h, upper_bound(curve.end))
+        return self._found(self._solve(curve, end, self._ceiling()), Statement.HEAD, failure)
+
+    def _approximate(self, p: Fraction) -> _Found:
+        curve = self.profile.curve
+        with precision(_BITS):
+            log = float_ceiling(to_fraction(ball(p).log().upper()))
+        # a float stands for the decimal it prints as
+        nearest = float(p)
+        failure = _Failure(p, nearest if exact(nearest) == p else float_ceiling(p), log)
+        if curve.fails_at_zero():
+            return _impossible(Statement.APPROXIMATE, failure, CERTAIN, attained_at=0.0)
+        obstacle = curve.tail.after_failure(p)
+        if obstacle is not None and not obstacle.is_proved:
+            raise InputError("failure", nearest, obstacle.words)
+        if obstacle is not None:
+            return _impossible(Statement.APPROXIMATE, failure, obstacle.words)
+        past = curve.past(p)
+        assert past.end is not None
+        answer = self._solve(past, upper_bound(past.end), self._ceiling(), p)
+        return self._found(answer, Statement.APPROXIMATE, failure)
+
+    def _ceiling(self) -> Fraction | None:
+        """Return a μ that covers the whole range, if the tail declares one."""
+        # as δ_μ ≤ p + (1 - p)·δ_μ, it serves every statement; a failure may save little of it
+        return self.profile.tail.ceiling(self.tol)
+
+    def _whole_range(self, verdict: Verdict, found: _Found) -> Interval | None:
+        if verdict is Verdict.UNKNOWN:
+            return None
+        if verdict is Verdict.NOT_GDP:
+            return _INFINITE
+        if found.statement is Statement.WHOLE:
+            return found.mu
+        # the whole range may be out of another method's reach though the statement is not
+        return replace(self, method=default_method(self.profile.curve.form))._whole().mu
+
+    def _solve(
+        self,
+        curve: Curve,
+        end: Fraction,
+        ceiling: Fraction | None = None,
+        failure: Fraction = Fraction(0),
+    ) -> Answer:
+        if curve.end == 0:
+            return Answer(Fraction(0), Fraction(0), Fraction(0), 0, 0, proof=Proof())
+        return self.method.solve(Problem(curve, end, self.tol, self.progress, ceiling, failure))
+
+    def _found(
+        self,
+        answer: Answer,
+        statement: Statement,
+        failure: _Failure = _Failure(),
+        notes: tuple[str, ...] = (),
+        *,
+        checked: bool = True,
+    ) -> _Found:
+        if checked and answer.high - answer.low > self.tol:
+            if self.keeps_to_tol:
+                raise UndecidedError(
+                    f"the interval could only be narrowed to [{float(answer.low):.12g}, "
+                    f"{float(answer.high):.12g}]: ask for a larger --tol"
+                )
+            wider = f"the interval is wider than {float(self.tol):g}: no transform that fits in "
+            notes = (*notes, wider + "the stated memory makes it narrower")
+        return _Found(
+            statement,
+            self._interval(answer.low, answer.high),
+            answer.proof,
+            float(answer.attained_at),
+            failure,
+            answer.evaluations,
+            answer.cells,
+            (*answer.notes, *notes),
+        )
+
+    def _interval(self, low: Fraction, high: Fraction) -> Interval:
+        """Round outward to decimals; a hundredth of the tolerance is what that may cost.
+
+        An interval much narrower than asked for, as around a small μ, keeps what it says.
+        """
+        width = high - low
+        narrow = not self.method.keeps_to_tol and 0 < width < self.tol / 10
+        places = digits_of(width if narrow else self.tol) + 2
+        return Interval(floor_to_places(low, places), ceiling_to_places(high, places))
+
+    def _failure_at(self, eps_h: Fraction) -> _Failure:
+        """Return an upper bound of δ(ε_h)."""
+        log = self.profile.curve.log_delta_above(eps_h)
+        with precision(_BITS):
+            return _failure_up_to(log)
+
+
+def _impossible(
+    statement: Statement, failure: _Failure, note: str, attained_at: float = math.inf
+) -> _Found:
+    return _Found(statement, _INFINITE, Proof(), attained_at, failure, notes=(note,))
+
+
+def _failure_up_to(log: arb) -> _Failure:
+    """Return the failure probability whose logarithm is the upper end of a ball."""
+    if certainly(log == arb.neg_inf()):
+        return _Failure()
+    # below that, the fraction itself would be out of reach
+    top = log.exp().upper().max(arb(10) ** _LEAST_FAILURE)
+    # rounding up must not make it more than certain
+    rounded = min(Fraction(decimal_ceiling(to_fraction(top.upper()), 20)), _ONE)
+    return _Failure(rounded, float_ceiling(rounded), min(float_above(log), 0.0))

@@ -1,0 +1,110 @@
+"""Balls are compared through numeric/decide.py alone: "not certain" is never read as "no"."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from balls import Comparison, comparisons_of_balls
+
+# the asking itself
+_HOME = "numeric/decide.py"
+# rooms whose comparisons are of decimals and floats, which the inference cannot see
+_ROOMS = {
+    "paper": "intervals of decimals, beside numbers that are printed",
+    "losses": "floats with bounds of their errors, and balls of the laws that are being replaced",
+}
+# comparisons of numbers that only look like balls, as they stand in the source
+_NUMBERS = {
+    "auditing/recursion.py": {
+        "forced > wrong",
+        "right + wrong > total",
+        "gain < before",
+        "right + wrong + gain * i < total",
+    },
+    "curves/bounded.py": {"logs <= log_delta[:, None]", "tail.level.value == 0"},
+    "curves/points.py": {"low < (middle := ((low + high) / 2)) < high"},
+    "expressions/domain.py": {"exponent.value < 0"},
+    "expressions/isolate.py": {"exponent.value == 0"},
+    "gaussian/ball.py": {"exact_delta == 0", "exact_delta == 1"},
+    "mechanisms/callable.py": {"found[1:] > least + slack"},
+    "mechanisms/discrete_gaussian.py": {"x < len(tails)"},
+    "mechanisms/pld.py": {
+        "mass > 0",
+        "mass < 0",
+        "mass >= -_TINY_MASS",
+        "mass <= 1 + _TINY_MASS",
+        "0 < failure <= _ROUNDING",
+        "failure >= 1",
+        "logs[1] > logs[0]",
+    },
+    "mechanisms/table.py": {"last == 0", "last == 1"},
+    "mechanisms/written.py": {"segment.start != end"},
+    "numeric/kinds.py": {"x > -np.log(2.0)"},
+    "transformations/clip_rectify.py": {
+        "run.start == following.start",
+        "run.start > following.start",
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def found(root: Path) -> list[Comparison]:
+    """All comparisons of what is or may be a ball, outside of certainly(...)."""
+    return comparisons_of_balls(root / "src" / "gdpbridge", excused={"certainly"})
+
+
+def test_balls_are_compared_in_one_place(found: list[Comparison]) -> None:
+    """A comparison of balls says ``certainly(...)``, or asks ``is_above`` or ``is_below``."""
+    bare = [
+        f"{one.path}:{one.line}: {one.text}"
+        for one in found
+        if one.path != _HOME
+        and one.path.split("/")[0] not in _ROOMS
+        and one.text not in _NUMBERS.get(one.path, ())
+    ]
+    assert not bare
+
+
+def test_what_is_allowed_is_there(found: list[Comparison]) -> None:
+    """The list above has nothing in it that is gone."""
+    seen = {(one.path, one.text) for one in found}
+    assert not [
+        (path, text)
+        for path, texts in _NUMBERS.items()
+        for text in texts
+        if (path, text) not in seen
+    ]
+
+
+_SOURCE = """
+from flint import arb
+from gdpbridge.numeric.kinds import BALLS, ball
+
+class Line:
+    a: arb
+    number: int
+
+    def at(self, t: arb) -> arb:
+        return self.a + t
+
+def plain(x: float, line: Line) -> bool:
+    return x > 0 and line.number > 1 and certainly(line.a > 0)
+
+def bare(line: Line, t: arb) -> bool:
+    value = line.at(t).log()
+    low, count = ball(1), 3
+    for part, number in zip([value], [1]):
+        if number > count:
+            pass
+        if part < low:
+            return True
+    return bool(BALLS.exp(t) >= 1)
+"""
+
+
+def test_the_inference_tells_balls_from_numbers(tmp_path: Path) -> None:
+    """It follows fields, results, assignments and loops."""
+    (tmp_path / "module.py").write_text(_SOURCE, "utf-8")
+    found = comparisons_of_balls(tmp_path, excused={"certainly"})
+    assert [one.text for one in found] == ["part < low", "BALLS.exp(t) >= 1"]
