@@ -212,9 +212,7 @@ class Direction:
         assert self.opposite is not None
         return self.opposite
 
-    def _logs(
-        self, kind: Kind, places: list[Fraction], guesses: list[_Guess]
-    ) -> list[float]:
+    def _logs(self, kind: Kind, places: list[Fraction], guesses: list[_Guess]) -> list[float]:
         """Return log of what a line of a kind finds, roughly."""
         if kind is Kind.PUT:
             assert self.opposite is not None
@@ -270,39 +268,69 @@ class Direction:
     def delta(self, eps: Fraction) -> tuple[arb, arb]:
         """Return exact numbers that enclose δ(ε), one below and one above.
 
-        Raises:
-            UndecidedError: if no line is close enough there.
-            WorkLimitError: if one would need too many nodes.
+        They are as close as the digits where a line can be, else as what a coarser one or
+        Chernoff's bound shows.
         """
         with precision(self.bits):
             if self.end is not None and eps >= self.end:
                 failure = self.moments.failure()
                 return failure.lower(), failure.upper()
-            low, high = self.bounds(self.stretch(eps).line, ball(eps))
+            at = ball(eps)
+            try:
+                line = self.stretch(eps).line
+            except (UndecidedError, WorkLimitError):
+                if self.digits > _COARSE_DIGITS:
+                    return self._coarse.delta(eps)
+                return self._without_line(at)
+            low, high = self.bounds(line, at)
             return low.lower().max(arb(0)), high.upper().min(arb(1))
+
+    def _without_line(self, eps: arb) -> tuple[arb, arb]:
+        """Return what is known without a line: δ is at least p_∞, and Chernoff's bound holds."""
+        best, _ = chernoff(self.moments, float(eps), complement=False)
+        failure = self._failure
+        if not best > 0:
+            return failure.lower(), arb(1)
+        bound = self.moments.chernoff(short(best), eps) + failure
+        return failure.lower(), bound.upper().min(arb(1))
 
     def bounds(self, line: Line, eps: Any) -> tuple[Any, Any]:
         """Return smooth functions below and above δ, at balls or power series."""
-        low, high = line.lower(eps), line.upper(eps)
         if line.kind is Kind.REST:
-            return 1 - high, 1 - low
-        if line.kind is Kind.CALL:
-            failure = self.moments.failure()
-            return low + failure, high + failure
-        # (1 - e^{ε-L})⁺ = 1 - e^{ε-L} + (e^{ε-L} - 1)⁺, and E_P[e^{-L}; L < ∞] = 1 - p_∞'
-        straight = 1 - eps.exp() * (1 - line.moments.failure())
-        return straight + low, straight + high
+            return 1 - line.upper(eps), 1 - line.lower(eps)
+        start = self._start(line, eps)
+        return start + line.lower(eps), start + line.upper(eps)
 
     def complements(self, line: Line, eps: Any) -> tuple[Any, Any]:
         """Return smooth functions below and above 1 - δ, at balls or power series."""
-        low, high = line.lower(eps), line.upper(eps)
         if line.kind is Kind.REST:
-            return low, high
+            return line.lower(eps), line.upper(eps)
+        start = 1 - self._start(line, eps)
+        return start - line.upper(eps), start - line.lower(eps)
+
+    def upper(self, line: Line, eps: Any) -> Any:
+        """Return the smooth function above δ alone."""
+        if line.kind is Kind.REST:
+            return 1 - line.lower(eps)
+        return self._start(line, eps) + line.upper(eps)
+
+    def upper_complement(self, line: Line, eps: Any) -> Any:
+        """Return one minus the smooth function above δ, without cancellation where it can be."""
+        if line.kind is Kind.REST:
+            return line.lower(eps)
+        return (1 - self._start(line, eps)) - line.upper(eps)
+
+    def _start(self, line: Line, eps: Any) -> Any:
+        """Return what is added to a call or a put to make δ."""
         if line.kind is Kind.CALL:
-            kept = 1 - self.moments.failure()
-        else:
-            kept = eps.exp() * (1 - line.moments.failure())
-        return kept - high, kept - low
+            return self._failure
+        # (1 - e^{ε-L})⁺ = 1 - e^{ε-L} + (e^{ε-L} - 1)⁺, and E_P[e^{-L}; L < ∞] = 1 - p_∞'
+        return 1 - eps.exp() * (1 - line.moments.failure())
+
+    @cached_property
+    def _failure(self) -> arb:
+        with precision(2 * self.bits):
+            return self.moments.failure()
 
     def is_at_most(self, eps: Fraction, value: arb) -> bool:
         """Whether δ(ε) ≤ value is proved with little work; False where that does not tell."""
@@ -400,9 +428,12 @@ class Direction:
         moments = self.moments
         top = min(moments.domain[1], _LARGEST_TILT)
         tilts = [b for b in _TILTS if b < top]
-        high = min(
-            ((log_kappa(b) + moments.log(b) - log_delta) / b for b in tilts), default=math.inf
-        )
+        high = math.inf
+        for b in tilts:
+            found = (log_kappa(b) + moments.log(b) - log_delta) / b
+            if found > 2 * high:
+                break
+            high = min(high, found)
         if self.end is not None:
             high = min(high, float(self.end))
         # the usual losses alone: a tilt downward leaves out rare large ones
@@ -448,10 +479,6 @@ class ComposedLoss:
 
         Args:
             eps: ε, of any sign.
-
-        Raises:
-            UndecidedError: if no line is close enough there.
-            WorkLimitError: if one would need too many nodes.
         """
         first, *others = self.directions
         low, high = first.delta(eps)

@@ -14,7 +14,7 @@ from gdpbridge.losses.transforms.base import Plan, Transform, number_ball
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["Factor", "Moments", "Part", "kappa"]
+__all__ = ["Factor", "Losses", "Moments", "Part", "kappa"]
 
 _BITS = 96
 # of log M at a real place, where it is a bound
@@ -47,6 +47,9 @@ class Part:
         if backward and self.reverse is not None:
             return Factor(self.reverse, self.times, mirrored=False)
         return Factor(self.transform, self.times, mirrored=backward)
+
+
+Losses = Sequence[Part]
 
 
 @dataclass(frozen=True)
@@ -195,8 +198,8 @@ class Moments:
             before, at, after = self.log(s - step), self.log(s), self.log(s + step)
             variance = (before - 2 * at + after) / step**2
             # a step that is small beside 1/deviation, and not lost in rounding
-            if variance > 0 and 0.01 < variance * step * step < 0.3:
+            if variance > 0 and 1e-5 < variance * step * step < 0.3:
                 break
-            wanted = 0.3 / math.sqrt(variance) if variance > 0 else 4 * step
+            wanted = 0.1 / math.sqrt(variance) if variance > 0 else 4 * step
             step = min(max(wanted, step / 16), step * 16, 0.4 * (s - low), 0.4 * (high - s))
         return (after - before) / (2 * step), math.sqrt(max(variance, 0.0))

@@ -30,7 +30,7 @@ from gdpbridge.mechanisms.registry import profile_class
 from gdpbridge.numeric.exact import decimal_text, exact
 
 if TYPE_CHECKING:
-    from gdpbridge.losses.step import Losses
+    from gdpbridge.losses.moments import Losses
 
 __all__ = ["DEFAULT_FAILURE", "Base", "Neighbours", "Profile", "Real", "Whole", "parameter"]
 

@@ -21,9 +21,10 @@ from flint import acb, arb
 from numpy.typing import NDArray
 
 from gdpbridge.losses.transforms.base import Plan, Transform, exponential_sums, short
+from gdpbridge.losses.transforms.gaussian import GaussianTransform
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["Quadrature", "SampledGaussianTransform"]
+__all__ = ["Quadrature", "SampledGaussianTransform", "one_step"]
 
 Floats = NDArray[np.float64]
 
@@ -340,6 +341,13 @@ class SampledGaussianTransform(Transform):
 
     def _size_above(self, w: Fraction) -> arb:
         return self.values(self.plan(w, -20.0), w, Fraction(1), 1)[0].real.upper()
+
+
+def one_step(sigma: Fraction, rate: Fraction) -> Transform | None:
+    """Return the loss of one step with any sample rate in [0, 1]; None where nothing is told."""
+    if rate == 0:
+        return None
+    return GaussianTransform(1 / sigma**2) if rate == 1 else SampledGaussianTransform(sigma, rate)
 
 
 def _normal_tail(x: arb) -> arb:
