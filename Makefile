@@ -19,7 +19,7 @@ PYTEST = OPENBLAS_NUM_THREADS=1 $(1)/bin/python -m pytest -n $(JOBS) --dist work
 	-p no:benchmark $(PYTEST_ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-oldest lint format bench docs clean check-python
+.PHONY: help demo check test test-oldest mutants lint format bench docs clean check-python
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -32,7 +32,14 @@ demo: $(VENV)/.stamp-base ## measure three mechanisms
 	@$(call show,measure icea --messages 20 --users 4)
 	@$(call show,measure table examples/pairs.csv)
 
-test: $(VENV)/.stamp-dev ## run the test suite
+# The quick third of the suite: what most changes break first.
+CHECKED = tests/unit tests/contract tests/expressions tests/extras_missing tests/sources
+
+check: $(VENV)/.stamp-dev ## run the quick third of the test suite, in less than a minute
+	$(call PYTEST,$(VENV)) -m 'not slow' $(CHECKED)
+
+test: $(VENV)/.stamp-dev ## run the test suite, in some six minutes
+	@echo "The suite takes about six minutes on two cores; 'make check' runs a third of it in one."
 	$(call PYTEST,$(VENV))
 
 test-oldest: $(OLDEST)/.stamp ## run the test suite with the oldest supported versions
@@ -47,6 +54,9 @@ lint: $(VENV)/.stamp-dev ## check style, types and layers
 format: $(VENV)/.stamp-dev ## put the code in the form that lint asks for
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+mutants: $(VENV)/.stamp-dev ## turn each rounding in what proves, and see that a test notices (an hour)
+	nice -n 15 $(BIN)/python tests/mutation/run.py
 
 bench: $(VENV)/.stamp-bench ## run the benchmarks
 	$(BIN)/python -m pytest benchmarks -o python_files='bench_*.py test_*.py' $(PYTEST_ARGS)

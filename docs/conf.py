@@ -1,6 +1,10 @@
 """Settings of the documentation."""
 
+import sys
 from importlib.metadata import version as installed_version
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 project = "gdpbridge"
 author = "The gdpbridge contributors"
@@ -8,6 +12,7 @@ copyright = author
 version = release = installed_version("gdpbridge")
 
 extensions = [
+    "mechanism_pages",
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",

@@ -6,6 +6,8 @@ import os
 import shutil
 import sys
 import sysconfig
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -61,3 +63,25 @@ def command_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         command.chmod(0o755)
     return folder
+
+
+@pytest.fixture
+def at_most_calls() -> Callable[[int], AbstractContextManager[None]]:
+    """Gives a block that fails where more functions are called in it: work, whatever the load."""
+
+    @contextmanager
+    def block(limit: int) -> Iterator[None]:
+        calls = 0
+
+        def count(_: object, event: str, __: object) -> None:
+            nonlocal calls
+            calls += event in ("call", "c_call")
+
+        sys.setprofile(count)
+        try:
+            yield
+        finally:
+            sys.setprofile(None)
+        assert calls <= limit
+
+    return block

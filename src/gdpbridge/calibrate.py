@@ -69,8 +69,8 @@ def calibrate(
         target_mu: the target μ > 0.
         parameter: the free parameter; by default the one required parameter that is not given.
         tol: the width of the intervals for μ, in [1e-100, 1]; that of
-            :func:`gdpbridge.measure` if None; the safe end falls short of the
-            target by no more than that.
+            :func:`gdpbridge.measure` if None, relative to a target below 1; the safe end falls
+            short of the target by no more than that.
         eps_h: as for :func:`gdpbridge.measure`: a target for a head statement.
         failure: as for :func:`gdpbridge.measure`: a target for an approximate statement.
         **parameters: the other parameters.
@@ -161,8 +161,11 @@ class _Search:
         self.whole = info.annotation is int
         self.raises, self.target, self.at = raises, target, at
         if tol is None:
-            tol = default_tol(at(self.typical[0]).profile)
-        self.tol = Decimal(str(tol))
+            # relative below 1, as measured intervals are
+            default = default_tol(at(self.typical[0]).profile)
+            self.tol = Decimal(str(default)) * min(target, Decimal(1))
+        else:
+            self.tol = Decimal(str(tol))
 
     def bracket(self) -> tuple[_Tried, _Tried]:
         """Return a value with μ ≤ target and one with μ > target, both proved, close together."""

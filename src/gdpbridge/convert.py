@@ -9,13 +9,13 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
-import numpy as np
 from flint import arb
 
 from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.curves.points import delta_interval, enclosed, least_epsilon
 from gdpbridge.errors import InputError
-from gdpbridge.gaussian import ball as gaussian
+from gdpbridge.gaussian import ball as directed
+from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real, exact_between
@@ -24,8 +24,6 @@ from gdpbridge.numeric.exact import (
     decimal_floor,
     decimal_text,
     exact,
-    float_ceiling,
-    float_floor,
 )
 from gdpbridge.numeric.kinds import BALLS, Probability, ball
 
@@ -110,10 +108,10 @@ def beta_at(source: Source, alpha: Real) -> Interval:
     """
     at = exact_between("alpha", alpha, 0, Fraction(1), _ALPHA)
     if isinstance(source, Profile):
-        # α as a float, rounded to either side: f falls
-        sides = np.array([min(float_ceiling(at), 1.0), max(float_floor(at), 0.0)])
-        lows, highs = map(np.asarray, source.tradeoff_bounds(sides))
-        return Interval(Decimal(lows[0]), Decimal(highs[1]))
+        from gdpbridge.curves.tradeoff import errors_at
+
+        ends = errors_at(source.curve, [at])
+        return Interval(*(Decimal(end[0]) for end in ends))
     mu, p = source if isinstance(source, tuple) else (source, 0)
     width = exact_between("mu", mu, 0, _MAX_MU, f"a number in [0, {float(_MAX_MU):g}]")
     failure = exact_between("failure", p, 0, Fraction(1), "a number in [0, 1)")
@@ -125,11 +123,11 @@ def beta_at(source: Source, alpha: Real) -> Interval:
         value = max((1 - failure) * (1 - level), Fraction(0))
         return Interval(decimal_floor(value, _DIGITS), decimal_ceiling(value, _DIGITS))
     text = decimal_text(width)
-    ends = (
-        gaussian.beta_lower(decimal_ceiling(level, 2 * _DIGITS), text),
-        gaussian.beta_upper(decimal_floor(level, 2 * _DIGITS), text),
+    sides = (
+        directed.beta_lower(decimal_ceiling(level, 2 * _DIGITS), text),
+        directed.beta_upper(decimal_floor(level, 2 * _DIGITS), text),
     )
-    low, high = ((1 - failure) * Fraction(end) for end in ends)
+    low, high = ((1 - failure) * Fraction(side) for side in sides)
     return Interval(decimal_floor(low, _DIGITS), decimal_ceiling(high, _DIGITS))
 
 

@@ -100,6 +100,10 @@ class UndecidedError(GdpBridgeError):
     """Nothing could be proved either way within the stated precision or cell cap."""
 
 
+class UndecidedWarning(UserWarning):
+    """Some of several questions could not be decided; the others are answered."""
+
+
 class RefusedError(GdpBridgeError):
     """A request that was understood, and to which the answer is no.
 

@@ -12,13 +12,13 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gdpbridge.errors import InputError
-from gdpbridge.gaussian import ball as gaussian
+from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement
 from gdpbridge.mechanisms.base import Profile
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.checked import Real, exact_between
 from gdpbridge.numeric.exact import float_ceiling, float_floor
 from gdpbridge.numeric.flint_context import precision
@@ -26,7 +26,6 @@ from gdpbridge.numeric.kinds import ball, float_above, float_below
 
 __all__ = ["GOOD_FIT", "regret"]
 
-Floats = NDArray[np.float64]
 
 # below it Gomez et al. call the μ a good fit
 GOOD_FIT = 0.01

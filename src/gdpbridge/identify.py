@@ -39,7 +39,7 @@ class Identification:
     profile_is: Nature = Nature.OWN
 
     @property
-    def sentence(self) -> str:
+    def verdict_sentence(self) -> str:
         """What the verdict says, for a reader."""
         return self.verdict.sentence(self.profile_is, self.tail_status)
 

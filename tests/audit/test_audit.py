@@ -170,6 +170,14 @@ def test_the_band_of_the_roc_holds_the_true_curve() -> None:
     assert (np.diff(found.roc.beta) <= 0).all()
 
 
+def test_the_roc_of_falling_scores_is_that_of_rising_ones() -> None:
+    """Where low scores speak for members, errors are measured that way round."""
+    scores, inside = canaries(2.0, 500)
+    rising, falling = gdp.audit(scores, inside).roc, gdp.audit(-scores, inside).roc
+    assert rising is not None
+    assert rising == falling
+
+
 def test_progress_is_told() -> None:
     """Long work says what it does, and how much of it is done."""
     told: list[float] = []

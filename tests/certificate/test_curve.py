@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval
 from gdpbridge.certificate.checker.curve import GaussianCurve
-from gdpbridge.gaussian import ball as gaussian
+from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 

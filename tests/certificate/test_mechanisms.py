@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import gdpbridge
 from gdpbridge.certificate.checker import mechanisms
 from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval, Jet
-from gdpbridge.certificate.checker.check import binary
+from gdpbridge.certificate.checker.lines import binary
 from gdpbridge.certificate.checker.refusal import Malformed, Refused
 from gdpbridge.certificate.kinds import KINDS
 from gdpbridge.certificate.reach import uncertifiable_because

@@ -241,7 +241,9 @@ def test_a_stream_that_knows_only_ascii() -> None:
     """Text and JSON reach a stream of any encoding; JSON stays JSON."""
     done = _spawn("identify", "laplace", "--scale", "1", PYTHONIOENCODING="ascii")
     assert done.returncode == 0
-    assert b"\\u03bc_t = 0" in done.stdout
+    assert b"mu_t = 0" in done.stdout
+    assert b"epsilon >= 2" in done.stdout or b"epsilon >= 1" in done.stdout
+    assert b"\\u" not in done.stdout
     done = _spawn("identify", "laplace", "--scale", "1", "--json", PYTHONIOENCODING="ascii")
     assert b"\\u03b4(\\u03b5) = 0" in done.stdout
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import gdpbridge as gdp
+from gdpbridge.errors import UndecidedError
+from gdpbridge.interval import Interval
 
 
 def test_certificate_is_written_and_verified(run: Callable, tmp_path: Path) -> None:
@@ -87,7 +90,7 @@ def test_schema_of_certificates(run: Callable) -> None:
         ("--mu 1 --epsilon 1", "delta", 0.12693673750664394),
         ("--epsilon 1", "mu", 1.232035385344900973),
         ("--epsilon 1 --delta 1e-5", "mu", 0.26805112321129422),
-        ("--rho 0.5", "mu", 2.7927448456),
+        ("--rho 0.5", "mu", 1.2839125401),
         ("laplace --scale 0.5 --epsilon 1", "delta", 0.39346934028736658),
         ("laplace --scale 2 --delta 0", "epsilon", 0.5),
         ("pure-dp --epsilon 1 --at-epsilon 0.5", "delta", 0.28764913664496792),
@@ -232,3 +235,48 @@ def test_calibrate_says_proved_only_where_it_is(run: Callable) -> None:
     assert "p 1e-10, the failure probability" in shown
     assert " ".join(document["proof"]["why"].split()) in shown
     assert "proved at this value" in run("calibrate laplace --mu 1").out
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("discrete-laplace --scale 1", "a mechanism of kind discrete-laplace yet"),
+        ("laplace --scale 1 --method adaptive", "method adaptive is not proved"),
+        ("dpsgd --noise-multiplier 1 --sample-rate 0.1 --steps 100000", "no certificate"),
+    ],
+)
+def test_a_certificate_that_cannot_be_is_refused_before_the_work(
+    run: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, why: str
+) -> None:
+    """Nothing is measured, nothing is written, and one sentence says why."""
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("measured")
+
+    monkeypatch.setattr(gdp, "measure", never)
+    file = tmp_path / "c.json"
+    done = run(f"measure {words} --certificate {file}")
+    assert done.status == 2
+    assert why in done.err
+    assert not file.exists()
+
+
+def test_an_undecided_question_does_not_close_the_others(
+    run: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that is open is named in a note; alone it is undecided, with exit status 4."""
+    from gdpbridge import convert
+
+    real = convert.epsilon_at
+
+    def sometimes(source: Any, delta: Any) -> Interval:
+        if delta == "1e-9":
+            raise UndecidedError("no more bits")
+        return real(source, delta)
+
+    monkeypatch.setattr(convert, "epsilon_at", sometimes)
+    document = run("convert --mu 1 --delta 1e-5 --delta 1e-9 --json").document
+    assert document["table"][0]["epsilon"]["high"] == pytest.approx(4.37717809568, rel=1e-9)
+    assert document["table"][1]["epsilon"] == {"low": 0, "high": "inf"}
+    assert document["notes"][0].startswith("undecided at delta 1e-9")
+    assert run("convert --mu 1 --delta 1e-9").status == 4

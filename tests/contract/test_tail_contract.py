@@ -19,7 +19,7 @@ from gdpbridge.curves.base import Curve
 from gdpbridge.curves.pieces import sampled
 from gdpbridge.curves.tail import Tail, TailStatus, Verdict
 from gdpbridge.errors import InputError
-from gdpbridge.gaussian import ball as gaussian
+from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.flint_context import precision

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import time
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
@@ -72,12 +72,10 @@ def test_malformed_text_names_the_column(written: str, column: int) -> None:
         "x" * 3000,
     ],
 )
-def test_limits_are_checked_at_once(written: str) -> None:
-    """Texts beyond a limit are refused in no time, without a recursion error."""
-    started = time.perf_counter()
-    with pytest.raises(InputError):
+def test_limits_are_checked_at_once(written: str, at_most_calls: Callable) -> None:
+    """Texts beyond a limit are refused with little work, without a recursion error."""
+    with at_most_calls(1_000_000), pytest.raises(InputError):
         parse_expression(written, "text")
-    assert time.perf_counter() - started < 2
 
 
 @pytest.mark.parametrize("written", ["9**9**9**9", "2**1001", "eps**-2000", "(9**900)**900"])

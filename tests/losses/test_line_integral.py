@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from flint import arb, arb_series
 
-from gdpbridge.gaussian import ball as gaussian
+from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.losses.line import Line
 from gdpbridge.losses.line_integral import ComposedLoss
 from gdpbridge.losses.moments import Part

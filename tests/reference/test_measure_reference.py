@@ -52,7 +52,7 @@ def test_certified(row: dict[str, Any]) -> None:
     for tol in ("1e-2", "1e-4", "1e-6", "1e-9", "1e-12", "1e-30")[: 4 if flat else 6]:
         found = gdp.measure(profile, tol, **scope_of(row))
         assert found.certified
-        assert found.seconds < 5
+        assert found.evaluations <= 5000
         holds(found, row, tol)
         if not flat:
             assert found.cells <= 300

@@ -14,7 +14,7 @@ import pytest
 from flint import arb, fmpq
 
 from gdpbridge.errors import InputError, UndecidedError
-from gdpbridge.gaussian import ball
+from gdpbridge.gaussian import ball, enclosures
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, Probability
 
@@ -255,7 +255,7 @@ def test_series_on_cells_hold_sampled_derivatives(complement: bool) -> None:
         value = log_delta(eps, mu, 700)
         return BALLS.log1mexp(value) if complement else value
 
-    make = ball.log_delta_complement_series if complement else ball.log_delta_series
+    make = enclosures.log_delta_complement_series if complement else enclosures.log_delta_series
     for low, high, mu in CELLS:
         with precision(160):
             series = make(arb(low), arb(high), arb(mu))
@@ -277,7 +277,7 @@ def test_series_on_cells_hold_sampled_derivatives(complement: bool) -> None:
 def test_series_at_a_point_are_tight() -> None:
     """Where the cell is a point the coefficients are known to nearly all bits."""
     with precision(200):
-        for make in (ball.log_delta_series, ball.log_delta_complement_series):
+        for make in (enclosures.log_delta_series, enclosures.log_delta_complement_series):
             series = make(arb(1), arb(1), arb(2))
             assert all(series[k].rel_accuracy_bits() > 170 for k in range(3))
 
@@ -289,7 +289,10 @@ def test_the_tail_bound_lies_below_the_curve() -> None:
         for _ in range(200):
             mu = arb(10 ** rng.uniform(-3, 2))
             eps = arb(10 ** rng.uniform(-3, 4))
-            bound, value = ball.log_delta_tail_lower(eps, mu), ball.log_delta_of(eps, mu)
+            bound, value = (
+                enclosures.log_delta_tail_lower(eps, mu),
+                enclosures.log_delta_of(eps, mu),
+            )
             assert bound < value
             if eps / mu > 100 * (1 + mu):
                 assert value - bound < arb(1) / 100
@@ -305,10 +308,10 @@ def test_mu_is_enclosed_to_the_working_precision() -> None:
     for _ in range(60):
         eps, mu = rng.choice([0.0, 10 ** rng.uniform(-6, 3)]), 10 ** rng.uniform(-4, 2)
         with precision(400):
-            value = ball.probability(arb(eps), arb(mu))
+            value = enclosures.probability(arb(eps), arb(mu))
             known = fixed(value.log(), value.log_complement())
         with precision(200):
-            found = ball.mu_of(arb(eps), known)
+            found = enclosures.mu_of(arb(eps), known)
             assert found.contains(arb(mu)), (eps, mu)
             assert found.rel_accuracy_bits() > 150
 
@@ -317,12 +320,12 @@ def test_mu_is_enclosed_to_the_working_precision() -> None:
 def test_mu_of_an_undecided_delta_is_undecided(log: arb) -> None:
     """A δ that cannot be told from 0 or 1 gives an error, never a number."""
     with precision(100), pytest.raises(UndecidedError):
-        ball.mu_of(arb(1), Probability.from_log(BALLS, log))
+        enclosures.mu_of(arb(1), Probability.from_log(BALLS, log))
 
 
 def test_probability_at_mu_zero_is_zero() -> None:
     """δ_0 is 0 everywhere."""
-    value = ball.probability(arb(1), arb(0))
+    value = enclosures.probability(arb(1), arb(0))
     assert value.log() == arb.neg_inf()
     assert value.log_complement().is_zero()
 
@@ -333,6 +336,6 @@ def test_mills_ratio_is_continuous_where_its_form_changes() -> None:
         for mu in (1.0, 0.01):
             for z in (255.9, 256.1):
                 eps = arb((z + mu / 2) * mu)
-                value, truth = ball.log_delta_of(eps, arb(mu)), log_delta(eps, arb(mu), 120)
+                value, truth = enclosures.log_delta_of(eps, arb(mu)), log_delta(eps, arb(mu), 120)
                 assert value.overlaps(truth)
                 assert value.rel_accuracy_bits() > 100

@@ -77,6 +77,7 @@ def test_bad_input(kind: str, target: float, given: dict[str, Any], field: str) 
     assert caught.value.field == field
 
 
+@pytest.mark.slow
 def test_declared_effects_are_true() -> None:
     """Every parameter that declares an effect has it: μ moves that way across its range."""
     checked = 0

@@ -117,6 +117,7 @@ def test_hand_case_square_root_rule() -> None:
     assert p.least_epsilon(1e-5) == pytest.approx(3.99996498945337331, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_a_million_runs() -> None:
     """k = 10⁶ neither overflows nor takes long; μ is near ε₀·√k and below the Gaussian bound."""
     found = gdp.measure(profiles.PureDP(epsilon=0.001).compose(1_000_000), 1e-6)
@@ -236,6 +237,7 @@ def test_plain_data_round_trip() -> None:
     assert profiles.profile_class("composed")(**p.model_dump()) == p
 
 
+@pytest.mark.slow
 def test_against_dp_accounting() -> None:
     """An established accountant of discrete losses, where it is installed, gives the same δ."""
     pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")

@@ -135,6 +135,7 @@ OUTPUTS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_no_output_is_cut(tmp_path: Path) -> None:
     """Where nothing more can be written, each command says so and leaves the old file or none."""
     pytest.importorskip("altair")

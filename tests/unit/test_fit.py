@@ -37,6 +37,7 @@ def _shift(profile: Profile, mu: float) -> float:
     ],
     ids=lambda profile: profile.kind,
 )
+@pytest.mark.slow
 def test_definition(profile: Profile) -> None:
     """The interval is narrow and agrees with the definition by trade-off functions."""
     mu = gdp.measure(profile).mu.upper
@@ -60,6 +61,7 @@ def test_everything_is_overstated() -> None:
     assert float(found.high) >= advantage / 2 * (1 - 1e-15)
 
 
+@pytest.mark.slow
 def test_approximate_statement_of_a_run() -> None:
     """Between bounds of δ the interval stays proved, and a dense grid lies in it."""
     found = gdp.measure(RUN)

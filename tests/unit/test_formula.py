@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import time
+from collections.abc import Callable
 from decimal import Decimal
 
 import numpy as np
@@ -93,6 +93,7 @@ def test_declared_tail_is_named_and_not_certified() -> None:
     assert found.mu.high == Decimal(3)
 
 
+@pytest.mark.slow
 def test_estimate_is_called_one() -> None:
     """A symbolic limit gives μ_t without proof, in a process that is ended if it takes long."""
     pytest.importorskip("sympy")
@@ -166,14 +167,14 @@ def test_naive_shows_the_formula_as_it_stands() -> None:
         "delta = exp(-((eps**1000)**1000)**1000)",
     ],
 )
-def test_towers_of_exponentials_do_not_hang(text: str) -> None:
+@pytest.mark.slow
+def test_towers_of_exponentials_do_not_hang(text: str, at_most_calls: Callable) -> None:
     """Numbers beyond any size are given up soon, with an answer or an error of ours."""
-    started = time.process_time()
-    with contextlib.suppress(gdp.GdpBridgeError):
+    with at_most_calls(10_000_000), contextlib.suppress(gdp.GdpBridgeError):
         gdp.identify(Formula(text))
-    assert time.process_time() - started < 5
 
 
+@pytest.mark.slow
 def test_a_formula_is_followed_as_far_as_it_is_proved() -> None:
     """Where cancellation hides the slope, the rest of the formula is not used, and that is said."""
     found = gdp.measure(

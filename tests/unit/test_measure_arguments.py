@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -48,13 +47,11 @@ def test_bad_numbers(field: str, value: Any) -> None:
         ("failure", "0." + "9" * 31),
     ],
 )
-def test_numbers_out_of_range(field: str, value: Any) -> None:
+def test_numbers_out_of_range(field: str, value: Any, at_most_calls: Callable) -> None:
     """Just beyond a range, and far beyond, where the mere number would fill the memory."""
-    started = time.perf_counter()
-    with pytest.raises(InputError) as caught:
+    with at_most_calls(100_000), pytest.raises(InputError) as caught:
         gdp.measure(LAPLACE, **{field: value})
     assert caught.value.field == field
-    assert time.perf_counter() - started < 1
 
 
 @pytest.mark.parametrize("value", [1e-9, "1e-9", Decimal("1e-9"), np.float64(1e-9)], ids=repr)

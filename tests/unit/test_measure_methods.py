@@ -14,7 +14,7 @@ from flint import arb
 import gdpbridge as gdp
 from gdpbridge import profiles
 from gdpbridge.curves.tails import GaussianDecayTail
-from gdpbridge.gaussian import ball as gaussian
+from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.measure.floats import curve_is_below, rounded_out, search
 from gdpbridge.measure.methods import certified, staircase
 from gdpbridge.measure.problem import Problem

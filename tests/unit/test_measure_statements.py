@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import time
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -26,7 +26,7 @@ SGD = profiles.SGDFamily(A=2, B=1, sigma=2)
     ("profile", "verdict", "statement", "mu"),
     [
         (LAPLACE, "gdp", "whole", "1.80090519327558068"),
-        (profiles.PureDP(epsilon=0.2), "gdp", "whole", "0.25048390538"),
+        (profiles.PureDP(epsilon=0.2), "gdp", "whole", "0.250483905068871347"),
         (profiles.Laplace(scale=5), "gdp", "whole", "0.23910558373651"),
         (SGD, "gdp", "whole", "1.85635728853160437"),
         (ICEA, "not-gdp", "head", "11.884458614346213"),
@@ -46,7 +46,7 @@ def test_known_values(profile: Profile, verdict: str, statement: str, mu: str) -
     assert Decimal(mu) in found.mu
     assert Fraction(found.mu.high) - Fraction(found.mu.low) <= Fraction("1e-9")
     assert found.certified
-    assert found.seconds < 5
+    assert found.evaluations <= 1000
 
 
 def test_whole() -> None:
@@ -136,7 +136,7 @@ def test_a_failure_just_above_the_mass_at_infinity(above: str) -> None:
     """The end of the range, where δ falls to p, then nearly coincides with a breakpoint."""
     profile = profiles.ApproxDP(epsilon=0.2, delta=1e-6)
     p = str(Decimal("1e-6") * (1 + Decimal(above)))
-    assert Decimal("0.25048390538") in gdp.measure(profile, tol=1e-6, failure=p).mu
+    assert Decimal("0.250483905068871347") in gdp.measure(profile, tol=1e-6, failure=p).mu
 
 
 def test_head() -> None:
@@ -176,11 +176,12 @@ def test_a_head_that_ends_at_a_breakpoint(profile: Profile, eps_h: float, failur
     [(SGD, 1e5), (profiles.SGDFamily(A=1, B=1, sigma=1000), 1e5), (profiles.GDP(mu=1e-3), 1e5)],
     ids=str,
 )
-def test_a_failure_far_below_all_floats(profile: Profile, eps_h: float) -> None:
+def test_a_failure_far_below_all_floats(
+    profile: Profile, eps_h: float, at_most_calls: Callable
+) -> None:
     """δ(ε_h) of the order e^-1e10 and less is bounded at once; its logarithm is reported."""
-    started = time.perf_counter()
-    found = gdp.measure(profile, eps_h=eps_h)
-    assert time.perf_counter() - started < 2
+    with at_most_calls(2_000_000):
+        found = gdp.measure(profile, eps_h=eps_h)
     assert found.failure_probability == 5e-324
     assert -math.inf < found.log_failure_probability < -1e9
     assert found.failure > 0

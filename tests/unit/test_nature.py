@@ -31,6 +31,7 @@ PROFILES = [
     (P.OpacusHistory(history=[[1.0, 0.01, 10]]), "own"),
     (PURE, "class"),
     (P.ApproxDP(epsilon=1, delta=1e-6), "class"),
+    (P.ZCDP(rho=0.5), "class"),
     (GDP, "class"),
     (P.Table(pairs=[(1, 1e-5)]), "class"),
     (ENCODER, "bound"),
@@ -64,7 +65,7 @@ def test_every_kind(profile: Profile, nature: str) -> None:
     assert found.profile_is == nature
     if found.verdict is gdp.Verdict.NOT_GDP:
         subject = {"class": "this guarantee", "bound": "this bound"}[nature]
-        assert found.sentence == f"no finite μ follows from {subject}: proved"
+        assert found.verdict_sentence == f"no finite μ follows from {subject}: proved"
 
 
 def test_every_kind_declares_it() -> None:
@@ -113,7 +114,7 @@ def test_an_assumed_tail_is_not_called_proved() -> None:
     """A verdict that rests on a declared tail says so, and not that it is proved."""
     trusted = ["non-increasing", "upper bound"]
     function = P.Callable(LAPLACE.delta, trusted=trusted, tail="gaussian:3")
-    assert gdp.identify(function).sentence.endswith(": assumed, not proved")
+    assert gdp.identify(function).verdict_sentence.endswith(": assumed, not proved")
     assert gdp.measure(function, tol=1e-3).proof.why.startswith("none")
 
 
@@ -159,4 +160,4 @@ def test_proved_and_certificate_are_two_facts(
     assert found.proof == gdp.Standing(proved, certificate, why)
     assert found.certified is proved
     assert (found.certificate is not None) is certificate
-    assert measurement_record(found).proof == found.proof
+    assert measurement_record(found).document()["proof"] == found.proof

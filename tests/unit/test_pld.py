@@ -48,6 +48,7 @@ masses = st.lists(st.integers(1, 1000), min_size=1, max_size=8)
 
 
 @given(masses, masses, st.randoms(use_true_random=False))
+@pytest.mark.slow
 def test_larger_direction(one: list[int], other: list[int], random: Any) -> None:
     """δ is the larger direction's at every ε, on floats, and no line is below it."""
     sides = []
@@ -197,6 +198,7 @@ def test_bad_files(tmp_path: Path, content: str, message: str) -> None:
         PLD(str(file))
 
 
+@pytest.mark.slow
 def test_two_hundred_thousand_losses() -> None:
     """Many losses are summed from the top, without nan."""
     losses = np.sort(np.random.default_rng(1).normal(0.5, 1, 200_000))

@@ -49,6 +49,7 @@ def supremum(delta: Any, end: float) -> tuple[mpf, mpf]:
 
 
 @pytest.mark.parametrize(("rate", "mu", "at"), [(0.5, 0.97828, 0.770), (0.1, 0.27731, 0.350)])
+@pytest.mark.slow
 def test_subsampled_laplace(rate: float, mu: float, at: float) -> None:
     """Laplace at ε₀ = 2: μ holds what a scan of the formula finds, where it finds it."""
     gamma = mpf(str(rate))
@@ -67,6 +68,7 @@ def test_subsampled_laplace(rate: float, mu: float, at: float) -> None:
     assert found.attained_at == pytest.approx(at, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_with_replacement_by_its_sum() -> None:
     """Three draws out of ten: γ = 1 - 0.9³, and the binomial sum of group profiles."""
     p = LAPLACE.subsample(scheme="with-replacement", sample=3, population=10)

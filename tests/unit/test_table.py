@@ -357,6 +357,7 @@ def test_every_kind_of_pairs_can_be_shown() -> None:
         assert to_text(record, 80).startswith("table: 2 pairs")
 
 
+@pytest.mark.slow
 def test_large_table() -> None:
     """Two hundred thousand rows of a smooth curve: few blocks of lines prove μ."""
     true = profiles.Laplace(scale=0.5)

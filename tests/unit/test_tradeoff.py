@@ -32,6 +32,7 @@ def test_published_examples(case: dict[str, Any]) -> None:
     assert found.mu_tail.lower == pytest.approx(tail, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_same_mechanism_in_two_words() -> None:
     """The trade-off of the sgd family and that kind agree, with a crossing too."""
     for factor in (0.1, 0.5, 1, 3):
@@ -65,6 +66,7 @@ def test_projected_noisy_sgd() -> None:
         ),
     ],
 )
+@pytest.mark.slow
 def test_solver(text: str, g: Any) -> None:
     """Where delta cannot be isolated, the solution found satisfies the equation, and is proved."""
     profile = Tradeoff(text, set={"sigma": 2})

@@ -65,6 +65,7 @@ def test_closed_forms(profile: Profile, truth: object) -> None:
     np.testing.assert_allclose(profile.tradeoff(ALPHA), expected, rtol=1e-9, atol=1e-14)
 
 
+@pytest.mark.slow
 def test_bounds_are_close() -> None:
     """Known curves give f to eight digits, composed ones as closely as their δ."""
     inner = ALPHA[1:-1]
@@ -91,6 +92,7 @@ def test_full_batch_run_is_gaussian() -> None:
 
 
 @given(st.floats(0.05, 20), st.floats(0, 1))
+@pytest.mark.slow
 def test_symmetric(scale: float, alpha: float) -> None:
     """f is its own inverse, as for every neighbouring relation that has both directions."""
     profile = gdp.profiles.Laplace(scale=scale)

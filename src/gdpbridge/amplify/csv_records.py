@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from gdpbridge.amplify.randomness import Chooser
 from gdpbridge.errors import Advice, InputError, Words
+from gdpbridge.numeric.arrays import Indices
 
 __all__ = ["CsvFile"]
 
@@ -30,7 +31,6 @@ _MARK = b"\xef\xbb\xbf"
 _SEPARATORS = b",;\t|"
 _NUMBER = re.compile(rb'\s*"?\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*"?\s*')
 
-Places = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 
 # how far reading has come, in [0, 1]
@@ -150,7 +150,7 @@ class _Grammar:
         if pending:
             yield self._records(pending, np.array([len(pending)]))
 
-    def _records(self, data: bytes, ends: Places) -> _Records:
+    def _records(self, data: bytes, ends: Indices) -> _Records:
         if not ends.size:
             return _Records.of(data, ends)
         if not self._cells:
@@ -161,14 +161,14 @@ class _Grammar:
         self.line += data.count(b"\n", 0, int(ends[-1]))
         return records
 
-    def _learn_first(self, data: bytes, ends: Places) -> None:
+    def _learn_first(self, data: bytes, ends: Indices) -> None:
         records = _Records.of(data, ends)
         if records.ends.size:
             first = data[int(records.starts[0]) : int(records.ends[0])]
             quotes = np.flatnonzero(np.frombuffer(first, dtype=np.uint8) == _QUOTE)
             self._learn(first, quotes)
 
-    def _learn(self, first: bytes, quotes: Places) -> None:
+    def _learn(self, first: bytes, quotes: Indices) -> None:
         """Take the separator from the first record, and how many cells it has."""
         values = np.frombuffer(first, dtype=np.uint8)
         counts = {
@@ -178,7 +178,7 @@ class _Grammar:
         self._separator = most if counts[most] else -1
         self._cells = counts[most] + 1
 
-    def _check(self, data: bytes, ends: Places) -> None:
+    def _check(self, data: bytes, ends: Indices) -> None:
         """Refuse quotes and line ends that leave in doubt where a record ends."""
         stop = int(ends[-1])
         values = np.frombuffer(data, dtype=np.uint8, count=stop)
@@ -231,11 +231,11 @@ class _Records:
     """Records within some bytes: where each begins and ends."""
 
     data: bytes
-    starts: Places
-    ends: Places
+    starts: Indices
+    ends: Indices
 
     @classmethod
-    def of(cls, data: bytes, ends: Places) -> _Records:
+    def of(cls, data: bytes, ends: Indices) -> _Records:
         """Leave out the blank ones of adjacent records."""
         starts = np.concatenate([np.zeros(1, dtype=np.int64), ends])[:-1]
         # of one or two bytes, of which the first is the end of a line
@@ -249,7 +249,7 @@ class _Records:
             yield self.data[start:end]
 
 
-def _record_ends(data: bytes) -> Places:
+def _record_ends(data: bytes) -> Indices:
     """Return where records end: behind line feeds outside of quotes."""
     values = np.frombuffer(data, dtype=np.uint8)
     return _outside(
@@ -257,11 +257,11 @@ def _record_ends(data: bytes) -> Places:
     ) + np.int64(1)
 
 
-def _outside(places: Places, quotes: Places) -> Places:
+def _outside(places: Indices, quotes: Indices) -> Indices:
     """Return those with an even number of quotes before them."""
     if not quotes.size:
         return places
-    outside: Places = places[np.searchsorted(quotes, places) % 2 == 0]
+    outside: Indices = places[np.searchsorted(quotes, places) % 2 == 0]
     return outside
 
 

@@ -11,11 +11,11 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
+
+from gdpbridge.numeric.arrays import Mask
 
 __all__ = ["Bernoulli", "Chooser", "FixedSize"]
 
-Mask = NDArray[np.bool_]
 
 _WORD = 64
 _BLOCK = 1 << 12

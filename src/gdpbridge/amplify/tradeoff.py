@@ -7,16 +7,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gdpbridge.amplify.clip_rectify import clip_and_rectify
 from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
+from gdpbridge.numeric.arrays import Floats
 
 __all__ = ["ClippingTradeoff", "TradeoffRow", "clipping_tradeoff"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from gdpbridge.auditing.recursion import Guesses
 from gdpbridge.auditing.task import Evidence
 from gdpbridge.errors import InputError
 
-__all__ = ["MOST_HELD_OUT", "Play", "chosen_play", "fair"]
+__all__ = ["MOST_HELD_OUT", "Play", "chosen_play", "fair", "is_rising"]
 
 # more of them would hardly choose better
 MOST_HELD_OUT = 50_000
@@ -105,7 +105,7 @@ def chosen_play(
     chosen_on = min(max(int(held_out * number), 1), MOST_HELD_OUT)
     first, rest = order[:chosen_on], order[chosen_on:]
     scores, members = evidence.scores[first], evidence.members[first]
-    rising = _is_rising(scores, members)
+    rising = is_rising(scores, members)
     lined_up = _lined_up(scores, members, rising)
     best, rule = -1.0, (_SHARE_WITHOUT_CHOICE, (1, 1))
     for share in _SHARES:
@@ -125,7 +125,7 @@ def chosen_play(
     return Play(_played(lined_up, share, sides), each * sides[0], each * sides[1], rising)
 
 
-def _is_rising(scores: NDArray[np.float64], members: NDArray[np.bool_]) -> bool:
+def is_rising(scores: NDArray[np.float64], members: NDArray[np.bool_]) -> bool:
     """Whether members' scores rank higher, on the whole."""
     if members.all() or not members.any():
         return True

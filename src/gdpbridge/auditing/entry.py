@@ -28,7 +28,7 @@ from gdpbridge.auditing.simultaneous import Simultaneous
 from gdpbridge.auditing.split import RUNS, Split
 from gdpbridge.auditing.task import Claim, Evidence, Finding, Method, Progress, Task
 from gdpbridge.errors import InputError
-from gdpbridge.gaussian import ball as gaussian
+from gdpbridge.gaussian import ball as directed
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real, exact_between
@@ -300,7 +300,7 @@ def _checked_claim(mu_claimed: Real | None, against: Profile | None) -> Claim | 
 def _epsilon_of(mu: float, delta: float) -> float:
     if mu == 0:
         return 0.0
-    return gaussian.epsilon_upper(mu, delta) if delta > 0 else float("inf")
+    return directed.epsilon_upper(mu, delta) if delta > 0 else float("inf")
 
 
 def _within(progress: Progress, start: float, width: float) -> Callable[[str, float], None]:

@@ -15,7 +15,7 @@ from gdpbridge.auditing.f_dp import COINS
 from gdpbridge.auditing.recursion import Guesses
 from gdpbridge.auditing.search import ROUGHLY, largest, proved_below
 from gdpbridge.auditing.task import Claim, Finding, Method, Task
-from gdpbridge.gaussian import ball as gaussian
+from gdpbridge.gaussian import ball as directed
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, float_above
@@ -102,7 +102,7 @@ class Guessing(Method):
             found, lambda eps: Fraction(proved_p_value(guesses, eps, delta)) <= level
         )
         # a mechanism of a smaller μ is (ε, δ)-DP
-        mu = gaussian.mu_lower(epsilon, delta) if delta > 0 and epsilon > 0 else 0.0
+        mu = directed.mu_lower(epsilon, delta) if delta > 0 and epsilon > 0 else 0.0
         tested = None
         if claim is not None:
             claimed = claim.epsilon_at(delta)

@@ -20,12 +20,12 @@ from scipy import special
 
 from gdpbridge.auditing.binomial import normal, quantile_below
 from gdpbridge.mechanisms.base import Profile
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.kinds import ball
 
 __all__ = ["Gaussian", "Hypothesis", "Lines", "approximate", "of_profile"]
 
-Floats = NDArray[np.float64]
 
 # ε at which a profile is looked at: closely where δ is large, out to where δ is below any rate that
 # a test of 10^6 scores can see

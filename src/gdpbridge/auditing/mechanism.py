@@ -18,11 +18,11 @@ from gdpbridge.auditing.split import Halves, Split
 from gdpbridge.auditing.task import Evidence, Progress
 from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import Profile
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.checked import Real
 
 __all__ = ["audit_mechanism"]
 
-Floats = NDArray[np.float64]
 
 _LEAST_RUNS, _MOST_RUNS = 20, 10**8
 # outputs are values of a kind of their own where so many runs, on average, give the same one

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from gdpbridge.auditing.choice import is_rising
 from gdpbridge.auditing.result import Roc
 from gdpbridge.auditing.task import Evidence
 
@@ -17,9 +18,12 @@ _POINTS = 201
 
 
 def measured_roc(evidence: Evidence, confidence: float) -> Roc:
-    """Return the errors at thresholds from the strictest to the laxest, and the band about them."""
-    outside = np.sort(evidence.scores[~evidence.members])
-    inside = np.sort(evidence.scores[evidence.members])
+    """Return the errors at thresholds from the strictest to the laxest, and the band about them.
+
+    Low scores are taken for those of members if they rank lower on the whole.
+    """
+    scores = evidence.scores if is_rising(evidence.scores, evidence.members) else -evidence.scores
+    outside, inside = np.sort(scores[~evidence.members]), np.sort(scores[evidence.members])
     alpha = np.sin(np.linspace(0, np.pi / 2, _POINTS)) ** 2
     # each of four one-sided statements has a quarter of what may fail
     off = [

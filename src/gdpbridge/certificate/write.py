@@ -8,7 +8,8 @@ from decimal import Decimal
 from fractions import Fraction
 from importlib.metadata import version
 
-from gdpbridge.certificate.checker.check import CellChecker, binary
+from gdpbridge.certificate.checker.check import CellChecker
+from gdpbridge.certificate.checker.lines import binary
 from gdpbridge.certificate.model import (
     NAME,
     VERSION,

@@ -49,6 +49,7 @@ _COMMANDS = {
     "report": "Write a report on a mechanism: one page for those who must judge a release.",
     "verify": "Re-prove a certificate with arithmetic of its own; exit status 3 if a line fails.",
     "ledger": "Keep privacy budgets in a database, where they cannot be overspent.",
+    "kinds": "List the mechanisms, or show formula, source and parameters of one.",
     "schema": "Print the JSON Schema of a file that this program reads or writes.",
     "completion": "Print a script with which a shell completes commands, mechanisms and options.",
     "paper": "Reproduce the source paper: each figure, table and number, beside what is printed.",

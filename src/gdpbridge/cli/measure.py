@@ -34,7 +34,7 @@ Tol = Annotated[
     typer.Option(
         metavar="WIDTH",
         help=f"largest width of the interval for μ, in [1e-100, 1] [default: {DEFAULT_TOL:g}; "
-        f"{COMPOSED_TOL:g} for dpsgd]",
+        f"{COMPOSED_TOL:g} for dpsgd; relative to μ below 1]",
     ),
 ]
 EpsH = Annotated[
@@ -92,7 +92,7 @@ def measure(
 ) -> Output:
     """Answer with the statement and the interval for μ."""
     if certificate is not None:
-        _check_certificate(profile, certificate)
+        _check_certificate(profile, method, certificate)
     places = None if digits is None else _places(digits)
     default = None if places is None else f"1e-{places}"
     with Progress(silent=json) as progress:
@@ -110,15 +110,16 @@ def measure(
     return Output(rendered(measurement_record(found), as_json=json, digits=places))
 
 
-def _check_certificate(profile: Profile, path: str) -> None:
+def _check_certificate(profile: Profile, method: str, path: str) -> None:
     """Refuse before any work to certify what has no certificate.
 
     Raises:
-        InputError: if no certificate can be written about the mechanism.
+        InputError: if no certificate will come of the mechanism or the method.
     """
-    from gdpbridge.certificate.reach import uncertifiable_because
+    from gdpbridge.measure.method import method_for
+    from gdpbridge.measure.result import no_certificate_because
 
-    if why := uncertifiable_because(profile):
+    if why := no_certificate_because(profile, method_for(profile.curve.form, method)):
         raise InputError("certificate", path, Advice(f"leave it out: {why}"))
 
 

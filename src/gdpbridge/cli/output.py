@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import shutil
+import unicodedata
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TextIO
@@ -11,6 +13,46 @@ from typing import TextIO
 __all__ = ["Output", "Status", "has_colour", "is_unicode", "text_width", "write"]
 
 _WIDEST = 100
+_SPELT = "gdpbridge.spelt"
+# what a stream that knows only ASCII is given for the signs in our texts
+_SIGNS = {
+    "√": "sqrt",
+    "≤": "<=",
+    "≥": ">=",
+    "≈": "~",
+    "∞": "inf",
+    "−": "-",
+    "–": "-",
+    "·": "*",
+    "×": "x",
+    "…": "...",
+    "→": "->",
+    "∈": "in",
+    "²": "^2",
+    "₀": "_0",
+    "⁺": "^+",
+    "⁻": "^-",
+    "━": "=",
+    "─": "-",
+}
+
+
+def _spelt(error: UnicodeError) -> tuple[str, int]:
+    """Spell out what an encoding lacks: "mu" for μ; any other character is escaped."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    return "".join(map(_spelling, text)), error.end
+
+
+def _spelling(sign: str) -> str:
+    words = unicodedata.name(sign, "").split()
+    if words[:1] == ["GREEK"] and len(words) == 4:
+        return words[3].capitalize() if words[1] == "CAPITAL" else words[3].lower()
+    return _SIGNS.get(sign, sign.encode("ascii", "backslashreplace").decode("ascii"))
+
+
+codecs.register_error(_SPELT, _spelt)
 
 
 class Status(IntEnum):
@@ -52,7 +94,7 @@ def write(stream: TextIO, text: str) -> None:
         OSError: if the text cannot be written, as on a full disk.
     """
     if hasattr(stream, "reconfigure"):
-        stream.reconfigure(errors="backslashreplace")
+        stream.reconfigure(errors=_SPELT)
     try:
         stream.write(text)
         stream.flush()

@@ -6,13 +6,13 @@ A curve is a non-increasing δ(ε) on [0, ∞) with values in [0, 1].
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
 from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.points import (
@@ -26,8 +26,9 @@ from gdpbridge.curves.points import (
     proved_from,
 )
 from gdpbridge.curves.tail import Tail
-from gdpbridge.gaussian import ball as gaussian
+from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.interval import Interval
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.kinds import BALLS, Probability
 
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT_FAILURE", "Curve", "Floats", "Form"]
 
-Floats = NDArray[np.float64]
 
 # of an approximate statement where none is asked for: below what is usually asked of a δ
 DEFAULT_FAILURE = Fraction(1, 10**10)
@@ -147,12 +147,26 @@ class Curve(ABC):
     # --- single points --------------------------------------------------------------------
 
     def delta_bounds(self, eps: Floats) -> tuple[Floats, Floats]:
-        """Return proved bounds of δ at one-dimensional ε ≥ 0."""
-        return proved_deltas(self.enclose, eps)
+        """Return proved bounds of δ at one-dimensional ε ≥ 0, binary numbers as they are."""
+        return self.deltas_at([Fraction(one) for one in eps.tolist()])
 
-    def epsilon_bounds(self, delta: Floats) -> tuple[Floats, Floats]:
-        """Return proved bounds of the least ε ≥ 0 with δ(ε) ≤ δ, for one-dimensional δ."""
-        return proved_epsilons(self.enclose, delta, self.least_epsilon(delta))
+    def deltas_at(self, eps: Sequence[Fraction]) -> tuple[Floats, Floats]:
+        """Return proved bounds of δ at some ε ≥ 0."""
+        low, high = proved_deltas(self.enclose, eps)
+        if isinstance(self.end, Fraction):
+            # rounding would never tell that δ is 0
+            high[[one >= self.end for one in eps]] = 0.0
+        return low, high
+
+    def epsilons_at(self, delta: Sequence[Fraction]) -> tuple[Floats, Floats]:
+        """Return proved bounds of the least ε ≥ 0 with δ(ε) ≤ δ, for some δ.
+
+        Raises:
+            UndecidedError: at the precision cap, if that is so for every δ; else those that are
+                open are named by an :class:`UndecidedWarning`.
+        """
+        guess = self.least_epsilon(np.array([float(one) for one in delta]))
+        return proved_epsilons(self.enclose, delta, guess)
 
     def delta_at(self, eps: Fraction) -> Interval:
         """Return an interval for δ(ε), of some twenty digits where it is known exactly."""

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from gdpbridge.curves.constants import MAX_EPS, Constant, interval_around
 from gdpbridge.curves.linear import LinearCurve, linear_curve
-from gdpbridge.curves.lines import FloatLines, Floats, Indices, Line, Segments, segments_from
+from gdpbridge.curves.lines import FloatLines, Floats, Line, Segments, segments_from
 from gdpbridge.curves.smooth import SmoothCurve, zero_curve
 from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.errors import InputError
+from gdpbridge.numeric.arrays import Indices
 from gdpbridge.numeric.flint_context import working_precision
 from gdpbridge.numeric.kinds import BALLS, FLOATS
 

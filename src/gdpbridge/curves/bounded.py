@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
 from gdpbridge.curves.base import DEFAULT_FAILURE, Curve, Form
 from gdpbridge.curves.constants import Constant
@@ -21,6 +20,7 @@ from gdpbridge.curves.tail import Tail
 from gdpbridge.curves.tails import ConstantTail, FloorTail, GaussianBoundTail
 from gdpbridge.errors import InputError, UndecidedError, Words
 from gdpbridge.interval import Interval
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.exact import float_ceiling, float_floor
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import (
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CurveBounds", "composed_loss_curve"]
 
-Floats = NDArray[np.float64]
 
 # relative to μ where it is below 1: the width of intervals for μ that a plain evaluation aims at
 _WIDTH = 6e-5
@@ -129,7 +128,7 @@ class CurveBounds:
 
     def _width_for(self, eps: Floats) -> float:
         """Return a width that is small beside μ(ε, δ(ε))."""
-        from gdpbridge.gaussian.pairs import mu_from_logs
+        from gdpbridge.gaussian.kernels import mu_from_logs
 
         width = self.first_width()
         if eps.size == 0:
@@ -229,9 +228,23 @@ class LatticeCurve(PiecewiseCurve):
             np.where(found.log_high == -np.inf, 0.0, high),
         )
 
-    def epsilon_bounds(self, delta: Floats) -> tuple[Floats, Floats]:
-        """Narrow down on both bounds."""
-        return self.bounds.epsilon(delta)
+    def deltas_at(self, eps: Sequence[Fraction]) -> tuple[Floats, Floats]:
+        """Bound δ at ε as floats, rounded to either side."""
+        sides = [[max(float_floor(one), 0.0), float_ceiling(one)] for one in eps]
+        ends = np.array(sides, dtype=np.float64).reshape(len(eps), 2).T
+        points = np.unique(ends)
+        low, high = self.delta_bounds(points)
+        places = np.searchsorted(points, ends)
+        return low[places[1]], high[places[0]]
+
+    def epsilons_at(self, delta: Sequence[Fraction]) -> tuple[Floats, Floats]:
+        """Bound ε for δ as floats, rounded to either side."""
+        sides = [[max(float_floor(one), 0.0), min(float_ceiling(one), 1.0)] for one in delta]
+        ends = np.array(sides, dtype=np.float64).reshape(len(delta), 2).T
+        points = np.unique(ends)
+        low, high = self.bounds.epsilon(points)
+        places = np.searchsorted(points, ends)
+        return low[places[1]], high[places[0]]
 
     def delta_range(self, eps: Floats) -> tuple[Floats, Floats]:
         """The proved bounds: there are no others."""
@@ -240,17 +253,17 @@ class LatticeCurve(PiecewiseCurve):
 
     def least_epsilon(self, delta: Floats) -> Floats:
         """Take the upper one of both bounds."""
-        return self.epsilon_bounds(np.ravel(delta))[1].reshape(delta.shape)
+        return self.bounds.epsilon(np.ravel(delta))[1].reshape(delta.shape)
 
     def delta_at(self, eps: Fraction) -> Interval:
         """Bound δ at ε as a float, rounded to either side."""
-        low, high = self.delta_bounds(np.array([max(float_floor(eps), 0.0), float_ceiling(eps)]))
-        return Interval(Decimal(low[1]), Decimal(high[0]))
+        low, high = self.deltas_at([eps])
+        return Interval(Decimal(low[0]), Decimal(high[0]))
 
     def epsilon_at(self, delta: Fraction) -> Interval:
         """Bound ε for δ as a float, rounded to either side."""
-        low, high = self.epsilon_bounds(np.array([float_ceiling(delta), float_floor(delta)]))
-        return Interval(Decimal(low[0]), Decimal(high[1]))
+        low, high = self.epsilons_at([delta])
+        return Interval(Decimal(low[0]), Decimal(high[0]))
 
     def falls_to(self, failure: Fraction) -> Constant:
         """Look along the upper bound."""

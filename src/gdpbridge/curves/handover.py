@@ -9,7 +9,7 @@ from flint import arb
 
 from gdpbridge.curves.constants import Constant
 from gdpbridge.errors import UndecidedError
-from gdpbridge.gaussian import ball as gaussian
+from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.numeric.decide import certainly, with_enough_precision
 from gdpbridge.numeric.exact import digits_of
 from gdpbridge.numeric.kinds import BALLS, to_fraction

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.sampling import eps_after, eps_before
+from gdpbridge.numeric.arrays import Indices
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability, ball
 
@@ -41,7 +42,6 @@ __all__ = [
 ]
 
 Floats = NDArray[np.floating[Any]]
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

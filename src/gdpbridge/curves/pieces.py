@@ -17,7 +17,7 @@ from gdpbridge.curves.sampling import eps_before
 from gdpbridge.numeric.flint_context import working_precision
 from gdpbridge.numeric.kinds import BALLS, Operations, Probability
 
-__all__ = ["ZERO", "Formula", "Piece", "constant_piece", "failing", "past", "sampled"]
+__all__ = ["ZERO", "Formula", "Piece", "chord", "constant_piece", "failing", "past", "sampled"]
 
 Formula = Callable[[Any, Operations], Probability]
 
@@ -32,10 +32,13 @@ class Piece:
         start: where it begins; it ends where the next piece begins.
         formula: gives δ(ε) for ε in its range. Where it is below zero its logarithm is not a
             number, and δ is 0.
+        by_chords: whether δ is convex in e^ε on the range and proofs should bound it by chords
+            there: for formulas that are sharp at points only.
     """
 
     start: Constant
     formula: Formula
+    by_chords: bool = False
 
     def bracket(self) -> tuple[arb, arb]:
         """Return exact numbers about the start, wide enough to tell what lies on either side."""
@@ -44,6 +47,30 @@ class Piece:
             return start, start
         pad = start * arb(2) ** -(working_precision() // 2)
         return (start - pad).lower(), (start + pad).upper()
+
+
+def chord(formula: Formula, low: arb, high: arb) -> Formula:
+    """Return the line in e^ε through two points of a formula that is convex in e^ε.
+
+    Args:
+        formula: the formula.
+        low: the exact ε of the left point.
+        high: that of the right one; in between the line is an upper bound of the formula.
+    """
+    left, right = formula(low, BALLS), formula(high, BALLS)
+    delta, other = left.log().exp(), right.log().exp()
+    complement = left.log_complement().exp()
+    steepness = (delta - other) / (high - low).expm1()
+
+    def line(eps: Any, ops: Operations) -> Probability:
+        # each is written about the end at which it is small, so that nothing cancels there
+        def log() -> Any:
+            fall = steepness * (high - low).exp() * -ops.expm1(eps - high)
+            return ops.log(other + fall)
+
+        return Probability(log, lambda: ops.log(complement + steepness * ops.expm1(eps - low)))
+
+    return line
 
 
 def constant_piece(start: Constant, value: Constant) -> Piece:

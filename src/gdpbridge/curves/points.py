@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
 from gdpbridge.curves.constants import MAX_EPS
-from gdpbridge.errors import UndecidedError
+from gdpbridge.errors import UndecidedError, UndecidedWarning
 from gdpbridge.interval import Interval
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import (
     MAX_PRECISION,
     MorePrecisionError,
@@ -36,7 +37,6 @@ __all__ = [
     "proved_from",
 ]
 
-Floats = NDArray[np.float64]
 Enclose = Callable[[arb], Probability]
 
 _BITS = 160
@@ -114,10 +114,10 @@ def log_delta_above(enclose: Enclose, eps: Fraction) -> arb:
         return arb.neg_inf() if high.is_zero() else high.log()
 
 
-def proved_deltas(enclose: Enclose, eps: Floats) -> tuple[Floats, Floats]:
-    """Return bounds of δ at one-dimensional ε ≥ 0."""
-    pairs = [_float_bounds(enclose, Fraction(one)) for one in eps.tolist()]
-    low, high = np.reshape(pairs, (eps.size, 2)).T
+def proved_deltas(enclose: Enclose, eps: Sequence[Fraction]) -> tuple[Floats, Floats]:
+    """Return bounds of δ at some ε ≥ 0."""
+    pairs = [_float_bounds(enclose, one) for one in eps]
+    low, high = np.reshape(pairs, (len(eps), 2)).T
     return low, high
 
 
@@ -148,20 +148,35 @@ def _is_above(
         return None
 
 
-def proved_epsilons(enclose: Enclose, delta: Floats, guess: Floats) -> tuple[Floats, Floats]:
-    """Return bounds of the least ε ≥ 0 with δ(ε) ≤ δ.
+def proved_epsilons(
+    enclose: Enclose, delta: Sequence[Fraction], guess: Floats
+) -> tuple[Floats, Floats]:
+    """Return bounds of the least ε ≥ 0 with δ(ε) ≤ δ, for some δ.
 
     Args:
         enclose: encloses δ(ε).
-        delta: one-dimensional.
+        delta: the δ.
         guess: about these ε; infinite for what is beyond the largest ε.
 
     Raises:
-        UndecidedError: at the precision cap.
+        UndecidedError: at the precision cap, if that is so for every δ; else an
+            :class:`UndecidedWarning` names those that are open, from 0 to infinity.
     """
-    low, high = np.zeros(delta.size), np.full(delta.size, np.inf)
-    for number, (target, near) in enumerate(zip(delta.tolist(), guess.tolist(), strict=True)):
-        low[number], high[number] = _epsilon(enclose, Fraction(target), near)
+    low, high = np.zeros(len(delta)), np.full(len(delta), np.inf)
+    undecided: dict[int, UndecidedError] = {}
+    for number, (target, near) in enumerate(zip(delta, guess.tolist(), strict=True)):
+        try:
+            low[number], high[number] = _epsilon(enclose, target, near)
+        except UndecidedError as error:
+            undecided[number] = error
+    if undecided and len(undecided) == len(delta):
+        raise undecided[0]
+    if undecided:
+        places = ", ".join(
+            f"δ = {float(delta[number]):g} (number {number})" for number in undecided
+        )
+        said = f"undecided, so that ε is only known to be at least 0: {places}"
+        warnings.warn(said, UndecidedWarning, stacklevel=4)
     return low, high
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 from flint import arb
 
-from gdpbridge.curves.base import Curve, Floats, Form
+from gdpbridge.curves.base import Curve, Form
 from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.pieces import (
     ZERO,
@@ -23,6 +24,7 @@ from gdpbridge.curves.pieces import (
 from gdpbridge.curves.sampling import eps_after
 from gdpbridge.curves.tail import Tail
 from gdpbridge.curves.tails import ConstantTail
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.kinds import BALLS, FLOATS, Probability, ball
 
@@ -97,7 +99,7 @@ class PiecewiseCurve(Curve):
             return zero_curve()
         stop = end() if callable(end) else ball(end)
         pieces = [
-            Piece(piece.start, past(piece.formula, failure))
+            replace(piece, formula=past(piece.formula, failure))
             for piece in self.pieces
             if not certainly(BALLS.constant(piece.start) >= stop)
         ]
@@ -109,7 +111,7 @@ class PiecewiseCurve(Curve):
 
     def _sampled_pieces(self, gamma: Fraction) -> list[Piece]:
         return [
-            Piece(eps_after(piece.start, gamma), sampled(piece.formula, gamma))
+            Piece(eps_after(piece.start, gamma), sampled(piece.formula, gamma), piece.by_chords)
             for piece in self.pieces
         ]
 

@@ -8,14 +8,17 @@ which a concave function can be extended, give an upper bound.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
+
 import numpy as np
-from numpy.typing import NDArray
 
 from gdpbridge.curves.base import Curve, Form
+from gdpbridge.numeric.arrays import Floats
+from gdpbridge.numeric.exact import float_ceiling, float_floor
 
-__all__ = ["errors_range", "least_errors", "proved_errors"]
+__all__ = ["errors_at", "errors_range", "least_errors", "proved_errors"]
 
-Floats = NDArray[np.float64]
 # e^-ε leaves the range of a double beyond it
 _FARTHEST = 700.0
 _SECTIONS = 33
@@ -45,6 +48,16 @@ def proved_errors(curve: Curve, alpha: Floats) -> tuple[Floats, Floats]:
     low = np.clip(low, 0.0, most)
     # a mere upper bound of a profile need not be convex, and may then imply more than is seen here
     return low, np.maximum(high, low)
+
+
+def errors_at(curve: Curve, alpha: Sequence[Fraction]) -> tuple[Floats, Floats]:
+    """Return bounds of f(α) at some α, which falls: α is rounded to either side."""
+    sides = [[max(float_floor(one), 0.0), min(float_ceiling(one), 1.0)] for one in alpha]
+    ends = np.array(sides, dtype=np.float64).reshape(len(alpha), 2).T
+    points = np.unique(ends)
+    low, high = proved_errors(curve, points)
+    places = np.searchsorted(points, ends)
+    return low[places[1]], high[places[0]]
 
 
 def errors_range(curve: Curve, alpha: Floats) -> tuple[Floats, Floats]:

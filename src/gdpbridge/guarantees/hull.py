@@ -14,12 +14,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from gdpbridge.numeric.arrays import Floats, Indices
 from gdpbridge.reading.rows import Rows
 
 __all__ = ["envelope", "log_slopes"]
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 _UNIT = float(np.finfo(np.float64).eps)
 # exp, log and their relatives are off by a few units at most

@@ -12,7 +12,8 @@ import numpy as np
 from flint import arb
 
 from gdpbridge.losses.laws import UNIT, Lattice, Law
-from gdpbridge.losses.step import Floats, Indices, Point, Step
+from gdpbridge.losses.step import Point, Step
+from gdpbridge.numeric.arrays import Floats, Indices
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import ball
 

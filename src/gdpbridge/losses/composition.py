@@ -28,7 +28,7 @@ from gdpbridge.losses.laws import (
     dominating_law,
 )
 from gdpbridge.losses.placing import TooManyKnotsError, upper_lattice
-from gdpbridge.losses.step import Floats, Indices, Loss
+from gdpbridge.losses.step import Loss
 from gdpbridge.losses.tilted import (
     LOG_SHARE,
     MAX_POINTS,
@@ -39,6 +39,7 @@ from gdpbridge.losses.tilted import (
     log_chernoff,
     log_moment,
 )
+from gdpbridge.numeric.arrays import Floats, Indices
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, float_above, float_below
 
@@ -635,7 +636,7 @@ def _good(stretch: Stretch, slack: float) -> tuple[int, int]:
 
 def _gaps(found: _Covered, covered: float) -> tuple[Floats, Floats]:
     """Return a few ε from one on, and the widths of the intervals for μ(ε, δ) there."""
-    from gdpbridge.gaussian.pairs import mu_from_logs
+    from gdpbridge.gaussian.kernels import mu_from_logs
 
     eps = np.linspace(max(covered, found.start), found.stop, _LOOKS)
     low = mu_from_logs(eps, *_values(found.lower, eps, Fraction(0), high=False))

@@ -11,7 +11,8 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
-from gdpbridge.losses.step import Floats, Point, Step
+from gdpbridge.losses.step import Point, Step
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.kinds import ball
 
 __all__ = ["LaplaceLoss"]

@@ -19,7 +19,8 @@ from functools import cached_property, partial
 import numpy as np
 from flint import arb
 
-from gdpbridge.losses.step import Floats, Indices, Point, Step
+from gdpbridge.losses.step import Point, Step
+from gdpbridge.numeric.arrays import Floats, Indices
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, float_above, float_below
 

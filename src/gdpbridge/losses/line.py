@@ -18,9 +18,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 from flint import acb, arb, arb_mat, arb_poly, arb_series, fmpq
-from numpy.typing import NDArray
 
 from gdpbridge.losses.choice import Choice
 from gdpbridge.losses.moments import Moments, kappa
@@ -30,7 +28,6 @@ from gdpbridge.numeric.kinds import ball
 
 __all__ = ["Evidence", "Kind", "Line"]
 
-Floats = NDArray[np.float64]
 
 # h·N·r of a panel's Taylor polynomial: fewer terms for many nodes, where each costs more
 _REACH, _REACH_OF_MANY, _MANY = 3.0, 1.0, 4096

@@ -30,7 +30,8 @@ class Part:
     Attributes:
         transform: the privacy loss of one run.
         times: the number of runs.
-        reverse: the loss of Q against P, where it is not that of the same two distributions.
+        reverse: the loss of Q against P, where it is not that of the same two distributions; the
+            same object where it is taken to be the same.
     """
 
     transform: Transform
@@ -40,7 +41,9 @@ class Part:
     @property
     def symmetric(self) -> bool:
         """Whether both directions are the same."""
-        return self.reverse is None and self.transform.symmetric
+        return self.transform is self.reverse or (
+            self.reverse is None and self.transform.symmetric
+        )
 
     def factor(self, *, backward: bool) -> Factor:
         """Return it in one direction."""

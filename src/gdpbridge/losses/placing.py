@@ -12,7 +12,8 @@ import numpy as np
 from flint import arb
 
 from gdpbridge.losses.laws import Lattice
-from gdpbridge.losses.step import Floats, Indices, Step
+from gdpbridge.losses.step import Step
+from gdpbridge.numeric.arrays import Floats, Indices
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 

@@ -23,19 +23,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
+from gdpbridge.numeric.arrays import Floats, Indices
 from gdpbridge.numeric.kinds import ball
 
 if TYPE_CHECKING:
     from gdpbridge.losses.laws import Lattice, Law
 
 __all__ = ["Floats", "Indices", "Loss", "LossPair", "Losses", "Point", "Step"]
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gdpbridge.losses.laws import UNIT, Law
-from gdpbridge.losses.step import Floats, Indices, Loss
+from gdpbridge.losses.step import Loss
+from gdpbridge.numeric.arrays import Floats, Indices
 
 __all__ = [
     "LOG_SHARE",

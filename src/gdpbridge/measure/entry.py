@@ -7,10 +7,10 @@ from fractions import Fraction
 
 from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.errors import Advice, InputError, Words
-from gdpbridge.measure.method import DEFAULT_METHOD, default_method, method_named
+from gdpbridge.measure.method import default_method, method_for
 from gdpbridge.measure.problem import Progress, silent
 from gdpbridge.measure.result import Measurement
-from gdpbridge.measure.statements import Request
+from gdpbridge.measure.statements import LEAST_TOL, Request
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real, exact_between
 
@@ -18,7 +18,7 @@ __all__ = ["default_tol", "measure"]
 
 _EPS_TOP, _EPS_ALLOWED = Fraction(MAX_EPS), f"a number > 0 and at most {MAX_EPS:g}"
 _BELOW_ONE, _P_ALLOWED = 1 - Fraction(1, 10**30), "a number > 0 and < 1"
-_TOL_RANGE = (Fraction(1, 10**100), Fraction(1))
+_TOL_RANGE = (LEAST_TOL, Fraction(1))
 
 
 def default_tol(profile: Profile) -> float:
@@ -45,7 +45,8 @@ def measure(
     Args:
         profile: the mechanism's privacy profile.
         tol: the largest width allowed of the interval, in [1e-100, 1]; 1e-9 if None, or 1e-4 for a
-            mechanism whose privacy loss has to be composed numerically, such as dpsgd.
+            mechanism whose privacy loss has to be composed numerically, such as dpsgd; these are
+            relative to μ where it is below 1.
         eps_h: asks for a head statement, δ ≤ δ_μ on [0, eps_h]; in (0, 1e5].
         failure: asks for an approximate statement, δ ≤ p + (1 - p)·δ_μ everywhere; p in (0, 1).
         method: "certified" (proved, the default; it stands for the method that proves for this
@@ -69,8 +70,7 @@ def measure(
     if eps_h is not None and failure is not None:
         raise InputError("eps_h and failure", Words("both"), Advice("give one of them"))
     form = profile.curve.form
-    how = default_method(form) if method == DEFAULT_METHOD else method_named(method)
-    how.check(form)
+    how = method_for(form, method)
     return Request(
         profile,
         tol=exact_between(
@@ -80,6 +80,7 @@ def measure(
             allowed="a number in [1e-100, 1]",
         ),
         keeps_to_tol=tol is not None or how.keeps_to_tol,
+        scales=tol is None and how.keeps_to_tol,
         eps_h=None if eps_h is None else _positive("eps_h", eps_h, _EPS_TOP, _EPS_ALLOWED),
         failure=None if failure is None else _positive("failure", failure, _BELOW_ONE, _P_ALLOWED),
         method=how,

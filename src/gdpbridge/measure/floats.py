@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gdpbridge.errors import WorkLimitError
-from gdpbridge.gaussian.pairs import log_pair
+from gdpbridge.gaussian.kernels import log_pair
 from gdpbridge.measure.problem import Problem
+from gdpbridge.numeric.arrays import Floats
 
-__all__ = ["NOT_PROVED", "Array", "curve_is_below", "refuse_beyond", "rounded_out", "search"]
+__all__ = ["NOT_PROVED", "Floats", "curve_is_below", "refuse_beyond", "rounded_out", "search"]
 
-Array = NDArray[np.float64]
 
 NOT_PROVED = "computed in floating point: not proved"
 
@@ -24,7 +24,7 @@ _LOG_HALF = -math.log(2.0)
 
 
 def curve_is_below(
-    mu: Array | float, eps: Array, log_delta: Array, log_complement: Array
+    mu: Floats | float, eps: Floats, log_delta: Floats, log_complement: Floats
 ) -> NDArray[np.bool_]:
     """Return where δ_μ(ε) < δ, compared on whichever of log δ and log(1 - δ) is the longer."""
     log, log_c = log_pair(eps, np.broadcast_to(np.asarray(mu, dtype=np.float64), eps.shape))
@@ -32,8 +32,8 @@ def curve_is_below(
 
 
 def search(
-    eps: Array, log_delta: Array, log_complement: Array, margin: float
-) -> tuple[Array, Array]:
+    eps: Floats, log_delta: Floats, log_complement: Floats, margin: float
+) -> tuple[Floats, Floats]:
     """Binary search (P's listing): lattice points mu⁻ ≤ μ(ε, δ) ≤ mu⁺ at most ``margin`` apart."""
     top = 1.0
     while curve_is_below(top, eps, log_delta, log_complement).any():

@@ -25,6 +25,7 @@ __all__ = [
     "Assurance",
     "Method",
     "default_method",
+    "method_for",
     "method_named",
     "method_names",
     "register_method",
@@ -171,6 +172,17 @@ def method_named(name: str) -> Method:
             raise InputError("method", name, "one whose package can be loaded")
         register_method(brought)
     return _registered[name]
+
+
+def method_for(form: Form, name: str) -> Method:
+    """Return a method by its name; the default one's is that of the best for a form of curves.
+
+    Raises:
+        InputError: for an unknown name, or a method that cannot measure such curves.
+    """
+    found = default_method(form) if name == DEFAULT_METHOD else method_named(name)
+    found.check(form)
+    return found
 
 
 def default_method(form: Form) -> Method:

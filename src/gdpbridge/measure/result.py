@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gdpbridge.certificate.proof import Proof
 from gdpbridge.curves.nature import Nature
-from gdpbridge.identify import TailStatus, Verdict
+from gdpbridge.identify import TailStatus, Verdict, identify
 from gdpbridge.interval import Interval
 from gdpbridge.measure.method import PROVED, TRUSTED, Assurance, Method, method_named
 from gdpbridge.mechanisms.base import Profile
@@ -19,7 +19,7 @@ from gdpbridge.numeric.exact import decimal_text, exact
 if TYPE_CHECKING:
     from gdpbridge.certificate.model import Certificate
 
-__all__ = ["Measurement", "Standing", "Statement"]
+__all__ = ["Measurement", "Standing", "Statement", "no_certificate_because"]
 
 
 class Statement(StrEnum):
@@ -55,6 +55,31 @@ class Standing:
     proved: bool
     certificate: bool
     why: str
+
+
+def no_certificate_because(profile: Profile, method: Method) -> str:
+    """Return why no certificate will come of a measurement, before it is made; empty if one may.
+
+    Args:
+        profile: what is measured.
+        method: how.
+    """
+    from gdpbridge.certificate.reach import uncertifiable_because
+
+    if method.no_certificate:
+        return method.no_certificate
+    if method.assurance is not PROVED:
+        return _not_proved(method)
+    if why := uncertifiable_because(profile):
+        return why
+    found = identify(profile)
+    if found.verdict is Verdict.UNKNOWN or found.mu_tail is None:
+        return "there is no certificate where the tail is not known"
+    return ""
+
+
+def _not_proved(method: Method) -> str:
+    return f"the answer of method {method.name} is not proved"
 
 
 @dataclass(frozen=True)
@@ -151,17 +176,9 @@ class Measurement:
     @property
     def uncertified_because(self) -> str:
         """Why there is no certificate; empty if there is one."""
-        from gdpbridge.certificate.reach import uncertifiable_because
-
-        if why := self.how.no_certificate:
+        if why := no_certificate_because(self.profile, self.how):
             return why
-        if self.evidence is None:
-            return f"the answer of method {self.method} is not proved"
-        if why := uncertifiable_because(self.profile):
-            return why
-        if self.verdict is Verdict.UNKNOWN or self.mu_tail is None:
-            return "there is no certificate where the tail is not known"
-        return ""
+        return "" if self.evidence is not None else _not_proved(self.how)
 
     @cached_property
     def certificate(self) -> Certificate | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -15,13 +16,14 @@ from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.tail import Handover, Scope
 from gdpbridge.curves.tails import CERTAIN
 from gdpbridge.errors import InputError, UndecidedError
+from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.identify import Verdict, identify
 from gdpbridge.interval import Interval
 from gdpbridge.measure.method import Method, default_method
 from gdpbridge.measure.problem import Answer, Problem, Progress
 from gdpbridge.measure.result import Measurement, Statement
 from gdpbridge.mechanisms.base import Profile
-from gdpbridge.numeric.decide import certainly
+from gdpbridge.numeric.decide import MorePrecisionError, certainly
 from gdpbridge.numeric.exact import (
     ceiling_to_places,
     decimal_ceiling,
@@ -33,7 +35,7 @@ from gdpbridge.numeric.exact import (
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, float_above, to_fraction
 
-__all__ = ["DEFAULT_HEAD", "Request"]
+__all__ = ["DEFAULT_HEAD", "LEAST_TOL", "Request"]
 
 # beyond ε = 100 few mechanisms have a δ that matters
 DEFAULT_HEAD = Fraction(100)
@@ -41,9 +43,12 @@ DEFAULT_HEAD = Fraction(100)
 _FAILURES = tuple(Fraction(1, 10**digits) for digits in (5, 8, 10, 15, 20))
 _ONE = Fraction(1)
 _BITS = 256
+# the least width that is asked for
+LEAST_TOL = Fraction(1, 10**100)
 # the exponent of the least failure probability that is written out
 _LEAST_FAILURE = -4000
 _INFINITE = Interval("Infinity", "Infinity")
+_VAGUE = "the ends of the interval are so far apart that they say little"
 _BY_TAIL = "the supremum is the tail parameter μ_t, approached as ε grows"
 
 
@@ -77,6 +82,7 @@ class Request:
     profile: Profile
     tol: Fraction
     keeps_to_tol: bool
+    scales: bool
     eps_h: Fraction | None
     failure: Fraction | None
     method: Method
@@ -111,7 +117,12 @@ class Request:
             cells=found.cells,
             by_failure=self._by_failure(found),
             seconds=time.perf_counter() - started,
-            notes=(*found.notes, *self.profile.remarks, *self.profile.assumptions),
+            notes=(
+                *found.notes,
+                *((_VAGUE,) if found.mu.is_vague else ()),
+                *self.profile.remarks,
+                *self.profile.assumptions,
+            ),
             failure=found.failure.exact,
             evidence=None if self.profile.assumptions else found.proof,
         )
@@ -133,7 +144,35 @@ class Request:
             return Scope(failure=self.profile.default_failure)
         return self.profile.tail.default_scope() or Scope(eps_h=DEFAULT_HEAD)
 
+    def _scaled(self, curve: Curve, end: Fraction = Fraction(0), least: float = 0.0) -> Request:
+        """Return the request with a width that is relative to μ, where that is below 1.
+
+        Args:
+            curve: the curve to be measured, δ(0) < 1.
+            end: where its head ends: G may be much larger there than at 0.
+            least: what the least μ is at least.
+        """
+        if not self.scales or least >= 1:
+            return self
+        with precision(_BITS):
+            try:
+                seen = [curve.largest_seen(), *_seen_at(curve, (end / 4, end))]
+            except MorePrecisionError:
+                # δ is too close to 1 for so few bits, and μ large
+                return self
+            rough = max(least, *(float(mu.lower()) for mu in seen))
+        if not 0 < rough < 1:
+            return self
+        tol = self.tol * Fraction(10) ** math.floor(math.log10(rough))
+        return replace(self, tol=max(tol, LEAST_TOL), scales=False)
+
     def _whole(self) -> _Found:
+        mu_tail = self.profile.tail.mu_tail
+        least = 0.0 if mu_tail is None else float(mu_tail.low)
+        return self._scaled(self.profile.curve, least=least)._whole_within()
+
+    def _whole_within(self) -> _Found:
+        """Measure the whole range to within the width asked for."""
         curve = self.profile.curve
         handover = curve.tail.covered_from(curve.largest_seen, self.tol)
         assert handover is not None
@@ -173,7 +212,9 @@ class Request:
         if curve.fails_at_zero():
             return _impossible(Statement.HEAD, failure, CERTAIN, attained_at=0.0)
         end = eps_h if curve.end is None else min(eps_h, upper_bound(curve.end))
-        return self._found(self._solve(curve, end, self._ceiling()), Statement.HEAD, failure)
+        request = self._scaled(curve, end)
+        answer = request._solve(curve, end, request._ceiling())
+        return request._found(answer, Statement.HEAD, failure)
 
     def _approximate(self, p: Fraction) -> _Found:
         curve = self.profile.curve
@@ -191,8 +232,10 @@ class Request:
             return _impossible(Statement.APPROXIMATE, failure, obstacle.words)
         past = curve.past(p)
         assert past.end is not None
-        answer = self._solve(past, upper_bound(past.end), self._ceiling(), p)
-        return self._found(answer, Statement.APPROXIMATE, failure)
+        end = upper_bound(past.end)
+        request = self._scaled(past, end)
+        answer = request._solve(past, end, request._ceiling(), p)
+        return request._found(answer, Statement.APPROXIMATE, failure)
 
     def _ceiling(self) -> Fraction | None:
         """Return a μ that covers the whole range, if the tail declares one."""
@@ -263,6 +306,16 @@ class Request:
         log = self.profile.curve.log_delta_above(eps_h)
         with precision(_BITS):
             return _failure_up_to(log)
+
+
+def _seen_at(curve: Curve, places: Sequence[Fraction]) -> Iterator[arb]:
+    """Return G at some ε > 0, where balls tell δ from 0."""
+    for eps in places:
+        if eps == 0:
+            continue
+        value = curve.enclose(ball(eps))
+        if certainly(value.log() > arb.neg_inf()):
+            yield gaussian.mu_of(ball(eps), value)
 
 
 def _impossible(

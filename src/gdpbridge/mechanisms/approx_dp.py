@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from flint import arb
 
@@ -50,6 +50,10 @@ class ApproxDP(Profile):
         lt=1,
         alias="delta",
     )
+
+    def __init__(self, **parameters: Any) -> None:
+        # type checkers would make up one that knows δ by the name of its field
+        super().__init__(**parameters)
 
     def build_curve(self) -> Curve:
         """Return the piece on [0, ε₀] and the constant after it."""

@@ -28,6 +28,7 @@ from gdpbridge.curves.tail import Tail
 from gdpbridge.errors import InputError, Words
 from gdpbridge.mechanisms.registry import profile_class
 from gdpbridge.numeric.exact import decimal_text, exact
+from gdpbridge.reading.parameters import Real, Whole, parameter
 
 if TYPE_CHECKING:
     from gdpbridge.losses.moments import Losses
@@ -35,63 +36,6 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_FAILURE", "Base", "Neighbours", "Profile", "Real", "Whole", "parameter"]
 
 Neighbours = Literal["add-remove", "replace-one"]
-
-MAX_WHOLE = 10**12
-
-
-def _real(value: object) -> float:
-    """Accept every real number type; refuse text and truth values, which pydantic would read."""
-    if isinstance(value, bool | np.bool_ | str | bytes) or not hasattr(value, "__float__"):
-        raise ValueError("not a number")
-    try:
-        return float(cast(Any, value))
-    except (OverflowError, TypeError, ValueError):
-        raise ValueError("not a number") from None
-
-
-def _whole(value: object) -> int:
-    if isinstance(value, int) and not isinstance(value, bool):
-        # bounds are checked after that, and pydantic cannot make a float of larger ones
-        if abs(value) > MAX_WHOLE:
-            raise ValueError("too large")
-        return value
-    number = _real(value)
-    if not number.is_integer():
-        raise ValueError("not a whole number")
-    return int(number)
-
-
-Real = Annotated[float, BeforeValidator(_real)]
-Whole = Annotated[int, BeforeValidator(_whole)]
-
-
-def parameter(
-    description: str,
-    *,
-    symbol: str,
-    allowed: str,
-    typical: tuple[float, float],
-    effect: Literal["raises", "lowers"] | None = None,
-    default: Any = ...,
-    **bounds: Any,
-) -> Any:
-    """Declare a parameter once, for validation, the command line, schemas and test draws.
-
-    Args:
-        description: what it is, with its unit.
-        symbol: how the literature writes it.
-        allowed: the words that follow "must be" in an error.
-        typical: a range that tests and examples draw from.
-        effect: whether a larger value raises or lowers μ, if it does one of the two throughout.
-        default: its default; the parameter is required if left out.
-        **bounds: pydantic's ``gt``, ``ge``, ``lt`` and ``le``.
-    """
-    extra: dict[str, Any] = {"symbol": symbol, "allowed": allowed, "typical": list(typical)}
-    if effect is not None:
-        extra["effect"] = effect
-    return Field(
-        default, description=description, allow_inf_nan=False, json_schema_extra=extra, **bounds
-    )
 
 
 class Profile(BaseModel):
@@ -202,7 +146,7 @@ class Profile(BaseModel):
 
         The mechanism is μ-GDP exactly when μ is at least the supremum of G.
         """
-        from gdpbridge.gaussian.pairs import mu_from_logs
+        from gdpbridge.gaussian.kernels import mu_from_logs
 
         points = _checked_eps(eps)
         return _like(eps, mu_from_logs(points, *self.curve.logs(points)))
@@ -229,6 +173,8 @@ class Profile(BaseModel):
     ) -> tuple[float | NDArray[np.float64], float | NDArray[np.float64]]:
         """Return proved bounds of δ(ε), rounded outward to float64.
 
+        A float ε stands for the decimal that it prints as, like a parameter.
+
         Args:
             eps: ε in [0, 1e5], a number or an array.
 
@@ -242,7 +188,7 @@ class Profile(BaseModel):
             InputError: for ε outside the range.
         """
         points = _checked_eps(eps)
-        low, high = self.curve.delta_bounds(points.ravel())
+        low, high = self.curve.deltas_at(_decimals(points))
         return _like(eps, low.reshape(points.shape)), _like(eps, high.reshape(points.shape))
 
     def epsilon_bounds(
@@ -258,10 +204,11 @@ class Profile(BaseModel):
 
         Raises:
             InputError: for δ outside the range.
-            UndecidedError: at the precision cap.
+            UndecidedError: at the precision cap. Of several δ, those that are decided are answered,
+                and a :class:`~gdpbridge.errors.UndecidedWarning` names the others.
         """
         targets = _checked(delta, "delta", 1.0)
-        low, high = self.curve.epsilon_bounds(targets.ravel())
+        low, high = self.curve.epsilons_at(_decimals(targets))
         return _like(delta, low.reshape(targets.shape)), _like(delta, high.reshape(targets.shape))
 
     def tradeoff(self, alpha: ArrayLike) -> float | NDArray[np.float64]:
@@ -295,10 +242,10 @@ class Profile(BaseModel):
         in e^ε, as the profile of every mechanism is. Arguments as in :meth:`tradeoff`; see
         :meth:`delta_bounds`.
         """
-        from gdpbridge.curves.tradeoff import proved_errors
+        from gdpbridge.curves.tradeoff import errors_at
 
         points = _checked(alpha, "alpha", 1.0)
-        low, high = proved_errors(self.curve, points.ravel())
+        low, high = errors_at(self.curve, _decimals(points))
         return _like(alpha, low.reshape(points.shape)), _like(alpha, high.reshape(points.shape))
 
     def subsample(
@@ -451,6 +398,11 @@ def _checked(values: ArrayLike, field: str, top: float) -> NDArray[np.float64]:
     if outside.any():
         raise InputError(field, points[outside].flat[0], allowed)
     return points
+
+
+def _decimals(points: NDArray[np.float64]) -> list[Fraction]:
+    """Return the decimals that floats stand for."""
+    return [exact(point) for point in points.ravel().tolist()]
 
 
 def _like(given: ArrayLike, values: NDArray[np.float64]) -> float | NDArray[np.float64]:

@@ -21,11 +21,12 @@ import numpy as np
 from flint import arb
 
 from gdpbridge.curves.linear import LinearCurve, linear_curve
-from gdpbridge.curves.lines import FloatLines, Floats, Indices, Line, Segments
+from gdpbridge.curves.lines import FloatLines, Floats, Line, Segments
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.tails import GaussianDecayTail
 from gdpbridge.mechanisms.base import Profile, Real, Whole, parameter
 from gdpbridge.mechanisms.registry import register
+from gdpbridge.numeric.arrays import Indices
 from gdpbridge.numeric.flint_context import working_precision
 from gdpbridge.numeric.kinds import FLOATS, ball
 

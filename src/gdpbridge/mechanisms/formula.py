@@ -7,22 +7,141 @@ contains all that it implies (Liu, Sun, Jiang and Kong 2022, theorem on the part
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+import re
+from abc import abstractmethod
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.errors import Advice, InputError
+from gdpbridge.expressions.branches import ranges_of
 from gdpbridge.expressions.logarithms import logarithm_of
-from gdpbridge.expressions.tree import Call, Name, has_name
-from gdpbridge.guarantees.segments import Segment
+from gdpbridge.expressions.parse import Equation, parse_equation
+from gdpbridge.expressions.tree import (
+    FUNCTIONS,
+    Call,
+    Name,
+    Node,
+    Number,
+    TooLargeError,
+    has_name,
+    names,
+    substituted,
+)
+from gdpbridge.guarantees.assumed import TAILS, assumed_tail
+from gdpbridge.guarantees.formulas import Followed, follow, segment_of
+from gdpbridge.guarantees.segments import Guarantees, Segment
+from gdpbridge.mechanisms.base import Profile, Real
 from gdpbridge.mechanisms.registry import register
-from gdpbridge.mechanisms.written import Written, segment_of
+from gdpbridge.numeric.exact import exact
 
-__all__ = ["Formula"]
+__all__ = ["Formula", "Written"]
 
 _DELTA, _LOG_DELTA = Name("delta"), Name("log_delta")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+
+class Written(Profile):
+    """A profile given as text.
+
+    Raises:
+        InputError: for a text that is not what it should be, with the column.
+    """
+
+    text: str = Field(
+        description="the equation",
+        json_schema_extra={"allowed": "an equation as text"},
+    )
+    values: dict[str, Real] = Field(
+        default_factory=dict,
+        alias="set",
+        description="the values of the names in the equation",
+        json_schema_extra={
+            "allowed": "names with finite numbers",
+        },
+    )
+    tail_declared: str | None = Field(
+        None,
+        alias="tail",
+        description="what is taken for granted of δ beyond ε = 100, without proof",
+        json_schema_extra={"allowed": TAILS, "symbol": "TAIL"},
+    )
+    naive: bool = Field(
+        False,
+        description="take the formula as it stands, without what it implies for smaller ε",
+        json_schema_extra={"allowed": "true or false"},
+    )
+
+    def __init__(self, text: str | None = None, **parameters: Any) -> None:
+        super().__init__(**(parameters if text is None else {"text": text, **parameters}))
+
+    def model_post_init(self, _: Any) -> None:
+        """Read the text, so that errors in it come at once."""
+        self._check_names()
+        assumed_tail(self.tail_declared)
+        self.equations()
+
+    def _check_names(self) -> None:
+        for name, value in self.values.items():
+            if not _NAME.fullmatch(name) or name in {"eps", "delta", *FUNCTIONS, "piecewise"}:
+                raise InputError("set", name, "a name that is not eps, delta or a function")
+            try:
+                exact(value)
+            except ValueError:
+                raise InputError(f"set {name}", value, "a finite number") from None
+
+    def equations(self) -> list[tuple[Node, Equation]]:
+        """Return the equation on each range of eps, with the range's start and values filled in."""
+        equation = parse_equation(self.text, "text")
+        both = Call("-", (equation.left, equation.right))
+        known = {name: Number(exact(value)) for name, value in self.values.items()}
+        self._check_known(names(both) - {"eps", "delta"}, known)
+        try:
+            filled = Call("-", tuple(substituted(side, known) for side in both.arguments))
+            ranges = ranges_of(filled, "text", self.text)
+        except TooLargeError as error:
+            raise InputError("text", self.text, str(error)) from None
+        result = []
+        for part in ranges:
+            assert isinstance(part.node, Call | Number)
+            sides = part.node.arguments if isinstance(part.node, Call) else (part.node,)
+            result.append((part.start, Equation(sides[0], sides[-1])))
+        return result
+
+    def _check_known(self, used: set[str], known: Mapping[str, Node]) -> None:
+        own = self.own_names()
+        for name in sorted(used - set(known) - own):
+            raise InputError("text", self.text, Advice(f"{name} has no value: set {name}=..."))
+        for name in sorted(set(known) - used):
+            raise InputError("set", name, "a name that stands in the equation")
+
+    @staticmethod
+    def own_names() -> set[str]:
+        """Return the names that the equation may use besides eps, delta and parameters."""
+        return set()
+
+    @abstractmethod
+    def segments(self) -> list[Segment]:
+        """Return the formula for δ on each range of eps."""
+
+    def build_curve(self) -> SmoothCurve:
+        """Check the formula, refine it unless asked not to, and look at its tail."""
+        return self.followed.curve
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """How far the formula was followed."""
+        return self.followed.remarks
+
+    @cached_property
+    def followed(self) -> Followed:
+        """The formula as a curve."""
+        given = Guarantees(tuple(self.segments()), "text", self.text)
+        return follow(given, naive=self.naive, declared=assumed_tail(self.tail_declared))
 
 
 @register
@@ -38,6 +157,10 @@ class Formula(Written):
         description="say that the formula is the mechanism's own δ(ε), not only an upper bound",
         json_schema_extra={"allowed": "true or false"},
     )
+
+    def __init__(self, text: str | None = None, **parameters: Any) -> None:
+        # again, as type checkers make up one for each class of fields
+        super().__init__(text, **parameters)
 
     @property
     def profile_is(self) -> Nature:
@@ -57,7 +180,7 @@ class Formula(Written):
             InputError: where what an exact formula says of larger ε implies a smaller δ.
         """
         curve = super().build_curve()
-        above = self.above_what_it_implies() if self.is_exact else None
+        above = self.followed.above_what_it_implies() if self.is_exact else None
         if above is not None:
             raise InputError(
                 "exact",

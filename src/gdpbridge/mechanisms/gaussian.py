@@ -16,7 +16,7 @@ from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve, smooth_curve
 from gdpbridge.curves.tails import GaussianCurveTail
-from gdpbridge.gaussian import ball
+from gdpbridge.gaussian import enclosures
 from gdpbridge.mechanisms.base import Profile, Real, parameter
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability
@@ -36,7 +36,7 @@ def gaussian_curve(mu: Constant) -> SmoothCurve:
     def delta(eps: Any, ops: Operations) -> Probability:
         width = ops.constant(mu)
         if ops is BALLS:
-            return ball.probability(eps, width)
+            return enclosures.probability(eps, width)
         if ops is FLOATS:
             from gdpbridge.gaussian import curve
 
@@ -46,8 +46,8 @@ def gaussian_curve(mu: Constant) -> SmoothCurve:
             )
         low, high = eps[0].lower(), eps[0].upper()
         return Probability(
-            lambda: _chained(ball.log_delta_series(low, high, width), eps),
-            lambda: _chained(ball.log_delta_complement_series(low, high, width), eps),
+            lambda: _chained(enclosures.log_delta_series(low, high, width), eps),
+            lambda: _chained(enclosures.log_delta_complement_series(low, high, width), eps),
         )
 
     end = Fraction(0) if mu == 0 else None

@@ -15,9 +15,10 @@ from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tails import SlowDecayTail
 from gdpbridge.guarantees.refine import NaiveProfile, refine
-from gdpbridge.mechanisms.base import MAX_WHOLE, Neighbours, Profile, Whole, parameter
+from gdpbridge.mechanisms.base import Neighbours, Profile, Whole, parameter
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.kinds import Operations, ball
+from gdpbridge.reading.parameters import MAX_WHOLE
 
 __all__ = ["ICEA"]
 

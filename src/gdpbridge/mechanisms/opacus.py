@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -101,8 +102,8 @@ def _histories(data: Any) -> Iterator[Any]:
 
 
 def _read(name: str) -> Any:
-    if name != STANDARD_INPUT and zipfile.is_zipfile(name):
-        # its tensors, which may be large, are left where they are
+    # a device may have no end to look for; of a file, the tensors are left where they are
+    if name != STANDARD_INPUT and os.path.isfile(name) and zipfile.is_zipfile(name):
         return _of_checkpoint(Path(name), name)
     content = read_bounded(name, _MAX_BYTES)
     if content.startswith(_ZIP):

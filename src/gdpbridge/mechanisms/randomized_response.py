@@ -16,9 +16,10 @@ from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve, smooth_curve, zero_curve
 from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.errors import InputError
-from gdpbridge.mechanisms.base import MAX_WHOLE, Neighbours, Profile, Real, Whole, parameter
+from gdpbridge.mechanisms.base import Neighbours, Profile, Real, Whole, parameter
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.kinds import Operations, Probability
+from gdpbridge.reading.parameters import MAX_WHOLE
 
 __all__ = ["RandomizedResponse"]
 

@@ -6,16 +6,17 @@ solution of noise = g(ε, δ) at once (Liu, Sun, Jiang and Kong 2022, section 3 
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from gdpbridge.curves.nature import Nature
 from gdpbridge.errors import InputError
 from gdpbridge.expressions.isolate import isolated
 from gdpbridge.expressions.tree import Call, TooLargeError, has_name
+from gdpbridge.guarantees.formulas import segment_of
 from gdpbridge.guarantees.implicit import solved_segment
 from gdpbridge.guarantees.segments import Segment
+from gdpbridge.mechanisms.formula import Written
 from gdpbridge.mechanisms.registry import register
-from gdpbridge.mechanisms.written import Written, segment_of
 
 __all__ = ["Tradeoff"]
 
@@ -26,6 +27,10 @@ class Tradeoff(Written):
 
     nature: ClassVar[Nature] = Nature.BOUND
     kind: Literal["tradeoff"] = "tradeoff"
+
+    def __init__(self, text: str | None = None, **parameters: Any) -> None:
+        # again, as type checkers make up one for each class of fields
+        super().__init__(text, **parameters)
 
     def segments(self) -> list[Segment]:
         """Return δ on each range of eps: by undoing the formula, else by solving it."""

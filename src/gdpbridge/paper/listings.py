@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gdpbridge.gaussian.pairs import mu_from_logs
+from gdpbridge.gaussian.kernels import mu_from_logs
 from gdpbridge.mechanisms.base import Profile
 
 __all__ = ["Listing", "Pairing", "Steps", "naive_listing", "optimised_listing", "steps"]

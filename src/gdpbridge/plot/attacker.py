@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gdpbridge.curves.tradeoff import errors_range
 from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.mechanisms.base import Profile
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.checked import Real
 from gdpbridge.plot.lines import Series, Slider, lines
 from gdpbridge.plot.mechanisms import Stated, names_of, rounded_down, rounded_up
@@ -17,7 +17,6 @@ from gdpbridge.plot.picture import Picture
 
 __all__ = ["attack", "tradeoff"]
 
-Floats = NDArray[np.float64]
 
 _POINTS = 201
 _LOWEST = 1e-6

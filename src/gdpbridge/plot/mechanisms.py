@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.errors import InputError
 from gdpbridge.gaussian.curve import beta, delta, epsilon
 from gdpbridge.mechanisms.base import Profile
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.checked import Real, exact_between
 from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor, exact
 from gdpbridge.specification.title import mechanism_title, number_text
@@ -25,7 +25,6 @@ __all__ = [
     "rounded_up",
 ]
 
-Floats = NDArray[np.float64]
 
 _POINTS = 401
 _NEAR = np.array([0.0, *(10.0**-power for power in range(2, 13))])

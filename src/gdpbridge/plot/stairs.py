@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gdpbridge.errors import InputError
-from gdpbridge.gaussian.pairs import mu_from_logs
+from gdpbridge.gaussian.kernels import mu_from_logs
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real, exact_between
 from gdpbridge.plot.lines import Series, lines

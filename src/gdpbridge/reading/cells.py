@@ -8,10 +8,10 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from gdpbridge.numeric.arrays import Floats, Indices
+
 __all__ = ["Cells", "Cut", "Picked", "Shortest", "cut", "may_be_rounded"]
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 _PLAIN = b"0123456789eE+-. "
 

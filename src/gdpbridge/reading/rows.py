@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gdpbridge.errors import InputError, Words
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.exact import exact
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
@@ -36,8 +37,6 @@ _LOG_DELTA_NAMES = ("log_delta", "log delta", "logdelta", "log_δ", "log δ", "l
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?", re.ASCII)
 _LEAST_NORMAL = 1e-300
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

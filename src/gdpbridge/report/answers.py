@@ -174,10 +174,7 @@ def _vague(result: str, row: dict[str, Any]) -> str:
     """Say that an interval says little."""
     at = ", ".join(f"{name} {_shown(value)}" for name, value in row.items() if name != result)
     where = f" at {at}" if at else ""
-    return (
-        f"the bounds of {_SYMBOLS[result]}{where} are so far apart that they say little: what is "
-        "proved of the mechanism ends there"
-    )
+    return f"the bounds of {_SYMBOLS[result]}{where} are so far apart that they say little"
 
 
 def answer_to_text(answer: Answer, width: int, *, colour: bool = False) -> str:
@@ -227,7 +224,7 @@ def _at_risk(record: RiskRecord) -> Iterator[Row]:
 def _calibrated(record: CalibrationRecord) -> Iterator[Row]:
     name = record.parameter.replace("_", " ")
     yield Row(name, f"{record.value!r}", "1")
-    found = record.measurement
+    found = record.measurement.found
     held, above = ("proved", "is proved to be") if found.proof.proved else ("reached", "is")
     yield Row("Target", f"μ ≤ {number_text(record.target_mu)}, {held} at this value")
     yield Row("Beyond", f"at {record.beyond!r} μ {above} above the target")

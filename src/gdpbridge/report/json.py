@@ -71,6 +71,9 @@ def _json(value: Any, line: str, ascii_only: bool) -> str:
             )
         case Sequence():
             return _block("[]", map(below, value), line)
+        case _ if hasattr(value, "document"):
+            # a record that is laid out otherwise than its fields are
+            return _json(value.document(), line, ascii_only)
     fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     return _json(fields, line, ascii_only)
 

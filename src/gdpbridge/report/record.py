@@ -5,13 +5,12 @@ A field is never removed or changed in meaning without a new version; one may be
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
-from gdpbridge.curves.nature import Nature
-from gdpbridge.identify import Identification, TailStatus, Verdict
+from gdpbridge.identify import Identification, TailStatus
 from gdpbridge.interval import Interval
-from gdpbridge.measure import Measurement, Standing, Statement
+from gdpbridge.measure import Measurement
 from gdpbridge.mechanisms.base import Profile
 
 __all__ = [
@@ -24,6 +23,11 @@ __all__ = [
     "identification_record",
     "measurement_record",
 ]
+
+# of a measurement, what stands elsewhere in its document, and what is too long for it
+_ELSEWHERE = ("profile", "tail_status", "failure", "evidence")
+# what it is called in the document
+_NAMES = {"mu_tail": "tail"}
 
 
 @dataclass(frozen=True)
@@ -43,23 +47,6 @@ class TailRecord:
 
 
 @dataclass(frozen=True)
-class IdentificationRecord:
-    """An :class:`~gdpbridge.Identification`, with the mechanism it is about."""
-
-    schema: Schema
-    mechanism: dict[str, Any]
-    verdict: Verdict
-    reason: str
-    tail: TailRecord
-    profile_is: Nature
-
-    @property
-    def verdict_sentence(self) -> str:
-        """What the verdict says, for a reader."""
-        return self.verdict.sentence(self.profile_is, self.tail.status)
-
-
-@dataclass(frozen=True)
 class FailureRecord:
     """A failure probability and the μ that it leaves."""
 
@@ -68,35 +55,53 @@ class FailureRecord:
 
 
 @dataclass(frozen=True)
-class MeasurementRecord:
-    """A :class:`~gdpbridge.Measurement`; see there for what the fields mean."""
+class IdentificationRecord:
+    """An :class:`~gdpbridge.Identification`, with the mechanism it is about."""
 
     schema: Schema
     mechanism: dict[str, Any]
-    verdict: Verdict
-    reason: str
-    statement: Statement
-    mu: Interval
-    attained_at: float
-    eps_h: float | None
-    failure_probability: float
-    log_failure_probability: float
-    whole_range_mu: Interval | None
-    tail: TailRecord
-    certified: bool
-    method: str
-    evaluations: int
-    cells: int
-    seconds: float
-    notes: tuple[str, ...]
-    by_failure: tuple[FailureRecord, ...]
-    profile_is: Nature
-    proof: Standing
+    found: Identification
+
+    def document(self) -> dict[str, Any]:
+        """Return the JSON document."""
+        found = self.found
+        return {
+            "schema": self.schema,
+            "mechanism": self.mechanism,
+            "verdict": found.verdict,
+            "reason": found.reason,
+            "tail": TailRecord(found.mu_tail, found.tail_status),
+            "profile_is": found.profile_is,
+        }
+
+
+@dataclass(frozen=True)
+class MeasurementRecord:
+    """A :class:`~gdpbridge.Measurement`, where each field is declared, with its mechanism."""
+
+    schema: Schema
+    mechanism: dict[str, Any]
+    found: Measurement
 
     @property
-    def verdict_sentence(self) -> str:
-        """What the verdict says, for a reader."""
-        return self.verdict.sentence(self.profile_is, self.tail.status)
+    def by_failure(self) -> tuple[FailureRecord, ...]:
+        """The failure probabilities with the μ that each leaves."""
+        return tuple(FailureRecord(p, mu) for p, mu in self.found.by_failure)
+
+    def document(self) -> dict[str, Any]:
+        """Return the JSON document: the fields of the measurement in their order, and its proof."""
+        found = self.found
+        names = [one.name for one in fields(found) if one.name not in _ELSEWHERE]
+        shown = {_NAMES.get(name, name): getattr(found, name) for name in names}
+        return {
+            "schema": self.schema,
+            "mechanism": self.mechanism,
+            **shown,
+            "tail": TailRecord(found.mu_tail, found.tail_status),
+            "by_failure": self.by_failure,
+            "profile_is": found.profile_is,
+            "proof": found.proof,
+        }
 
 
 Record = IdentificationRecord | MeasurementRecord
@@ -104,38 +109,9 @@ Record = IdentificationRecord | MeasurementRecord
 
 def identification_record(profile: Profile, found: Identification) -> IdentificationRecord:
     """Make the record of an identification."""
-    return IdentificationRecord(
-        schema=Schema("gdpbridge.identification", 1),
-        mechanism=profile.model_dump(),
-        verdict=found.verdict,
-        reason=found.reason,
-        tail=TailRecord(found.mu_tail, found.tail_status),
-        profile_is=found.profile_is,
-    )
+    return IdentificationRecord(Schema("gdpbridge.identification", 1), profile.model_dump(), found)
 
 
 def measurement_record(found: Measurement) -> MeasurementRecord:
     """Make the record of a measurement."""
-    return MeasurementRecord(
-        schema=Schema("gdpbridge.measurement", 1),
-        mechanism=found.profile.model_dump(),
-        verdict=found.verdict,
-        reason=found.reason,
-        statement=found.statement,
-        mu=found.mu,
-        attained_at=found.attained_at,
-        eps_h=found.eps_h,
-        failure_probability=found.failure_probability,
-        log_failure_probability=found.log_failure_probability,
-        whole_range_mu=found.whole_range_mu,
-        tail=TailRecord(found.mu_tail, found.tail_status),
-        certified=found.certified,
-        method=found.method,
-        evaluations=found.evaluations,
-        cells=found.cells,
-        seconds=found.seconds,
-        notes=found.notes,
-        by_failure=tuple(FailureRecord(p, mu) for p, mu in found.by_failure),
-        profile_is=found.profile_is,
-        proof=found.proof,
-    )
+    return MeasurementRecord(Schema("gdpbridge.measurement", 1), found.profile.model_dump(), found)

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from gdpbridge.curves.nature import Nature
-from gdpbridge.identify import TailStatus, Verdict
+from gdpbridge.identify import Identification, TailStatus, Verdict
 from gdpbridge.interval import Interval
-from gdpbridge.measure import Statement
+from gdpbridge.measure import Measurement, Statement
 from gdpbridge.numeric.exact import decimal_ceiling
-from gdpbridge.report.record import MeasurementRecord, Record, TailRecord
+from gdpbridge.report.record import Record
 from gdpbridge.specification.title import mechanism_title, number_text
 
 __all__ = ["Row", "certain_and_ends", "laid_out", "measured_rows", "to_text"]
@@ -94,63 +94,62 @@ def _wrap(text: str, width: int, indent: str = "") -> list[str]:
 
 
 def _rows(record: Record, width: int, digits: int | None) -> Iterator[Row]:
-    yield Row("Verdict", record.verdict_sentence, _COLOURS[record.verdict])
-    yield Row("Because", record.reason)
-    yield Row("δ(ε)", record.profile_is.sentence)
-    if isinstance(record, MeasurementRecord):
-        yield from measured_rows(record, width, digits)
-        yield from _beside(record, digits)
-    yield Row("Tail", _tail(record.tail))
-    if isinstance(record, MeasurementRecord):
-        yield from _how(record)
+    found = record.found
+    yield Row("Verdict", found.verdict_sentence, _COLOURS[found.verdict])
+    yield Row("Because", found.reason)
+    yield Row("δ(ε)", found.profile_is.sentence)
+    if isinstance(found, Measurement):
+        yield from measured_rows(found, width, digits)
+        yield from _beside(found, digits)
+    yield Row("Tail", _tail(found))
+    if isinstance(found, Measurement):
+        yield from _how(found)
 
 
-def measured_rows(
-    record: MeasurementRecord, width: int, digits: int | None = None
-) -> Iterator[Row]:
+def measured_rows(found: Measurement, width: int, digits: int | None = None) -> Iterator[Row]:
     """Return μ and the statement that it is for, with its ε_h and p."""
-    mu = record.mu
+    mu = found.mu
     ends = certain_and_ends(mu, width, digits)
-    if record.profile_is is Nature.BOUND and mu.low == mu.high and mu.low.is_finite():
+    if found.profile_is is Nature.BOUND and mu.low == mu.high and mu.low.is_finite():
         ends = (f"{mu}, the least that follows from this bound",)
     yield Row("μ", ends, _BOLD)
-    yield Row("Covers", record.statement.sentence)
-    if record.eps_h is not None:
-        yield Row("ε_h", number_text(record.eps_h))
-    if record.statement is not Statement.WHOLE:
-        yield Row("p", _failure(record))
+    yield Row("Covers", found.statement.sentence)
+    if found.eps_h is not None:
+        yield Row("ε_h", number_text(found.eps_h))
+    if found.statement is not Statement.WHOLE:
+        yield Row("p", _failure(found))
 
 
-def _beside(record: MeasurementRecord, digits: int | None) -> Iterator[Row]:
-    if record.statement is not Statement.WHOLE:
-        if record.by_failure:
-            yield Row("μ by p", tuple(_by_failure(record)))
-        yield Row("Whole range", _whole_range(record, digits))
+def _beside(found: Measurement, digits: int | None) -> Iterator[Row]:
+    if found.statement is not Statement.WHOLE:
+        if found.by_failure:
+            yield Row("μ by p", tuple(_by_failure(found)))
+        yield Row("Whole range", _whole_range(found, digits))
     at = (
         "in the limit ε → ∞"
-        if math.isinf(record.attained_at)
-        else f"at ε = {record.attained_at:.12g}"
+        if math.isinf(found.attained_at)
+        else f"at ε = {found.attained_at:.12g}"
     )
     yield Row("Attained", at)
 
 
-def _how(record: MeasurementRecord) -> Iterator[Row]:
+def _how(found: Measurement) -> Iterator[Row]:
     # with it comes SciPy, which is slow to import
     from gdpbridge.measure.floats import NOT_PROVED
 
-    yield Row("Proof", record.proof.why)
-    work = f"{_count(record.cells, 'cell')}, {_count(record.evaluations, 'evaluation')}"
-    yield Row("Method", f"{record.method}: {work}, {_duration(record.seconds)}")
-    notes = [note for note in record.notes if note != NOT_PROVED]
+    yield Row("Proof", found.proof.why)
+    work = f"{_count(found.cells, 'cell')}, {_count(found.evaluations, 'evaluation')}"
+    yield Row("Method", f"{found.method}: {work}, {_duration(found.seconds)}")
+    notes = [note for note in found.notes if note != NOT_PROVED]
     for label, note in zip(("Notes", *[""] * len(notes)), notes, strict=False):
         yield Row(label, note)
 
 
-def _by_failure(record: MeasurementRecord) -> Iterator[str]:
+def _by_failure(found: Measurement) -> Iterator[str]:
     """A line for each failure probability, the upper end of μ in the second column."""
     yield f"{'p':<8}μ at most"
-    for one in record.by_failure:
-        yield f"{one.failure_probability:<8g}{one.mu.high}"
+    for p, mu in found.by_failure:
+        yield f"{p:<8g}{mu.high}"
 
 
 def certain_and_ends(mu: Interval, width: int, digits: int | None = None) -> tuple[str, ...]:
@@ -180,9 +179,9 @@ def _certain(value: Interval, digits: int | None) -> str:
     return f"{whole}{point}{places[:digits]}…"
 
 
-def _failure(record: MeasurementRecord) -> str:
-    p, log = record.failure_probability, record.log_failure_probability
-    if record.statement is Statement.APPROXIMATE:
+def _failure(found: Measurement) -> str:
+    p, log = found.failure_probability, found.log_failure_probability
+    if found.statement is Statement.APPROXIMATE:
         return f"{_probability(p, log)}, the failure probability"
     if log == -math.inf:
         return "0: δ(ε_h) = 0, so that nothing is left beyond ε_h"
@@ -200,24 +199,25 @@ def _probability(p: float, log: float) -> str:
     return f"{float(decimal_ceiling(Fraction(p), 6)):.6g}"
 
 
-def _whole_range(record: MeasurementRecord, digits: int | None) -> str:
-    mu = record.whole_range_mu
+def _whole_range(found: Measurement, digits: int | None) -> str:
+    mu = found.whole_range_mu
     if mu is None:
         return "not known"
-    if mu.low.is_infinite() and record.profile_is is Nature.OWN:
+    if mu.low.is_infinite() and found.profile_is is Nature.OWN:
         return "no finite μ holds for every ε ≥ 0"
     if mu.low.is_infinite():
-        return f"no finite μ for every ε ≥ 0 follows from {record.profile_is.subject}"
+        return f"no finite μ for every ε ≥ 0 follows from {found.profile_is.subject}"
     shown = f"= {_certain(mu, digits)}" if mu.certain else f"in {mu}"
     return f"μ {shown} holds for every ε ≥ 0"
 
 
-def _tail(tail: TailRecord) -> str:
-    if tail.mu_t is None:
+def _tail(found: Identification | Measurement) -> str:
+    mu_t = found.mu_tail
+    if mu_t is None:
         return "μ_t is not known"
-    value = "∞" if tail.mu_t.low.is_infinite() else _certain(tail.mu_t, 10) or str(tail.mu_t)
+    value = "∞" if mu_t.low.is_infinite() else _certain(mu_t, 10) or str(mu_t)
     how = {TailStatus.PROVED: "proved", TailStatus.ESTIMATED: "estimated, not proved"}
-    return f"μ_t = {value}, {how[tail.status]}"
+    return f"μ_t = {value}, {how[found.tail_status]}"
 
 
 def _count(number: int, what: str) -> str:

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.mechanisms.base import Profile
@@ -23,12 +22,12 @@ from gdpbridge.mechanisms.pld import PLD
 from gdpbridge.mechanisms.pure_dp import PureDP
 from gdpbridge.mechanisms.randomized_response import RandomizedResponse
 from gdpbridge.mechanisms.zcdp import ZCDP
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.exact import exact
 from gdpbridge.transformations.sequence import Sequence
 
 __all__ = ["profile_of_event", "profile_of_pld"]
 
-Floats = NDArray[np.float64]
 
 _INTERVALS = tuple(lead * 10.0**power for power in range(-1, -8, -1) for lead in (5, 2, 1))
 _LINEAR = 1e-6

@@ -16,14 +16,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from flint import arb, arb_series
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from gdpbridge.curves.base import Curve
@@ -42,6 +41,7 @@ from gdpbridge.mechanisms.base import (
 )
 from gdpbridge.mechanisms.laplace import Laplace
 from gdpbridge.mechanisms.registry import register_transformation
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.exact import decimal_text
 from gdpbridge.numeric.flint_context import precision
@@ -67,8 +67,6 @@ _GRID = 512
 _HALVINGS = 220
 _RETREATS = 40
 _LOG_HALF = -math.log(2.0)
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -243,7 +241,7 @@ def _within(curve: SmoothCurve, start: Fraction, stop: Fraction | None) -> Itera
                 continue
             if high is not None and certainly(begin >= high):
                 continue
-            yield Piece(start, piece.formula) if certainly(begin <= low) else piece
+            yield replace(piece, start=start) if certainly(begin <= low) else piece
 
 
 class _Envelope:

@@ -18,15 +18,14 @@ from functools import cache, cached_property
 
 import numpy as np
 from flint import acb, arb
-from numpy.typing import NDArray
 
 from gdpbridge.losses.transforms.base import Plan, Transform, exponential_sums, short
 from gdpbridge.losses.transforms.gaussian import GaussianTransform
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.kinds import ball
 
 __all__ = ["Quadrature", "SampledGaussianTransform", "one_step"]
 
-Floats = NDArray[np.float64]
 
 # e^{a²/2} grows past what a longer strip saves; of the strips' limits, to keep off the edge
 _LONGEST_STRIP = 3.5

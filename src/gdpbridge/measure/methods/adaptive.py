@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from gdpbridge.curves.base import Form
-from gdpbridge.gaussian.pairs import mu_from_logs
+from gdpbridge.gaussian.kernels import mu_from_logs
 from gdpbridge.measure.floats import NOT_PROVED, refuse_beyond, rounded_out
 from gdpbridge.measure.method import FLOATS, Method
 from gdpbridge.measure.problem import Answer, Problem

@@ -23,8 +23,8 @@ from gdpbridge.curves.base import Form
 from gdpbridge.curves.linear import LinearCurve
 from gdpbridge.curves.lines import Line
 from gdpbridge.errors import UndecidedError
-from gdpbridge.gaussian import ball as gaussian
-from gdpbridge.gaussian.pairs import mu_from_logs
+from gdpbridge.gaussian import enclosures as gaussian
+from gdpbridge.gaussian.kernels import mu_from_logs
 from gdpbridge.measure.method import PROVED, Method
 from gdpbridge.measure.problem import UNDECIDED, Answer, Problem
 from gdpbridge.numeric.decide import MorePrecisionError, certainly, with_enough_precision

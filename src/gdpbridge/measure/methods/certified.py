@@ -9,11 +9,14 @@ the cell,
 Where the supremum is attained, F is nearly zero and nearly flat but convex, so that one wide cell
 about that point is proved at once, whatever the tolerance. M is the value of G at a witness plus
 half the tolerance; a cell in which F is found negative yields a better witness.
+
+Where δ is known sharply at points only, but to be convex in e^ε, its chord over the cell takes its
+place: the line's own error is of second order too.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -21,11 +24,11 @@ from flint import arb, arb_series
 
 from gdpbridge.certificate.proof import Proof, ProvedCell
 from gdpbridge.curves.base import Form
-from gdpbridge.curves.pieces import Formula
+from gdpbridge.curves.pieces import Formula, chord
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.errors import UndecidedError, WorkLimitError
-from gdpbridge.gaussian import ball as gaussian
-from gdpbridge.gaussian.pairs import mu_from_logs
+from gdpbridge.gaussian import enclosures as gaussian
+from gdpbridge.gaussian.kernels import mu_from_logs
 from gdpbridge.measure.method import PROVED, Method
 from gdpbridge.measure.problem import UNDECIDED, Answer, Problem
 from gdpbridge.numeric.decide import MorePrecisionError, certainly, with_enough_precision
@@ -60,11 +63,13 @@ class Cell:
         low: its exact lower end.
         high: its exact upper end.
         formula: the formula, or None for a sliver about a breakpoint, where two may apply.
+        by_chords: whether the formula is bounded by its chord on the range.
     """
 
     low: arb
     high: arb
     formula: Formula | None
+    by_chords: bool = False
 
 
 class _Proof:
@@ -205,14 +210,13 @@ class _Proof:
                     needed=len(self.cells) + len(stack),
                     limit=MAX_CELLS,
                 )
-            stack.append(Cell(middle, cell.high, cell.formula))
-            stack.append(Cell(cell.low, middle, cell.formula))
+            stack += [replace(cell, low=middle), replace(cell, high=middle)]
 
     def _ranges(self) -> list[Cell]:
         """Return the pieces' ranges within [0, end], with slivers about inexact breakpoints."""
         end = ball(self.problem.end).upper()
         cells: list[Cell] = []
-        low, formula = arb(0), self.curve.pieces[0].formula
+        low, current = arb(0), self.curve.pieces[0]
         for piece in self.curve.pieces[1:]:
             start = BALLS.constant(piece.start)
             if certainly(start > end):
@@ -220,12 +224,12 @@ class _Proof:
             left, right = piece.bracket()
             right = right.min(end)
             if certainly(left > low):
-                cells.append(Cell(low, left, formula))
+                cells.append(Cell(low, left, current.formula, current.by_chords))
             if certainly(right > left):
                 cells.append(Cell(left.max(low), right, None))
-            low, formula = right, piece.formula
+            low, current = right, piece
         if certainly(end > low) or not cells:
-            cells.append(Cell(low, end, formula))
+            cells.append(Cell(low, end, current.formula, current.by_chords))
         return cells
 
     def _proved(self, cell: Cell) -> bool:
@@ -242,12 +246,15 @@ class _Proof:
             return None
         inside = certainly(cell.low <= self.witness) and certainly(self.witness <= cell.high)
         centre = self.witness if inside else ((cell.low + cell.high) / 2).mid()
-        value = cell.formula(centre, BALLS)
+        formula = cell.formula
+        if cell.by_chords:
+            formula = chord(formula, cell.low, cell.high)
+        value = formula(centre, BALLS)
         large = _is_large(value)
-        at_centre = self._difference(cell.formula, centre, centre, self.candidate, large)
+        at_centre = self._difference(formula, centre, centre, self.candidate, large)
         if not certainly(at_centre[0] > 0):
             return None
-        on_cell = self._difference(cell.formula, cell.low, cell.high, self.candidate, large)
+        on_cell = self._difference(formula, cell.low, cell.high, self.candidate, large)
         least = _least_of_quadratic(
             at_centre[1], on_cell[2].lower(), cell.low - centre, cell.high - centre
         )

@@ -24,14 +24,15 @@ from gdpbridge.curves.pieces import Formula, Piece
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tails import UnknownTail
 from gdpbridge.errors import UndecidedError
-from gdpbridge.gaussian import ball as gaussian
-from gdpbridge.gaussian.pairs import mu_from_logs
+from gdpbridge.gaussian import enclosures as gaussian
+from gdpbridge.gaussian.kernels import mu_from_logs
 from gdpbridge.losses.choice import chernoff
 from gdpbridge.losses.line_integral import Direction
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.measure.method import PROVED, Method
 from gdpbridge.measure.methods import certified
 from gdpbridge.measure.problem import Answer, Problem
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.exact import digits_of, floor_to_places
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import FLOATS, Probability, ball, to_fraction
@@ -201,13 +202,11 @@ class _Search:
         return None
 
 
-def _points(low: Fraction, high: Fraction) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _points(low: Fraction, high: Fraction) -> Floats:
     return np.linspace(float(low), float(high), _LOOKS)
 
 
-def _gs(
-    formula: Formula, points: np.ndarray[tuple[int], np.dtype[np.float64]]
-) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _gs(formula: Formula, points: Floats) -> Floats:
     """Return G on floats; nothing where δ is not positive."""
     value = formula(points, FLOATS)
     log = np.fmin(np.nan_to_num(value.log(), nan=-np.inf), 0.0)

@@ -18,14 +18,14 @@ from flint import arb
 
 from gdpbridge.curves.base import Form
 from gdpbridge.curves.bounded import CurveBounds, LatticeCurve
-from gdpbridge.gaussian import ball as gaussian
-from gdpbridge.gaussian.pairs import mu_from_logs
+from gdpbridge.gaussian import enclosures as gaussian
+from gdpbridge.gaussian.kernels import mu_from_logs
 from gdpbridge.losses.composition import Bounds, ComposedLoss
-from gdpbridge.measure.floats import Array
 from gdpbridge.measure.method import BOUNDS, COMPOSED_TOL, Method
 from gdpbridge.measure.methods import breakpoints
 from gdpbridge.measure.problem import Answer, Problem
 from gdpbridge.mechanisms.table import Table
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.exact import float_ceiling
 from gdpbridge.numeric.flint_context import precision
@@ -103,12 +103,12 @@ class _Search:
             return tol
         return min(tol, max(_RELATIVE * self.best, _LEAST_AIM))
 
-    def _bounds(self, eps: Array) -> Bounds:
+    def _bounds(self, eps: Floats) -> Bounds:
         """Bound δ at some ε, closely where it may matter."""
         found = (self._directed(eps, loss) for loss in self.bounds.directions)
         return functools.reduce(lambda one, other: one.larger(other), found)
 
-    def _directed(self, eps: Array, loss: ComposedLoss) -> Bounds:
+    def _directed(self, eps: Floats, loss: ComposedLoss) -> Bounds:
         found = loss.within(self.widths[0]).rough_bounds(eps)
         for width in self.widths:
             high = self._mu(eps, found.log_high, found.log_rest_at_high)
@@ -118,11 +118,11 @@ class _Search:
                 self._raise(eps, found)
         return found
 
-    def _raise(self, eps: Array, found: Bounds) -> None:
+    def _raise(self, eps: Floats, found: Bounds) -> None:
         low = self._mu(eps, found.log_low, found.log_rest_at_low)
         self.best = max(self.best, float(low.max()))
 
-    def _mu(self, eps: Array, log: Array, rest: Array) -> Array:
+    def _mu(self, eps: Floats, log: Floats, rest: Floats) -> Floats:
         """Return G past the failure probability, as floats."""
         if self.failure:
             kept = math.log1p(-self.failure)
@@ -132,7 +132,7 @@ class _Search:
             rest = np.minimum(rest - kept, 0.0)
         return np.nan_to_num(mu_from_logs(eps, log, rest), nan=np.inf)
 
-    def _on_cells(self, eps: Array, found: Bounds) -> Array:
+    def _on_cells(self, eps: Floats, found: Bounds) -> Floats:
         """Return about the largest G on the chords of the upper bound, a number a cell."""
         width = np.diff(eps)
         largest = np.zeros(width.size)
@@ -148,7 +148,7 @@ class _Search:
             largest = np.maximum(largest, self._mu(at, np.minimum(log, 0.0), np.minimum(rest, 0.0)))
         return largest
 
-    def _finer(self, eps: Array, high: Array, aim: float) -> Array:
+    def _finer(self, eps: Floats, high: Floats, aim: float) -> Floats:
         """Add ε where the supremum may be: chords over cells of width w are w²/8μ too high."""
         cells = np.flatnonzero(high > self.best)
         wanted = math.sqrt(0.5 * aim * max(self.best, aim))
@@ -160,7 +160,7 @@ class _Search:
         ]
         return np.unique(np.concatenate([eps, *added]))
 
-    def _proved(self, eps: Array, found: Bounds, aim: Fraction) -> Answer:
+    def _proved(self, eps: Floats, found: Bounds, aim: Fraction) -> Answer:
         """Work out both ends in balls."""
         low, witness = self._lower_end(eps, found)
         high, cells = self._upper_end(eps, found, aim / _EXACT)
@@ -179,7 +179,7 @@ class _Search:
             notes=notes,
         )
 
-    def _lower_end(self, eps: Array, found: Bounds) -> tuple[Fraction, float]:
+    def _lower_end(self, eps: Floats, found: Bounds) -> tuple[Fraction, float]:
         index = int(np.argmax(self._mu(eps, found.log_low, found.log_rest_at_low)))
         log, rest = float(found.log_low[index]), float(found.log_rest_at_low[index])
         witness = float(eps[index])
@@ -193,7 +193,7 @@ class _Search:
             low = to_fraction(gaussian.mu_of(arb(witness), value).lower())
         return max(low, Fraction(0)), witness
 
-    def _upper_end(self, eps: Array, found: Bounds, tol: Fraction) -> tuple[Fraction, int]:
+    def _upper_end(self, eps: Floats, found: Bounds, tol: Fraction) -> tuple[Fraction, int]:
         """Return the largest μ of the table that the upper bounds make."""
         pairs, end = dict(zip(eps.tolist(), found.log_high.tolist(), strict=True)), self.problem.end
         if self.problem.failure:

@@ -14,17 +14,11 @@ from fractions import Fraction
 import numpy as np
 
 from gdpbridge.curves.base import Form
-from gdpbridge.measure.floats import (
-    NOT_PROVED,
-    Array,
-    curve_is_below,
-    refuse_beyond,
-    rounded_out,
-    search,
-)
+from gdpbridge.measure.floats import NOT_PROVED, curve_is_below, refuse_beyond, rounded_out, search
 from gdpbridge.measure.method import FLOATS, Method
 from gdpbridge.measure.methods.staircase import grid_steps
 from gdpbridge.measure.problem import Answer, Problem
+from gdpbridge.numeric.arrays import Floats
 
 __all__ = ["METHOD", "solve"]
 
@@ -43,7 +37,7 @@ class _Record:
     at: float = 0.0
     searches: int = 0
 
-    def update(self, eps: Array, log_delta: Array, log_complement: Array, at: Array) -> None:
+    def update(self, eps: Floats, log_delta: Floats, log_complement: Floats, at: Floats) -> None:
         """Go through a block of cells in order, searching where the record is beaten."""
         position = 0
         while position < eps.size:
@@ -74,8 +68,8 @@ def solve(problem: Problem) -> Answer:
     for first in range(0, steps, _BLOCK):
         cells = order[first : first + _BLOCK]
         step = np.float64(end / steps)
-        left: Array = cells * step
-        right: Array = (cells + 1) * step
+        left: Floats = cells * step
+        right: Floats = (cells + 1) * step
         at_left, at_right = problem.curve.logs(left), problem.curve.logs(right)
         lower.update(left, *at_right, right)
         upper.update(right, *at_left, left)

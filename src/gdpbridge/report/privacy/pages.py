@@ -67,7 +67,7 @@ def _rendered(template: str, report: PrivacyReport, **more: Any) -> str:
     return environment.get_template(template).render(
         report=report,
         found=report.measurement,
-        tone=_TONES[report.measurement.verdict],
+        tone=_TONES[report.found.verdict],
         groups=_groups(report.release),
         not_stated=NOT_STATED,
         **more,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from gdpbridge.convert import beta_at, delta_at, epsilon_at
 from gdpbridge.curves.constants import MAX_EPS
-from gdpbridge.errors import UndecidedError
+from gdpbridge.errors import UndecidedError, UndecidedWarning
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.exact import decimal_ceiling, float_ceiling
 from gdpbridge.risk import Risk
@@ -146,9 +147,11 @@ def epsilon_rows(profile: Profile, stated: Stated) -> list[EpsilonRow]:
 
 def _least_epsilons(profile: Profile) -> list[float | None]:
     try:
-        return list(np.asarray(profile.epsilon_bounds(np.array(DELTAS))[1]).tolist())
-    except UndecidedError:
-        # not decided for one of them: the others may be
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UndecidedWarning)
+            return list(np.asarray(profile.epsilon_bounds(np.array(DELTAS))[1]).tolist())
+    except (UndecidedError, UndecidedWarning):
+        # one that is open, and may be decided by bisection, is not to look like one without an ε
         return [_least_epsilon(profile, delta) for delta in DELTAS]
 
 

@@ -1,0 +1,423 @@
+"""The lines of a certificate, each proved or refused at one precision."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cached_property
+
+from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval, Jet
+from gdpbridge.certificate.checker.curve import GaussianCurve
+from gdpbridge.certificate.checker.mechanisms import Part
+from gdpbridge.certificate.checker.rectified import mechanism_of
+from gdpbridge.certificate.checker.refusal import Malformed, Refused, Undecided
+from gdpbridge.certificate.kinds import KINDS
+from gdpbridge.certificate.model import Cell, Certificate, Range
+
+__all__ = ["Lines", "binary"]
+
+MAX_MU = Fraction(10) ** 6
+MAX_EPS = Fraction(2) ** 200
+
+
+def binary(text: str) -> Fraction:
+    """Return the number that ``0x…p…`` stands for."""
+    mantissa, exponent = text.split("p")
+    whole, power = int(mantissa, 16), int(exponent)
+    return Fraction(whole << power) if power >= 0 else Fraction(whole, 1 << -power)
+
+
+class Lines:
+    """One attempt at one precision."""
+
+    def __init__(self, document: Certificate, arithmetic: Arithmetic) -> None:
+        self.arithmetic = arithmetic
+        self.claim, self.evidence = document.claim, document.evidence
+        self.spec = document.mechanism
+        kind = KINDS.get(self.spec.get("kind") or "")
+        self.nature_of_kind = "own" if kind is None else kind.nature
+        brackets = [
+            (binary(bracket.low), binary(bracket.high)) for bracket in self.evidence.breakpoints
+        ]
+        _ordered(brackets)
+        self.mechanism = mechanism_of(self.spec, brackets, arithmetic)
+        self.low, self.high = _mu_range("claim.mu", self.claim.mu.low, self.claim.mu.high)
+        self.failure = Fraction(self.claim.failure_probability)
+        # a head's may have been rounded up to 1
+        if self.failure > 1 or (self.failure == 1 and self.claim.statement != "head"):
+            raise Malformed(
+                "claim.failure_probability", self.claim.failure_probability, "in [0, 1)"
+            )
+        self.eps_h = None if self.claim.eps_h is None else Fraction(self.claim.eps_h)
+        if (self.eps_h is not None) != (self.claim.statement == "head"):
+            raise Malformed("claim.eps_h", self.claim.eps_h, "given for a head, and only then")
+        if self.eps_h is not None and not 0 < self.eps_h <= MAX_EPS:
+            raise Malformed("claim.eps_h", self.claim.eps_h, "a number > 0")
+        if self.claim.statement == "whole" and self.failure != 0:
+            raise Malformed("claim.failure_probability", self.claim.failure_probability, "0")
+
+    # --- lines ----------------------------------------------------------------------------
+
+    def nature(self) -> list[str]:
+        """Check what δ is said to be; documents of version 0.1.0 say nothing of it."""
+        claimed, actual = self.claim.profile_is, self.nature_of_kind
+        if claimed is None:
+            return []
+        if claimed != actual:
+            raise Refused("claim.profile_is", f"it is {claimed}, but δ of this kind is {actual}")
+        return [
+            {
+                "own": "δ is the mechanism's own profile",
+                "class": "δ is at every ε the supremum over all mechanisms with this guarantee",
+                "bound": "δ is an upper bound of the mechanism's own profile",
+            }[actual]
+        ]
+
+    def verdict(self) -> str:
+        """Prove that some finite μ covers every ε, or that none does."""
+        mechanism = self.mechanism
+        if mechanism.mu is not None:
+            actual, why = "gdp", "the profile is a Gaussian curve"
+        elif mechanism.decay is not None:
+            actual, why = "gdp", "log δ falls like -ε²"
+        elif mechanism.slow:
+            actual, why = "not-gdp", "δ falls no faster than exponentially"
+        elif mechanism.floor > 0:
+            actual, why = "not-gdp", f"δ never falls below {float(mechanism.floor):g}"
+        else:
+            actual, why = "gdp", "δ is 0 from some ε on"
+        if self.claim.verdict != actual:
+            raise Refused("claim.verdict", f"it is {self.claim.verdict}, but {why}: {actual}")
+        whose = {"own": "", "class": " of the guarantee", "bound": " of the bound"}
+        return f"the verdict{whose[self.nature_of_kind]} is {actual}: {why}"
+
+    def tail_parameter(self) -> str:
+        """Prove that the interval for μ_t holds it."""
+        low, high = _mu_range("claim.mu_tail", self.claim.mu_tail.low, self.claim.mu_tail.high)
+        mechanism, exactly = self.mechanism, self.arithmetic.exactly
+        if self.claim.verdict == "not-gdp":
+            if low is not None:
+                raise Refused("claim.mu_tail", "it is finite, but the mechanism is not GDP")
+            return "the tail parameter is infinite"
+        if low is None or high is None:
+            raise Refused("claim.mu_tail", "it is infinite, but the mechanism is GDP")
+        if mechanism.decay is None:
+            exact = mechanism.mu or Fraction(0)
+            if not low <= exact <= high:
+                raise Refused("claim.mu_tail", f"the tail parameter is {_about(exact)}")
+        else:
+            self._hold("claim.mu_tail.low", mechanism.decay.mu_t - exactly(low))
+            self._hold("claim.mu_tail.high", exactly(high) - mechanism.decay.mu_t)
+        return f"the tail parameter: {_text(self.claim.mu_tail)}"
+
+    def failure_at_head(self) -> list[str]:
+        """Prove the failure probability of a head statement: δ(ε_h) ≤ p."""
+        if self.eps_h is None:
+            return []
+        line = "claim.failure_probability"
+        if not self._falls_to(self.failure, self.eps_h):
+            log = self._point(self.eps_h).log(Jet.variable(self.arithmetic.exactly(self.eps_h)))
+            if self.failure == 0:
+                raise Refused(line, "it is 0, but δ(eps_h) is positive")
+            self._hold(line, self.arithmetic.exactly(self.failure).log() - log.value)
+        return [f"δ at eps_h = {self.claim.eps_h} is at most {self.claim.failure_probability}"]
+
+    def upper_end(self) -> str:
+        """Prove that the statement holds with mu.high."""
+        covers = {
+            "whole": "δ(ε) ≤ δ_μ(ε) for every ε ≥ 0",
+            "head": f"δ(ε) ≤ δ_μ(ε) for every ε in [0, {self.claim.eps_h}]",
+            "approximate": "δ(ε) ≤ p + (1 - p)·δ_μ(ε) for every ε ≥ 0, "
+            f"p = {self.claim.failure_probability}",
+        }[self.claim.statement]
+        if self.high is None:
+            return "no upper end is claimed for μ"
+        if self._needs_no_cells:
+            assert self.mechanism.mu is not None
+            if self.mechanism.mu > self.high:
+                raise Refused("claim.mu.high", f"μ is {_about(self.mechanism.mu)}")
+        else:
+            cells = self.evidence.cells
+            self._reach(binary(cells[-1].high) if cells else Fraction(0))
+        return f"{covers}, with μ = {self.claim.mu.high}"
+
+    def lower_end(self) -> str:
+        """Prove that the statement fails below mu.low."""
+        line, witness = "evidence.witness", self.evidence.witness
+        if self.low is None:
+            if self.claim.statement != "approximate" or not self.mechanism.floor > self.failure:
+                raise Refused("claim.mu.low", "it is infinite, and nothing shows it")
+            return f"no finite μ will do: δ never falls below {float(self.mechanism.floor):g}"
+        if self.low == 0:
+            return "the lower end 0 needs no proof"
+        ends = {"bound": "follows from this bound", "class": "follows from this guarantee"}
+        conclusion = f"no μ below {self.claim.mu.low} {ends.get(self.nature_of_kind, 'will do')}"
+        if self._is_its_own_proof:
+            assert self.mechanism.mu is not None
+            if self.mechanism.mu < self.low:
+                raise Refused("claim.mu.low", f"μ is {_about(self.mechanism.mu)}")
+            return f"{conclusion}: the profile is a Gaussian curve"
+        if witness is None:
+            raise Refused(line, "there is none for a positive mu.low")
+        if witness == "tail":
+            if self.mechanism.decay is None or self.claim.statement != "whole":
+                raise Refused(line, "the tail is no witness for this claim")
+            self._hold(line, self.mechanism.decay.mu_t - self.arithmetic.exactly(self.low))
+            return f"{conclusion}: it is at most the tail parameter"
+        at = binary(witness)
+        if at > MAX_EPS:
+            raise Refused(line, f"it lies beyond {_about(MAX_EPS)}")
+        if self.eps_h is not None and at > self.eps_h:
+            raise Refused(line, "it lies beyond eps_h")
+        self._hold(line, self._excess_at(at, self.low))
+        return f"{conclusion}: δ exceeds the bound at ε = {_about(at)}"
+
+    def assumption(self) -> str:
+        """Name what is not proved."""
+        parameters = ", ".join(
+            f"{name} {value}" for name, value in self.spec.items() if name != "neighbours" and value
+        )
+        relation = self.spec.get("neighbours") or "the neighbouring relation in use"
+        return f"assumed, not proved: the mechanism is that of {parameters}, under {relation}"
+
+    # --- the cells ------------------------------------------------------------------------
+
+    def count_of_cells(self) -> int:
+        """Return how many cells there are to prove."""
+        if self.evidence.cells and (self.high is None or self._needs_no_cells):
+            why = "an infinite μ" if self.high is None else "a Gaussian curve"
+            raise Malformed("evidence.cells", len(self.evidence.cells), f"none for {why}")
+        return len(self.evidence.cells)
+
+    def numbered_cell(self, number: int) -> None:
+        """Prove a cell, and that it begins where the last one ended."""
+        line, cells = f"evidence.cells[{number}]", self.evidence.cells
+        low, high = binary(cells[number].low), binary(cells[number].high)
+        reached = binary(cells[number - 1].high) if number else Fraction(0)
+        if low != reached:
+            raise Refused(
+                line,
+                f"it begins at {_about(low)}, not where the last one ended: "
+                f"off by {_about(low - reached)}",
+            )
+        if not low < high <= MAX_EPS:
+            raise Refused(line, "it does not end after it begins")
+        self.cell(line, cells[number])
+
+    def cell(self, line: str, cell: Cell) -> None:
+        """Prove δ ≤ δ_μ (or its approximate form) on one cell for mu.high."""
+        low, high = binary(cell.low), binary(cell.high)
+        if cell.centre is None:
+            self._monotone(line, low, high)
+        else:
+            self._mean_value(line, low, high, binary(cell.centre))
+
+    def _monotone(self, line: str, low: Fraction, high: Fraction) -> None:
+        """Compare δ at the left end with δ_μ at the right end."""
+        if self._vanishes_at(low):
+            return
+        point = Jet.variable(self.arithmetic.exactly(low))
+        at, part = self.arithmetic.exactly(high), self._point(low)
+        if self._is_large(part, point):
+            complement = self._log_complement(part, point).value
+            self._hold(line, complement - self._bound.log_complement(at))
+            return
+        curve = self._bound.log_delta(at)
+        if not curve.is_bounded_below():
+            curve = self._bound.log_delta_tail_lower(at)
+        self._hold(line, curve - self._log(part, point).value)
+
+    def _mean_value(self, line: str, low: Fraction, high: Fraction, centre: Fraction) -> None:
+        """Prove F ≥ F(c) + F'(c)·h + min(F''/2 on the cell)·h² ≥ 0 for every h of the cell."""
+        if not low <= centre <= high:
+            raise Refused(line, "its centre lies outside")
+        part = self._part_on(line, low, high)
+        exactly = self.arithmetic.exactly
+        point = Jet.variable(exactly(centre))
+        cell = Jet.variable(self.arithmetic.between(low, high))
+        log = self._log(part, point)
+        if log.value > self._log_half:
+            at_centre = self._log_complement(part, point) - self._complement_of_bound(point)
+            on_cell = self._log_complement(part, cell) - self._complement_of_bound(cell)
+        else:
+            at_centre = self._bound.jet(*point.value.ends()) - log
+            on_cell = self._bound.jet(*cell.value.ends()) - self._log(part, cell)
+        curvature, _ = on_cell.curvature.ends()
+        if not curvature.is_bounded_below():
+            raise Refused(line, "the mean-value form says nothing on so wide a cell")
+        left, right = exactly(low) - exactly(centre), exactly(high) - exactly(centre)
+        slope = at_centre.slope
+        least = _least(
+            slope * left + curvature * left.square(), slope * right + curvature * right.square()
+        )
+        if curvature > 0:
+            vertex = -slope / (2 * curvature)
+            if not (vertex < left or vertex > right):
+                least = _least(least, -slope.square() / (4 * curvature))
+        self._hold(line, at_centre.value + least)
+
+    def _complement_of_bound(self, eps: Jet) -> Jet:
+        return self._bound.complement_jet(*eps.value.ends())
+
+    # --- δ, or (δ - p)/(1 - p) for an approximate statement ---------------------------------
+
+    def _log(self, part: Part, eps: Jet) -> Jet:
+        value = part.log(eps)
+        if self.claim.statement != "approximate":
+            return value
+        return (value.exp() - self._failure).log() - self._log_kept
+
+    def _log_complement(self, part: Part, eps: Jet) -> Jet:
+        value = part.log_complement(eps)
+        if self.claim.statement != "approximate":
+            return value
+        return value - self._log_kept
+
+    def _is_large(self, part: Part, eps: Jet) -> bool:
+        return self._log(part, eps).value > self._log_half
+
+    def _excess_at(self, at: Fraction, mu: Fraction) -> Interval:
+        """Return by how much δ exceeds δ_μ at a point, on a logarithmic scale."""
+        if self._vanishes_at(at):
+            raise Refused("evidence.witness", "δ is 0 there")
+        eps = self.arithmetic.exactly(at)
+        part, point = self._point(at), Jet.variable(eps)
+        curve = GaussianCurve(self.arithmetic.exactly(mu))
+        if self._is_large(part, point):
+            return curve.log_complement(eps) - self._log_complement(part, point).value
+        return self._log(part, point).value - curve.log_delta(eps)
+
+    # --- helpers --------------------------------------------------------------------------
+
+    def _reach(self, reached: Fraction) -> None:
+        """Prove that cells up to ``reached`` are all that the statement needs."""
+        line = "evidence.cells"
+        if self._falls_to(Fraction(0), reached):
+            return
+        if self.claim.statement == "head":
+            assert self.eps_h is not None
+            if reached < self.eps_h:
+                raise Refused(line, f"they end {_about(self.eps_h - reached)} before eps_h")
+        elif self.claim.statement == "approximate":
+            if not self._falls_to(self.failure, reached):
+                point = Jet.variable(self.arithmetic.exactly(reached))
+                log = self._point(reached).log(point).value
+                self._hold(line, self.arithmetic.exactly(self.failure).log() - log)
+        elif self.mechanism.decay is not None:
+            self._decay(reached)
+        elif self.mechanism.vanishes_from is not None:
+            raise Refused(line, f"they end at {_about(reached)}, where δ is not 0 yet")
+        else:
+            raise Refused("claim.statement", "no finite range covers this mechanism's tail")
+
+    def _decay(self, reached: Fraction) -> None:
+        """Prove the tail from one inequality at one ε, from which the difference grows."""
+        decay, line = self.mechanism.decay, "evidence.tail_from"
+        assert decay is not None
+        if self.evidence.tail_from is None:
+            raise Refused(line, "nothing is said of the tail")
+        start = binary(self.evidence.tail_from)
+        if start > reached:
+            raise Refused(line, f"the cells end {_about(start - reached)} before it")
+        if start < decay.start:
+            raise Refused(line, "the tail's form does not hold yet")
+        eps, mu = self.arithmetic.exactly(start), self._bound.mu
+        self._hold("claim.mu.high: not below the tail parameter", mu - decay.mu_t)
+        spread = 1 / decay.mu_t.square() - 1 / mu.square()
+        growth = self.arithmetic.exactly(Fraction(1, 2)) + eps * spread
+        self._hold(f"{line}: the difference grows", growth - 2 / (eps + mu.square() / 2))
+        bound = decay.log_factor - eps.square() / (2 * decay.mu_t.square())
+        self._hold(line, self._bound.log_delta_tail_lower(eps) - bound)
+
+    def _falls_to(self, value: Fraction, at: Fraction) -> bool:
+        """Whether δ(at) ≤ value by the mechanism's constant tail alone."""
+        if self._vanishes_at(at):
+            return True
+        floor = self.mechanism.floor
+        return 0 < floor <= value and at >= self.mechanism.parts[-1].low
+
+    def _vanishes_at(self, at: Fraction) -> bool:
+        return self.mechanism.vanishes_at(self.arithmetic.exactly(at), at)
+
+    def _part_on(self, line: str, low: Fraction, high: Fraction) -> Part:
+        # where two parts meet, the later one is regular
+        for part in reversed(self.mechanism.parts):
+            if part.low <= low and (part.high is None or high <= part.high):
+                return part
+        raise Refused(line, "it straddles a point at which the profile changes its formula")
+
+    def _point(self, at: Fraction) -> Part:
+        return self._part_on(f"ε = {_about(at)}", at, at)
+
+    @property
+    def _is_its_own_proof(self) -> bool:
+        """Whether the profile is a Gaussian curve, and the claim about that curve's μ."""
+        return self.mechanism.mu is not None and self.claim.statement != "approximate"
+
+    @property
+    def _needs_no_cells(self) -> bool:
+        """Whether a Gaussian curve is compared with itself, or with a larger one."""
+        mu = self.mechanism.mu
+        larger = mu is not None and self.high is not None and mu <= self.high
+        return self._is_its_own_proof or (larger and not self.evidence.cells)
+
+    @cached_property
+    def _failure(self) -> Interval:
+        return self.arithmetic.exactly(self.failure)
+
+    @cached_property
+    def _log_kept(self) -> Interval:
+        return (1 - self._failure).log()
+
+    @cached_property
+    def _log_half(self) -> Interval:
+        return self.arithmetic.exactly(Fraction(1, 2)).log()
+
+    @cached_property
+    def _bound(self) -> GaussianCurve:
+        """The curve of mu.high."""
+        if not self.high:
+            raise Refused("claim.mu.high", "it is 0, and δ is not")
+        return GaussianCurve(self.arithmetic.exactly(self.high))
+
+    @staticmethod
+    def _hold(line: str, difference: Interval) -> None:
+        if difference >= 0:
+            return
+        if difference < 0:
+            raise Refused(line, f"short by {float(-difference.high):.3g}")
+        raise Undecided(line)
+
+
+def _about(value: Fraction) -> str:
+    """Return a number for a reader, of any size."""
+    try:
+        return f"{float(value):.12g}"
+    except OverflowError:
+        return "a number beyond 1e308"
+
+
+def _least(a: Interval, b: Interval) -> Interval:
+    return Interval(a.of, min(a.low, b.low), min(a.high, b.high))
+
+
+def _ordered(brackets: list[tuple[Fraction, Fraction]]) -> None:
+    last = Fraction(-1)
+    for number, (low, high) in enumerate(brackets):
+        if not last < low < high <= MAX_EPS:
+            line = f"evidence.breakpoints[{number}]"
+            raise Malformed(line, f"[{_about(low)}, {_about(high)}]", "in order")
+        last = high
+
+
+def _mu_range(line: str, low: str, high: str) -> tuple[Fraction | None, Fraction | None]:
+    """Return the ends of an interval for a μ, None standing for infinity."""
+    ends = [None if end == "inf" else Fraction(end) for end in (low, high)]
+    if any(end is not None and end > MAX_MU for end in ends):
+        raise Malformed(line, f"[{low}, {high}]", f"at most {float(MAX_MU):g}, or inf")
+    if ends[1] is not None and (ends[0] is None or ends[0] > ends[1]):
+        raise Refused(line, f"its lower end {low} is above its upper end {high}")
+    return ends[0], ends[1]
+
+
+def _text(ends: Range) -> str:
+    return ends.low if ends.low == ends.high else f"[{ends.low}, {ends.high}]"

@@ -1,0 +1,292 @@
+"""The curve of a privacy loss distribution, whose losses are discrete.
+
+In each direction δ(ε) = δ_∞ + Σ_{y > ε} P(L = y)·(1 - e^{ε - y}), which is linear in e^ε between
+losses: line j, from loss y_{j-1} to y_j, is a_j - b_j·e^ε with a_j = P(L ≥ y_j) and
+b_j = Σ_{y ≥ y_j} P(L = y)·e^{-y}. Where both directions are given, δ is the larger one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from flint import arb, arb_poly
+from numpy.typing import NDArray
+
+from gdpbridge.curves.base import Curve
+from gdpbridge.curves.linear import linear_curve
+from gdpbridge.curves.lines import ArrayLines, Line, Segments
+from gdpbridge.curves.pieces import constant_piece
+from gdpbridge.curves.smooth import SmoothCurve, zero_curve
+from gdpbridge.curves.tails import ConstantTail, PlateauTail
+from gdpbridge.errors import Advice, InputError, UndecidedError, Words
+from gdpbridge.numeric.arrays import Floats
+from gdpbridge.numeric.decide import is_above, with_enough_precision
+from gdpbridge.numeric.exact import exact
+from gdpbridge.numeric.flint_context import precision, working_precision
+from gdpbridge.numeric.kinds import FLOATS, ball, float_above
+
+__all__ = ["ROUNDING", "ComposedDirection", "Direction", "loss_curve"]
+
+
+# what the masses of a distribution, added up in float64, may miss
+ROUNDING = 1e-12
+_BITS = 256
+# two curves that agree in 300 digits are taken to be the same: where both directions have the same
+# losses they are, and no precision would ever tell
+_TIE_BITS = 1024
+# sums of masses that are kept as balls
+_MOST_SUMS = 200_000
+
+
+@dataclass(eq=False)
+class Direction:
+    """One direction's privacy loss distribution, repaired.
+
+    Attributes:
+        losses: the finite losses, growing.
+        masses: the probability of each under the distribution whose loss it is, positive.
+        failure: δ_∞, the probability of an infinite loss.
+        spacing: a number that every loss is a whole multiple of; None if there is none.
+        remarks: what was repaired, a sentence each.
+    """
+
+    losses: Floats
+    masses: Floats
+    failure: Fraction
+    spacing: Fraction | None
+    remarks: tuple[str, ...]
+
+    @cached_property
+    def exact_losses(self) -> Sequence[Fraction]:
+        """The losses as rational numbers."""
+        if self.spacing is None:
+            return [exact(loss) for loss in self.losses.tolist()]
+        spacing = self.spacing
+        return [spacing * k for k in self.index.tolist()]
+
+    @property
+    def index(self) -> NDArray[np.int64]:
+        """The losses in spacings."""
+        assert self.spacing is not None
+        return np.rint(self.losses / float(self.spacing)).astype(np.int64)
+
+    def exact_mass(self, number: int) -> arb:
+        """Enclose a probability, at the working precision."""
+        return arb(float(self.masses[number]))
+
+
+class ComposedDirection(Direction):
+    """Losses on a lattice, composed exactly: the coefficients of a power of a polynomial.
+
+    Args:
+        one: the losses of one run.
+        times: how many runs.
+    """
+
+    def __init__(self, one: Direction, times: int) -> None:
+        assert one.spacing is not None
+        self._first, self._one, self._times = int(one.index[0]), one, times
+        self._powers: dict[int, arb_poly] = {}
+        with precision(_BITS):
+            failure = Fraction(max(float_above(-(times * (-ball(one.failure)).log1p()).expm1()), 0))
+            power = self._power()
+            masses = np.array([float(mass) for mass in power.coeffs()])
+        self._numbers = numbers = np.flatnonzero(masses > 0)
+        super().__init__(
+            losses=np.asarray((numbers + times * self._first) * float(one.spacing), np.float64),
+            masses=masses[numbers],
+            failure=failure,
+            spacing=one.spacing,
+            remarks=one.remarks,
+        )
+
+    def _power(self) -> arb_poly:
+        bits = working_precision()
+        if bits not in self._powers:
+            coefficients = [arb(0)] * int(self._one.index[-1] - self._first + 1)
+            for number, at in enumerate((self._one.index - self._first).tolist()):
+                coefficients[at] = self._one.exact_mass(number)
+            self._powers[bits] = arb_poly(coefficients) ** self._times
+        return self._powers[bits]
+
+    def exact_mass(self, number: int) -> arb:
+        """Enclose a coefficient."""
+        return self._power()[int(self._numbers[number])]
+
+
+def loss_curve(directions: Sequence[Direction]) -> Curve:
+    """Return the curve of the larger direction."""
+    failure = max(one.failure for one in directions)
+    found = [_DirectionLines(one) for one in directions if one.losses.max(initial=0) > 0]
+    end = max((one.last for one in found), default=Fraction(0))
+    cut_off = 0 < failure <= ROUNDING
+    tail = PlateauTail(end, failure) if cut_off else ConstantTail(end, failure)
+    if not found:
+        if not failure:
+            return zero_curve()
+        if failure >= 1:
+            raise InputError(
+                "pld", Words("without finite losses"), Advice("give at least one finite loss")
+            )
+        return SmoothCurve((constant_piece(end, failure),), tail)
+    lines = found[0] if len(found) == 1 else _Larger(found[0], found[1], failure)
+    stop = end if not failure else None
+    return linear_curve(lines, tail, stop)
+
+
+class _DirectionLines(ArrayLines):
+    """The lines of one direction on ε ≥ 0, one for each positive loss."""
+
+    def __init__(self, one: Direction) -> None:
+        self.one, self.beyond = one, one.failure
+        self.first = int(np.searchsorted(one.losses, 0.0, side="right"))
+        self.last = one.exact_losses[-1]
+        self.log_beyond = float(np.log(float(one.failure))) if one.failure else -math.inf
+        log_mass = np.log(one.masses)
+        end = one.losses[self.first :]
+        log_b = np.logaddexp.accumulate((log_mass - one.losses)[::-1])[::-1][self.first :]
+        log_below = np.append(-np.inf, np.logaddexp.accumulate(log_mass))
+        start = np.append(0.0, end[:-1])
+        # both grow by positive amounts only, and nothing cancels
+        log_complement = np.logaddexp(log_below[self.first : -1], log_b + start)
+        fall = log_b[1:] + end[1:] + FLOATS.log1mexp(end[:-1] - end[1:])
+        log_at_end = np.logaddexp.accumulate(np.append(self.log_beyond, fall[::-1]))[::-1]
+        super().__init__(Segments(start, end, log_b, log_at_end, log_complement))
+        # sums are kept for every loss, or for every so many of very many
+        self._stride = max(1, one.losses.size // _MOST_SUMS)
+        self._sums: dict[int, list[tuple[arb, arb]]] = {}
+
+    def line(self, index: int) -> Line:
+        """Sum from the next checkpoint above."""
+        start = self.first + index
+        block = -(-start // self._stride)
+        p, q = self._checkpoints()[block]
+        for number in range(start, min(block * self._stride, self.one.losses.size)):
+            one_p, one_q = self._masses(number)
+            p, q = p + one_p, q + one_q
+        a = p + ball(self.one.failure)
+        return Line(a, 1 - a, q, 1 - q)
+
+    def _masses(self, number: int) -> tuple[arb, arb]:
+        p = self.one.exact_mass(number)
+        return p, p * (-ball(self.one.exact_losses[number])).exp()
+
+    def _checkpoints(self) -> list[tuple[arb, arb]]:
+        """The sums of masses under both distributions from every so many losses on."""
+        bits = working_precision()
+        if bits not in self._sums:
+            size = self.one.losses.size
+            p, q = arb(0), arb(0)
+            found = [(p, q)]
+            for number in range(size - 1, -1, -1):
+                one_p, one_q = self._masses(number)
+                p, q = p + one_p, q + one_q
+                if number % self._stride == 0:
+                    found.append((p, q))
+            self._sums[bits] = found[::-1]
+        return self._sums[bits]
+
+    def end(self, index: int) -> arb:
+        """Return a loss."""
+        return ball(self.one.exact_losses[self.first + index])
+
+
+class _Larger(ArrayLines):
+    """The lines of the larger one of two curves."""
+
+    def __init__(self, one: _DirectionLines, other: _DirectionLines, failure: Fraction) -> None:
+        self.sides, self.beyond = (one, other), failure
+        self.log_beyond = float(np.log(float(failure))) if failure else -math.inf
+        ends = np.union1d(one.floats.end, other.floats.end)
+        starts = np.append(0.0, ends[:-1])
+        owner = [self._larger_at(np.asarray(at, dtype=np.float64)) for at in (starts, ends)]
+        middles = (starts + ends) / 2
+        index = [side.locate(middles) for side in self.sides]
+        self._parts: list[tuple[int, int]] = []
+        self._crossings: list[bool] = []
+        stops: list[float] = []
+        for cell in range(ends.size):
+            first, last = int(owner[0][cell]), int(owner[1][cell])
+            if first != last:
+                self._add(first, int(index[first][cell]), math.nan, True, stops)
+            self._add(last, int(index[last][cell]), float(ends[cell]), False, stops)
+        self.count = len(self._parts)
+        with precision(_BITS):
+            stop = [
+                float(self.end(number)) if math.isnan(value) else value
+                for number, value in enumerate(stops)
+            ]
+        super().__init__(self._segments(np.array(stop)))
+
+    def _add(self, side: int, index: int, stop: float, crossing: bool, stops: list[float]) -> None:
+        if self._parts and self._parts[-1] == (side, index) and not self._crossings[-1]:
+            stops[-1], self._crossings[-1] = stop, crossing
+            return
+        self._parts.append((side, index))
+        self._crossings.append(crossing)
+        stops.append(stop)
+
+    def _larger_at(self, eps: Floats) -> NDArray[np.int64]:
+        """Return which side is larger, settled in balls where floats cannot tell."""
+        logs = [side.formula(eps, FLOATS).log() for side in self.sides]
+        found = (logs[1] > logs[0]).astype(np.int64)
+        with np.errstate(invalid="ignore"):
+            close = np.flatnonzero(~(np.abs(logs[0] - logs[1]) > 1e-9))
+        for number in close.tolist():
+            found[number] = self._larger_in_balls(exact(float(eps[number])))
+        return found
+
+    def _larger_in_balls(self, eps: Fraction) -> int:
+        """Return which side is larger; the first one at a tie, as where both are the same."""
+
+        def second() -> bool:
+            values = [side._ball_value(ball(eps)) for side in self.sides]
+            return is_above(values[1].log(), values[0].log())
+
+        try:
+            return int(with_enough_precision(_BITS, second, most=_TIE_BITS))
+        except UndecidedError:
+            return 0
+
+    def _segments(self, end: Floats) -> Segments:
+        start = np.append(0.0, end[:-1])
+        log_b, log_at_end, log_complement = (np.empty(end.size) for _ in range(3))
+        for side, lines in enumerate(self.sides):
+            mine = np.array([part[0] == side for part in self._parts])
+            at = lines.formula(end[mine], FLOATS)
+            log_at_end[mine] = at.log()
+            log_complement[mine] = lines.formula(start[mine], FLOATS).log_complement()
+            index = np.array([part[1] for part in self._parts])[mine]
+            known = np.minimum(index, lines.floats.end.size - 1)
+            log_b[mine] = np.where(
+                index < lines.floats.end.size, lines.floats.log_b[known], -np.inf
+            )
+        return Segments(start, end, log_b, log_at_end, log_complement)
+
+    def line(self, index: int) -> Line:
+        """Take a line from its side."""
+        side, number = self._parts[index]
+        lines = self.sides[side]
+        if number == lines.count:
+            failure = ball(lines.one.failure)
+            return Line(failure, 1 - failure, arb(0), arb(1))
+        return lines.line(number)
+
+    def end(self, index: int) -> arb:
+        """Return a loss, or where two lines cross."""
+        if self._crossings[index]:
+            before, after = self.line(index), self.line(index + 1)
+            return ((before.a - after.a) / (before.b - after.b)).log()
+        side, number = self._parts[index]
+        following = self._parts[index + 1] if index + 1 < len(self._parts) else None
+        if following is not None and following[0] != side:
+            # the sides change at a loss of the other one
+            other = self.sides[following[0]]
+            return other.end(following[1] - 1) if following[1] else arb(0)
+        lines = self.sides[side]
+        return lines.end(min(number, lines.floats.end.size - 1))

@@ -1,0 +1,34 @@
+"""What profiles declare about δ(ε) as ε grows: one class for each case of the tail analysis."""
+
+from gdpbridge.curves.tails.gaussian import (
+    CoarseDecayTail,
+    GaussianBoundTail,
+    GaussianCurveTail,
+    GaussianDecayTail,
+)
+from gdpbridge.curves.tails.level import ConstantTail
+from gdpbridge.curves.tails.slow import (
+    CERTAIN,
+    CertainFailureTail,
+    FloorTail,
+    SlowDecayTail,
+    SlowerTail,
+)
+from gdpbridge.curves.tails.unproved import AssumedTail, EstimatedTail, PlateauTail, UnknownTail
+
+__all__ = [
+    "CERTAIN",
+    "AssumedTail",
+    "CertainFailureTail",
+    "CoarseDecayTail",
+    "ConstantTail",
+    "EstimatedTail",
+    "FloorTail",
+    "GaussianBoundTail",
+    "GaussianCurveTail",
+    "GaussianDecayTail",
+    "PlateauTail",
+    "SlowDecayTail",
+    "SlowerTail",
+    "UnknownTail",
+]

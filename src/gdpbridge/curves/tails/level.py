@@ -1,0 +1,102 @@
+"""The tail that stays at a level: bounded losses, or a mass at infinity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb
+
+from gdpbridge.curves.constants import (
+    Constant,
+    constant_text,
+    exceeds,
+    rational_above,
+    upper_bound,
+)
+from gdpbridge.curves.sampling import eps_after
+from gdpbridge.curves.tail import Handover, Level, Obstacle, Scope, Tail, TailStatus, Verdict
+from gdpbridge.interval import Interval
+from gdpbridge.numeric.kinds import ball
+
+__all__ = ["ConstantTail", "never_below", "times"]
+
+_INFINITE = Interval("Infinity", "Infinity")
+
+
+@dataclass(frozen=True)
+class ConstantTail(Tail):
+    """δ(ε) = value for every ε ≥ start: bounded losses where value is 0, a mass at infinity else.
+
+    Attributes:
+        start: where the constant part begins.
+        value: the constant, in [0, 1]; 0 as a fraction.
+    """
+
+    start: Constant
+    value: Constant
+
+    @property
+    def verdict(self) -> Verdict:
+        """GDP where it falls to 0."""
+        return Verdict.GDP if self.value == 0 else Verdict.NOT_GDP
+
+    @property
+    def reason(self) -> str:
+        """Why."""
+        if self.value == 0:
+            return (
+                "the privacy loss is bounded: δ(ε) = 0 for every "
+                f"ε ≥ {constant_text(self.start)}, so that every Gaussian curve lies above the tail"
+            )
+        return (
+            f"δ(ε) stays at {constant_text(self.value)} for every ε ≥ {constant_text(self.start)}, "
+            "while every Gaussian curve falls to 0"
+        )
+
+    @property
+    def mu_tail(self) -> Interval:
+        """0, or infinite."""
+        return Interval(0, 0) if self.value == 0 else _INFINITE
+
+    @property
+    def status(self) -> TailStatus:
+        """It is proved."""
+        return TailStatus.PROVED
+
+    def covered_from(self, largest: Callable[[], arb], tol: Fraction) -> Handover | None:
+        """Return where δ becomes 0."""
+        return Handover(upper_bound(self.start)) if self.value == 0 else None
+
+    def after_sampling(self, gamma: Fraction) -> ConstantTail:
+        """Scale the constant."""
+        return ConstantTail(eps_after(self.start, gamma), times(self.value, gamma))
+
+    def after_failure(self, failure: Fraction) -> Obstacle | None:
+        """Return that the constant is larger, if it is."""
+        return never_below(self.value, failure)
+
+    @property
+    def level(self) -> Level:
+        """The constant."""
+        return Level(self.start, self.value)
+
+    def default_scope(self) -> Scope:
+        """Fail with the mass at infinity."""
+        return Scope() if self.value == 0 else Scope(failure=rational_above(self.value))
+
+
+def never_below(value: Constant, failure: Fraction) -> Obstacle | None:
+    """Return that δ stays above p, if it does: it is at least ``value``."""
+    if not exceeds(value, failure):
+        return None
+    least = constant_text(value)
+    return Obstacle(f"δ(ε) never falls below {least}, more than the failure probability")
+
+
+def times(value: Constant, gamma: Fraction) -> Constant:
+    """Return γ times a constant."""
+    if isinstance(value, Fraction):
+        return gamma * value
+    return lambda: ball(gamma) * value()

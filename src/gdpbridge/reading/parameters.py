@@ -1,0 +1,68 @@
+"""Parameters declared once: for validation, the command line, schemas and test draws."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, cast
+
+import numpy as np
+from pydantic import BeforeValidator, Field
+
+__all__ = ["MAX_WHOLE", "Real", "Whole", "parameter"]
+
+# far below 2^53, beyond which float64 does not tell whole numbers apart
+MAX_WHOLE = 10**12
+
+
+def _real(value: object) -> float:
+    """Accept every real number type; refuse text and truth values, which pydantic would read."""
+    if isinstance(value, bool | np.bool_ | str | bytes) or not hasattr(value, "__float__"):
+        raise ValueError("not a number")
+    try:
+        return float(cast(Any, value))
+    except (OverflowError, TypeError, ValueError):
+        raise ValueError("not a number") from None
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        # bounds are checked after that, and pydantic cannot make a float of larger ones
+        if abs(value) > MAX_WHOLE:
+            raise ValueError("too large")
+        return value
+    number = _real(value)
+    if not number.is_integer():
+        raise ValueError("not a whole number")
+    return int(number)
+
+
+Real = Annotated[float, BeforeValidator(_real)]
+Whole = Annotated[int, BeforeValidator(_whole)]
+
+
+def parameter(
+    description: str,
+    *,
+    symbol: str,
+    allowed: str,
+    typical: tuple[float, float],
+    effect: Literal["raises", "lowers"] | None = None,
+    default: Any = ...,
+    **bounds: Any,
+) -> Any:
+    """Declare a parameter once, for validation, the command line, schemas and test draws.
+
+    Args:
+        description: what it is, with its unit.
+        symbol: how the literature writes it.
+        allowed: the words that follow "must be" in an error.
+        typical: a range that tests and examples draw from.
+        effect: whether a larger value raises or lowers μ, if it does one of the two throughout.
+        default: its default; the parameter is required if left out.
+        **bounds: pydantic's ``gt``, ``ge``, ``lt`` and ``le``.
+    """
+    extra: dict[str, Any] = {"symbol": symbol, "allowed": allowed, "typical": list(typical)}
+    if effect is not None:
+        extra["effect"] = effect
+    return Field(
+        default, description=description, allow_inf_nan=False, json_schema_extra=extra, **bounds
+    )
