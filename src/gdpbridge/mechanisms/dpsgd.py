@@ -23,7 +23,7 @@ from gdpbridge.mechanisms.gaussian import Gaussian, gaussian_curve, gaussian_roo
 from gdpbridge.mechanisms.registry import register
 
 if TYPE_CHECKING:
-    from gdpbridge.losses.step import Losses
+    from gdpbridge.losses.moments import Losses
 
 __all__ = ["DPSGD"]
 
@@ -103,8 +103,8 @@ class DPSGD(Profile):
 
     def privacy_losses(self) -> Losses:
         """Return the loss of one step and the number of steps."""
-        from gdpbridge.losses.step import LossPair
-        from gdpbridge.losses.subsampled_gaussian import SubsampledGaussian
+        from gdpbridge.losses.moments import Part
+        from gdpbridge.losses.transforms.sampled_gaussian import one_step
 
-        step = SubsampledGaussian(self.exact("noise_multiplier"), self.exact("sample_rate"))
-        return [LossPair(step, self.steps)]
+        step = one_step(self.exact("noise_multiplier"), self.exact("sample_rate"))
+        return [Part(step, self.steps)] if step is not None and self.steps else []

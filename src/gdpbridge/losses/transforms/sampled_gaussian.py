@@ -20,10 +20,11 @@ import numpy as np
 from flint import acb, arb
 
 from gdpbridge.losses.transforms.base import Plan, Transform, exponential_sums, short
+from gdpbridge.losses.transforms.gaussian import GaussianTransform
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["Quadrature", "SampledGaussianTransform"]
+__all__ = ["Quadrature", "SampledGaussianTransform", "one_step"]
 
 
 # e^{a²/2} grows past what a longer strip saves; of the strips' limits, to keep off the edge
@@ -97,6 +98,10 @@ class SampledGaussianTransform(Transform):
     def _grid(self, w: float) -> Floats:
         """Return places that cover φ·g^w: the tilt moves it to between 0 and w/σ."""
         far = w / self._s
+        if w < 0:
+            # below, g is flat, and a stronger tilt pulls no further
+            pulled = self._s * math.log1p(-w * self._q / (1 - self._q)) + 1 / self._s
+            far = -min(-far, pulled)
         step = min(_STEP, self._s * 0.6)
         return np.arange(min(0.0, far) - _REACH, max(0.0, far) + _REACH + step, step)
 
@@ -335,6 +340,13 @@ class SampledGaussianTransform(Transform):
 
     def _size_above(self, w: Fraction) -> arb:
         return self.values(self.plan(w, -20.0), w, Fraction(1), 1)[0].real.upper()
+
+
+def one_step(sigma: Fraction, rate: Fraction) -> Transform | None:
+    """Return the loss of one step with any sample rate in [0, 1]; None where nothing is told."""
+    if rate == 0:
+        return None
+    return GaussianTransform(1 / sigma**2) if rate == 1 else SampledGaussianTransform(sigma, rate)
 
 
 def _normal_tail(x: arb) -> arb:
