@@ -17,7 +17,7 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
-from gdpbridge.certificate.proof import Proof, ProvedCell
+from gdpbridge.certificate.proof import Proof, ProvedDirection, ProvedPiece
 from gdpbridge.curves.base import Form
 from gdpbridge.curves.composed import COARSE_DIGITS, ComposedCurve
 from gdpbridge.curves.pieces import Formula, Piece
@@ -27,6 +27,7 @@ from gdpbridge.errors import UndecidedError
 from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.gaussian.kernels import mu_from_logs
 from gdpbridge.losses.choice import chernoff
+from gdpbridge.losses.line import Evidence, Line
 from gdpbridge.losses.line_integral import Direction
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.measure.method import PROVED, Method
@@ -95,15 +96,17 @@ class _Search:
         """Look at all of the range coarsely, then prove an upper bound in every direction."""
         self._look()
         high = Fraction(0)
-        cells: list[ProvedCell] = []
+        proved: list[ProvedDirection] = []
         evaluations = 0
         pairs = list(zip(self.loss.directions, self.coarse.directions, strict=True))
         for direction, coarse in pairs:
-            upper = SmoothCurve(list(self._pieces(direction, coarse)), UnknownTail())
+            found = list(self._pieces(direction, coarse))
+            upper = SmoothCurve([piece for piece, _ in found], UnknownTail())
             least = max(self.best.low, high - self.problem.tol / 2)
             answer = certified.solve(replace(self.problem, curve=upper, least=least))
             high = max(high, answer.high)
-            cells += answer.proof.cells if answer.proof is not None else ()
+            cells = answer.proof.cells if answer.proof is not None else ()
+            proved.append(ProvedDirection(tuple(evidence for _, evidence in found), cells))
             evaluations += answer.evaluations
             self._accept(answer.attained_at)
         return Answer(
@@ -111,9 +114,23 @@ class _Search:
             high=high,
             attained_at=self.best.witness,
             evaluations=evaluations,
-            cells=len(cells),
-            proof=Proof(tuple(cells), self.best.witness),
+            cells=sum(len(one.cells) for one in proved),
+            proof=Proof(
+                witness=self.best.witness,
+                directions=tuple(proved),
+                witness_line=self._witness_line(),
+            ),
         )
+
+    def _witness_line(self) -> tuple[Evidence, bool] | None:
+        """Return the line that shows the larger δ at the witness, and whether it is backward."""
+        if not self.best.low:
+            return None
+        eps = self.best.witness
+        lows = [direction.delta(eps)[0] for direction in self.loss.directions]
+        backward = max(range(len(lows)), key=lambda number: to_fraction(lows[number]))
+        line = self.loss.directions[backward].stretch(eps).line
+        return line.evidence, bool(backward)
 
     # --- the lower end ------------------------------------------------------------------------
 
@@ -154,8 +171,10 @@ class _Search:
 
     # --- the upper end ------------------------------------------------------------------------
 
-    def _pieces(self, direction: Direction, coarse: Direction) -> Iterator[Piece]:
-        """Yield smooth pieces above δ, no closer than needed."""
+    def _pieces(
+        self, direction: Direction, coarse: Direction
+    ) -> Iterator[tuple[Piece, ProvedPiece]]:
+        """Yield smooth pieces above δ, no closer than needed, and what each rests on."""
         end = self.problem.end
         at = Fraction(0)
         stop = end if direction.end is None else min(end, direction.end)
@@ -163,17 +182,19 @@ class _Search:
             known = float(self.best.low) * (1 - _MARGIN)
             found = self._by_chernoff(direction, at, end, known)
             if found is not None:
-                formula, after = found
+                formula, after, tilt = found
+                evidence = ProvedPiece(at, tilt=tilt)
             else:
-                formula, after = self._by_line(direction, coarse, at, stop, known)
-            yield Piece(at, formula)
+                formula, after, line = self._by_line(direction, coarse, at, stop, known)
+                evidence = ProvedPiece(at, line=line.evidence)
+            yield Piece(at, formula), evidence
             if after >= end:
                 return
             at = after
 
     def _by_line(
         self, direction: Direction, coarse: Direction, at: Fraction, stop: Fraction, known: float
-    ) -> tuple[Formula, Fraction]:
+    ) -> tuple[Formula, Fraction, Line]:
         if at >= stop:
             raise UndecidedError(f"no line ends where the losses do, at ε = {float(at):g}")
         if not self.fine:
@@ -181,24 +202,26 @@ class _Search:
             after = min(stretch.stop, stop)
             formula = self.curve.upper_formula(coarse, stretch.line)
             if float(_gs(formula, _points(at, after)).max()) < known:
-                return formula, after
+                return formula, after, stretch.line
         stretch = direction.stretch(at, stop)
-        return self.curve.upper_formula(direction, stretch.line), min(stretch.stop, stop)
+        formula = self.curve.upper_formula(direction, stretch.line)
+        return formula, min(stretch.stop, stop), stretch.line
 
     def _by_chernoff(
         self, direction: Direction, at: Fraction, end: Fraction, known: float
-    ) -> tuple[Formula, Fraction] | None:
-        """Return Chernoff's bound where it will do, and to where it does."""
+    ) -> tuple[Formula, Fraction, Fraction] | None:
+        """Return Chernoff's bound where it will do, to where it does, and its tilt."""
         if direction.moments.domain[1] <= 0 or known <= 0:
             return None
-        tilt, _ = chernoff(direction.moments, float(at), complement=False)
-        if not tilt > 0:
+        best, _ = chernoff(direction.moments, float(at), complement=False)
+        if not best > 0:
             return None
-        formula = self.curve.chernoff_formula(direction, short(tilt))
+        tilt = short(best)
+        formula = self.curve.chernoff_formula(direction, tilt)
         for share in _SHARES:
             after = end if share == 1 else at + short(float(end - at) * share)
             if float(_gs(formula, _points(at, after)).max()) < known:
-                return formula, after
+                return formula, after, tilt
         return None
 
 
@@ -226,5 +249,4 @@ METHOD = Method(
     handles=frozenset({Form.COMPOSED}),
     solve=solve,
     unfit="nothing has to be composed numerically",
-    no_certificate="there is no certificate for numerically composed privacy losses yet",
 )
