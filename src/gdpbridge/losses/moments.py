@@ -41,9 +41,7 @@ class Part:
     @property
     def symmetric(self) -> bool:
         """Whether both directions are the same."""
-        return self.transform is self.reverse or (
-            self.reverse is None and self.transform.symmetric
-        )
+        return self.transform is self.reverse or (self.reverse is None and self.transform.symmetric)
 
     def factor(self, *, backward: bool) -> Factor:
         """Return it in one direction."""
