@@ -102,14 +102,12 @@ class ComposedCurve(Curve):
         return low, high
 
     def enclose(self, eps: arb) -> Probability:
-        """Enclose δ(ε) in what lies between the curves, for all ε of a ball."""
+        """Enclose δ(ε) in what lies between the curves."""
         first, last = to_fraction(eps.lower()), to_fraction(eps.upper())
         if isinstance(self.end, Fraction) and first >= self.end:
             return Probability(arb.neg_inf, lambda: arb(0))
-        # δ falls
-        low, high = self._ends(first)
-        if last > first:
-            low = self._ends(last)[0]
+        # δ does not rise
+        low, high = self._ends(last)[0], self._ends(max(first, Fraction(0)))[1]
         return Probability(
             lambda: low.log().union(high.log()) if low > 0 else arb.nan(),
             lambda: (-low).log1p().union((-high).log1p()),

@@ -45,6 +45,8 @@ _MORE_DIGITS = 3
 _ROUNDS = 3
 # G must be that much smaller than what is known, relative to it, where it is not looked at closely
 _MARGIN = 1e-3
+# how far past p, relative to ε: beyond the error of its place, and no matter for μ
+_PAST = 1e-9
 # where on a piece that is looked at
 _LOOKS = 9
 # shares of the rest of the range that a piece of Chernoff's bound may take
@@ -86,6 +88,9 @@ class _Search:
 
     def __init__(self, problem: Problem, digits: int, best: _Best, *, fine: bool) -> None:
         assert isinstance(problem.curve, ComposedCurve)
+        if problem.failure:
+            # past where δ is only known to have fallen to p, a certificate shows that it is below
+            problem = replace(problem, end=problem.end + short(_PAST * (1 + float(problem.end))))
         self.problem, self.curve = problem, problem.curve
         self.digits, self.best, self.fine = digits, best, fine
         self.places = digits_of(problem.tol) + 2
@@ -102,11 +107,15 @@ class _Search:
         for direction, coarse in pairs:
             found = list(self._pieces(direction, coarse))
             upper = SmoothCurve([piece for piece, _ in found], UnknownTail())
+            pieces = [evidence for _, evidence in found]
+            if self.problem.failure and (direction.end is None or self.problem.end < direction.end):
+                last = direction.stretch(self.problem.end).line
+                pieces.append(ProvedPiece(self.problem.end, line=last.evidence))
             least = max(self.best.low, high - self.problem.tol / 2)
             answer = certified.solve(replace(self.problem, curve=upper, least=least))
             high = max(high, answer.high)
             cells = answer.proof.cells if answer.proof is not None else ()
-            proved.append(ProvedDirection(tuple(evidence for _, evidence in found), cells))
+            proved.append(ProvedDirection(tuple(pieces), cells))
             evaluations += answer.evaluations
             self._accept(answer.attained_at)
         return Answer(
