@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
-__all__ = ["KINDS", "Domain", "Kind", "Nature"]
+__all__ = ["KINDS", "ONLY_COMPOSED", "Domain", "Kind", "Nature"]
 
 Nature = Literal["own", "class", "bound"]
 
@@ -71,3 +71,5 @@ KINDS = {
     "sequence": Kind(of_others=True),
     "subsampled": Kind({"rate": _SHARE}, relation="add-remove", of_others=True),
 }
+# those whose formulas the checker knows as composed losses alone
+ONLY_COMPOSED = frozenset({"composed", "dpsgd", "sequence", "subsampled"})

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gdpbridge.certificate.kinds import KINDS
+from gdpbridge.certificate.kinds import KINDS, ONLY_COMPOSED
+from gdpbridge.curves.base import Form
 from gdpbridge.mechanisms.base import Profile
 
 __all__ = ["uncertifiable_because"]
@@ -10,7 +11,10 @@ __all__ = ["uncertifiable_because"]
 
 def uncertifiable_because(profile: Profile) -> str:
     """Return why no certificate can be written about a mechanism; empty if one can."""
-    for one in (profile, *profile.inner):
+    named = profile.certified_as
+    for one in (named, *named.inner):
         if one.kind not in KINDS:
             return f"there is no certificate for a mechanism of kind {one.kind} yet"
-    return profile.beyond_certificates
+    if named.kind in ONLY_COMPOSED and named.curve.form is not Form.COMPOSED:
+        return f"there is no certificate for {named.kind} without a part that is composed by lines"
+    return named.beyond_certificates

@@ -45,6 +45,7 @@ def write(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     Raises:
         UndecidedError: if the checker cannot be convinced of a cell.
     """
+    profile = profile.certified_as
     composed = profile.curve.form is Form.COMPOSED
     breakpoints = () if composed else _breakpoints(profile, proof.bits)
     proof = _past_the_last_bracket(proof, breakpoints)

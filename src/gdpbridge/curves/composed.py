@@ -44,6 +44,8 @@ __all__ = ["COARSE_DIGITS", "ComposedCurve"]
 
 # enough to see where the supremum is
 COARSE_DIGITS = 3
+# of log δ: lines are made for twelve digits
+_LINES_APART = arb(2) ** -36
 # of δ, in a decimal
 _SHOWN_DIGITS = 20
 
@@ -216,9 +218,9 @@ class ComposedCurve(Curve):
         return found[1]
 
     def log_delta_above(self, eps: Fraction) -> arb:
-        """Take the upper curve."""
+        """Take the upper curve, and as much more as another line may be above this one."""
         high = self._ends(eps)[1]
-        return high.log() if high > 0 else arb.neg_inf()
+        return high.log() + _LINES_APART if high > 0 else arb.neg_inf()
 
     # --- curves -----------------------------------------------------------------------------
 

@@ -108,6 +108,11 @@ class Profile(BaseModel):
         return weakest([self.profile_is, *(profile.composed_is for profile in self.inner)])
 
     @property
+    def certified_as(self) -> Profile:
+        """The mechanism that a certificate is about: this one, or the same in other words."""
+        return self
+
+    @property
     def beyond_certificates(self) -> str:
         """Why this one has no certificate though its kind has, as a sentence; empty if it has."""
         return ""

@@ -10,6 +10,7 @@ digits; a line of all digits only where neither is below what some ε is known t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -45,8 +46,14 @@ _MORE_DIGITS = 3
 _ROUNDS = 3
 # G must be that much smaller than what is known, relative to it, where it is not looked at closely
 _MARGIN = 1e-3
+# pieces of Chernoff's bound that are shorter, beside the range, are no longer worth their number
+_LEAST_PIECE = 1e-3
+# of the largest loss, up to where tilts are sought
+_NEAR = 0.9
 # how far past p, relative to ε: beyond the error of its place, and no matter for μ
 _PAST = 1e-9
+# ends are multiples of 1/this, as certificates want them
+_GRID = 2**64
 # where on a piece that is looked at
 _LOOKS = 9
 # shares of the rest of the range that a piece of Chernoff's bound may take
@@ -87,11 +94,13 @@ class _Search:
     """One attempt."""
 
     def __init__(self, problem: Problem, digits: int, best: _Best, *, fine: bool) -> None:
-        assert isinstance(problem.curve, ComposedCurve)
+        curve = problem.curve
+        assert isinstance(curve, ComposedCurve)
         if problem.failure:
             # past where δ is only known to have fallen to p, a certificate shows that it is below
-            problem = replace(problem, end=problem.end + short(_PAST * (1 + float(problem.end))))
-        self.problem, self.curve = problem, problem.curve
+            past = problem.end + short(_PAST * (1 + float(problem.end)))
+            problem = replace(problem, end=Fraction(math.ceil(past * _GRID), _GRID))
+        self.problem, self.curve = problem, curve
         self.digits, self.best, self.fine = digits, best, fine
         self.places = digits_of(problem.tol) + 2
         self.loss = self.curve.loss_to(digits)
@@ -108,7 +117,8 @@ class _Search:
             found = list(self._pieces(direction, coarse))
             upper = SmoothCurve([piece for piece, _ in found], UnknownTail())
             pieces = [evidence for _, evidence in found]
-            if self.problem.failure and (direction.end is None or self.problem.end < direction.end):
+            if direction.end is None or self.problem.end < direction.end:
+                # what δ is at the end is known to all digits, whatever the piece before
                 last = direction.stretch(self.problem.end).line
                 pieces.append(ProvedPiece(self.problem.end, line=last.evidence))
             least = max(self.best.low, high - self.problem.tol / 2)
@@ -222,13 +232,19 @@ class _Search:
         """Return Chernoff's bound where it will do, to where it does, and its tilt."""
         if direction.moments.domain[1] <= 0 or known <= 0:
             return None
-        best, _ = chernoff(direction.moments, float(at), complement=False)
+        # at the largest loss the best tilt is infinite, and beyond it any large one will do
+        near = float(at) if direction.end is None else min(float(at), _NEAR * float(direction.end))
+        best, _ = chernoff(direction.moments, near, complement=False)
         if not best > 0:
             return None
         tilt = short(best)
         formula = self.curve.chernoff_formula(direction, tilt)
+        least = _LEAST_PIECE * (1 + float(end))
         for share in _SHARES:
-            after = end if share == 1 else at + short(float(end - at) * share)
+            length = float(end - at) * share
+            if share < 1 and length < least:
+                break
+            after = end if share == 1 else at + short(length)
             if float(_gs(formula, _points(at, after)).max()) < known:
                 return formula, after, tilt
         return None
