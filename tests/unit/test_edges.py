@@ -13,6 +13,7 @@ import pytest
 from flint import arb
 
 import gdpbridge as gdp
+from gdpbridge.curves import tradeoff
 from gdpbridge.curves.binomial import BinomialLines
 from gdpbridge.curves.handover import decay_handover
 from gdpbridge.curves.pieces import Piece
@@ -24,7 +25,7 @@ from gdpbridge.curves.tails import (
     GaussianDecayTail,
     SlowDecayTail,
 )
-from gdpbridge.curves.tradeoff import proved_errors
+from gdpbridge.curves.tradeoff import errors_at, proved_errors
 from gdpbridge.errors import UndecidedError
 from gdpbridge.expressions.parse import parse_expression
 from gdpbridge.gaussian import ball as doors
@@ -352,3 +353,26 @@ def test_beyond_the_last_loss_delta_is_what_is_left() -> None:
         about = lines.formula(arb(3) + arb(0, 1) * arb(2) ** -40, BALLS).log_complement()
         assert about.contains(0)
         assert about.lower() < -(arb(2) ** -44)
+
+
+def test_a_level_between_floats_is_rounded_to_either_side() -> None:
+    """Where f falls by e^30 for each α, the neighbour of α is not good enough."""
+    profile, alpha = gdp.profiles.PureDP(epsilon=30), Fraction(1, 3 * 10**14)
+    low, high = errors_at(profile.curve, [alpha])
+    with precision(128):
+        exact = 1 - arb(30).exp() * ball(alpha)
+        assert arb(float(low[0])) < exact < arb(float(high[0]))
+    assert high[0] - low[0] < 1e-10
+
+
+@pytest.mark.parametrize("mu", [0.5, 2.0])
+@pytest.mark.parametrize("apart", [0.3, 0.03])
+def test_an_upper_bound_of_f_holds_about_any_place(mu: float, apart: float) -> None:
+    """Four points about a place that is not the best one bound f as well, if less closely."""
+    curve, level = gdp.profiles.GDP(mu=mu).curve, 0.1
+    best = tradeoff._best(curve, np.array([level]))
+    offsets = np.linspace(-1.6, 1.6, 17) * apart
+    found = tradeoff._ceilings(curve, best + offsets, np.full(17, level), apart)
+    assert all(found >= doors.beta_lower(level, mu))
+    # in the middle it is closer than nothing
+    assert found[8] < doors.beta_upper(level, mu) + apart
