@@ -87,10 +87,18 @@ def main() -> int:
         "--only", nargs="*", default=[""], help="changes whose names have one of these"
     )
     parser.add_argument("--tests", nargs="*", default=POOL, help="the tests to put it before")
+    parser.add_argument(
+        "--again", type=Path, help="what an earlier run printed: its survivors only"
+    )
     parser.add_argument("--list", action="store_true", help="list the changes and stop")
     parser.add_argument("--anew", action="store_true", help="note anew what the tests go through")
     options = parser.parse_args()
     mutants = [one for one in _all_mutants() if any(part in one.key for part in options.only)]
+    if options.again:
+        lines = options.again.read_text("utf-8").splitlines()
+        mutants = [
+            one for one in mutants if any(f" SURVIVED {one.key} (" in line for line in lines)
+        ]
     if options.list:
         for one in mutants:
             print(f"{one.line:5}  {one.key}")
@@ -106,7 +114,7 @@ def main() -> int:
         shutil.copytree(ROOT / "src", copy, ignore=shutil.ignore_patterns("__pycache__"))
         tests = _known(copy, options.tests, anew=options.anew)
         survivors = _survivors(mutants, tests, copy)
-    return _report(mutants, survivors, complete=options.only == [""])
+    return _report(mutants, survivors, complete=options.only == [""] and not options.again)
 
 
 def _all_mutants() -> list[Mutant]:
