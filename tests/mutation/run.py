@@ -87,9 +87,7 @@ def main() -> int:
         "--only", nargs="*", default=[""], help="changes whose names have one of these"
     )
     parser.add_argument("--tests", nargs="*", default=POOL, help="the tests to put it before")
-    parser.add_argument(
-        "--again", type=Path, help="what an earlier run printed: its survivors only"
-    )
+    parser.add_argument("--again", type=Path, help="only what survived, by an earlier output")
     parser.add_argument("--list", action="store_true", help="list the changes and stop")
     parser.add_argument("--anew", action="store_true", help="note anew what the tests go through")
     options = parser.parse_args()

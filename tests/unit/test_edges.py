@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from decimal import Decimal
@@ -513,3 +514,52 @@ def test_chords_lie_above_the_curve() -> None:
                 for eps in np.linspace(low, high, 9)[1:-1].tolist():
                     delta = curve.enclose(arb(eps)).log().exp()
                     assert chord.at(arb(eps).exp()).upper() >= delta.lower()
+
+
+def _blurred(eps: Any, ops: Operations) -> Probability:
+    """δ = e^-(1+ε), known to six digits only."""
+    blur = arb(0, 1e-6) if ops is BALLS else 0
+    return Probability.from_log(ops, -eps - 1 + blur)
+
+
+def test_a_witness_is_not_beyond_the_end() -> None:
+    """Of an end that is no ball, a witness is before it; the cells reach beyond it."""
+    problem = Problem(_gaussian(Fraction(1, 2)), Fraction(1, 3), _TOL)
+    with precision(64):
+        attempt = certified._Proof(problem)
+        attempt._accept(arb(1))
+        assert to_fraction(attempt.witness) < Fraction(1, 3)
+        assert to_fraction(attempt._ranges()[-1].high) > Fraction(1, 3)
+
+
+def test_a_witness_that_is_known_too_coarsely_asks_for_more_precision() -> None:
+    """Where μ is known to six digits and nine are wanted, it is no witness yet."""
+    curve = SmoothCurve((Piece(Fraction(0), _blurred),), ConstantTail(Fraction(3), Fraction(0)))
+    with precision(128):
+        attempt = certified._Proof(Problem(curve, Fraction(1), _TOL))
+        with pytest.raises(MorePrecisionError):
+            attempt._accept(arb(0.5))
+        coarse = certified._Proof(Problem(curve, Fraction(1), Fraction(1, 1000)))
+        coarse._accept(arb(0.5))
+        assert coarse.low > 0
+
+
+@pytest.mark.parametrize("end", [Fraction(at) for at in ("1/2", "1", "4/3", "3", "7")])
+def test_ranges_cover_the_whole_head(end: Fraction) -> None:
+    """They follow one another from 0 to the end, each within one piece or about a breakpoint."""
+    starts: list[Any] = [Fraction(0), Fraction(1), Fraction(1), _root(2), Fraction(5)]
+    pieces = tuple(Piece(start, _decay) for start in starts)
+    curve = SmoothCurve(pieces, ConstantTail(Fraction(9), Fraction(0)), Fraction(9))
+    with precision(128):
+        cells = certified._Proof(Problem(curve, end, _TOL))._ranges()
+        assert cells[0].low.is_zero()
+        assert all(one.high == other.low for one, other in itertools.pairwise(cells))
+        assert end <= to_fraction(cells[-1].high) < end + Fraction(1, 10**30)
+        root = arb(2).sqrt()
+        for cell in cells:
+            assert cell.low < cell.high
+            if cell.formula is not None:
+                assert not (cell.low < root < cell.high)
+                assert not (cell.low < 1 and arb(1) < cell.high)
+            else:
+                assert cell.high - cell.low < arb(2) ** -60
