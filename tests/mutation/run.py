@@ -71,8 +71,6 @@ POOL = [
 _QUICK = 1.5
 # together, for one change
 _BUDGET = 20.0
-# a change may make an endless loop of what is quick
-_CPU_LIMIT = 30
 _MOST_SURVIVORS = 0.05
 _HEAVY = [
     "flint", "gmpy2", "lark", "mpmath", "numpy", "pydantic", "pytest",
@@ -224,7 +222,8 @@ def _survivors(mutants: list[Mutant], tests: dict[str, dict[str, Any]], copy: Pa
         started = time.monotonic()
         target.write_bytes(one.apply(source))
         try:
-            notices = _is_noticed(copy, asked)
+            seconds = sum(tests[name]["seconds"] for name in asked)
+            notices = _is_noticed(copy, asked, limit=5 + int(3 * seconds))
         finally:
             target.write_bytes(source)
         if not notices:
@@ -260,10 +259,10 @@ def _exit_code(_: Path, asked: list[str]) -> int:
     return int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:benchmark", *asked]))
 
 
-def _is_noticed(copy: Path, asked: list[str]) -> bool:
+def _is_noticed(copy: Path, asked: list[str], limit: int) -> bool:
     if not asked:
         return False
-    code = _in_child(_exit_code, copy, asked, limit=_CPU_LIMIT)
+    code = _in_child(_exit_code, copy, asked, limit=limit)
     # no code: it took too long; 2: the changed module cannot even be loaded
     if code in (0, 1, 2, None):
         return code != 0
