@@ -43,6 +43,7 @@ SCOPE = [
     "gaussian/ball.py",
     "gaussian/enclosures.py",
     "curves/*.py",
+    "curves/tails/*.py",
     "guarantees/*.py",
     "measure/statements.py",
     "measure/methods/breakpoints.py",

@@ -563,3 +563,31 @@ def test_ranges_cover_the_whole_head(end: Fraction) -> None:
                 assert not (cell.low < 1 and arb(1) < cell.high)
             else:
                 assert cell.high - cell.low < arb(2) ** -60
+
+
+@pytest.mark.parametrize("slope", [-3, -0.5, 0, 0.25, 3])
+@pytest.mark.parametrize("curvature", [-2, -0.01, 0, 0.01, 0.5, 2])
+@pytest.mark.parametrize(("low", "high"), [(-1, 1), (-0.25, 0.5), (0, 1), (-2, 0)])
+def test_the_least_value_of_a_parabola(
+    slope: float, curvature: float, low: float, high: float
+) -> None:
+    """It is at an end or at the vertex, wherever that is; the bound is the value."""
+    found = certified._least_of_quadratic(arb(slope), arb(curvature), arb(low), arb(high))
+    at = np.linspace(low, high, 4001)
+    least = float((slope * at + curvature * at * at).min())
+    assert least - 1e-6 < float(found.lower())
+    assert float(found.lower()) <= least
+
+
+@pytest.mark.parametrize("witness", [0.0, 1.5, 5.0])
+def test_the_centre_of_a_cell_is_in_it(witness: float) -> None:
+    """The witness is the centre of its own cell, and of no other one."""
+    curve = _gaussian(Fraction(1, 2))
+    with precision(128):
+        attempt = certified._Proof(Problem(curve, Fraction(3), _TOL))
+        attempt.candidate, attempt.witness = arb(1), arb(witness)
+        cell = certified.Cell(arb(1), arb(2), curve.pieces[0].formula)
+        centre = attempt._mean_value_centre(cell)
+        assert centre is not None
+        assert 1 <= centre <= 2
+        assert centre == 1.5
