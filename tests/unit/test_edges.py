@@ -589,3 +589,31 @@ def test_the_centre_of_a_cell_is_in_it(witness: float, wanted: float) -> None:
         cell = certified.Cell(arb(1), arb(1.125), curve.pieces[0].formula)
         centre = attempt._mean_value_centre(cell)
         assert centre == wanted
+
+
+# --- solutions that nothing but their ends proves ---------------------------------------------
+
+
+@pytest.mark.parametrize("share", [1 - 1e-9, 1 - 1e-3, 1, 1 + 1e-3, 1 + 1e-9])
+@pytest.mark.parametrize("eps", [0, 1, 20])
+def test_a_wrong_candidate_for_mu_is_found_out(
+    monkeypatch: pytest.MonkeyPatch, share: float, eps: int
+) -> None:
+    """However far off Newton's method ends, the ball that is returned holds μ."""
+    monkeypatch.setattr(gaussian._Scale, "newton", lambda *_: (arb(0.75) * arb(share), arb(0)))
+    with precision(128):
+        found = gaussian.mu_of(arb(eps), gaussian.probability(arb(eps), arb(0.75)))
+        assert found.lower() <= 0.75 <= found.upper()
+
+
+@pytest.mark.parametrize("off", [-0.5, -1e-3, 1e-3, 0.5])
+@pytest.mark.parametrize("eps", [0.25, 1, 20])
+def test_a_wrong_candidate_for_epsilon_is_found_out(
+    monkeypatch: pytest.MonkeyPatch, off: float, eps: float
+) -> None:
+    """Nor does an ε rest on where Newton's method begins or ends."""
+    monkeypatch.setattr(gaussian, "_MAX_NEWTON_STEPS", 0)
+    monkeypatch.setattr(gaussian, "_quantile", lambda _: arb(0.375) - arb(eps) * (1 + off) / 0.75)
+    with precision(128):
+        found = gaussian.epsilon_of(arb(0.75), gaussian.probability(arb(eps), arb(0.75)))
+        assert found.lower() <= eps <= found.upper()
