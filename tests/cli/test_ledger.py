@@ -125,7 +125,10 @@ def test_history_export_import(ledger: Callable, tmp_path: Path) -> None:
     assert len(ledger("history --last 1").out.splitlines()) == 1
     assert [one["number"] for one in ledger("history --json").document["entries"]] == [1, 2, 3]
     shown = ledger("export census")
-    assert [json.loads(line)["number"] for line in shown.out.splitlines()] == [1, 2, 3]
+    *entries, seal = map(json.loads, shown.out.splitlines())
+    assert [one["number"] for one in entries] == [1, 2, 3]
+    assert seal["count"] == 3
+    assert seal["head"] == entries[-1]["hash"]
     path, other = tmp_path / "census.jsonl", tmp_path / "other.sqlite"
     assert ledger(f"export census --output {path}").status == 0
     assert ledger(f"export census --output {path}").status == 2
