@@ -135,9 +135,10 @@ class ComposedCurve(Curve):
                 if isinstance(self.end, Fraction) and at >= self.end:
                     break
                 value, rest = self._upper_at(direction, at, last)
-                log = float(value.log().mid()) if value > 0 else -np.inf
-                left = float(rest.log().mid()) if rest > 0 else -np.inf
-                found.append((index, min(log, 0.0), min(left, 0.0)))
+                log = float_above(value.upper().log()) if value.upper() > 0 else -np.inf
+                left = float_below(rest.lower().log()) if rest.lower() > 0 else -np.inf
+                # e to the power of them must not be on the unsafe side
+                found.append((index, min(log + _hair(log), 0.0), min(left - _hair(left), 0.0)))
         return found
 
     def _upper_at(self, direction: Direction, eps: Fraction, last: Fraction) -> tuple[arb, arb]:
@@ -293,6 +294,11 @@ def _on_floats(formula: Formula, eps: Floats, bits: int) -> Probability:
         log = np.array([_float(value.log) for value in values]).reshape(np.shape(eps))
         rest = np.array([_float(value.log_complement) for value in values]).reshape(np.shape(eps))
     return Probability(lambda: log, lambda: rest)
+
+
+def _hair(log: float) -> float:
+    """How much e^log may be off in floats, relative to it."""
+    return 2.0**-51 * (1 + abs(log)) if np.isfinite(log) else 0.0
 
 
 def _float(value: Callable[[], arb]) -> float:

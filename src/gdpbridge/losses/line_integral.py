@@ -126,9 +126,12 @@ class Direction:
             WorkLimitError: if one would need too many nodes.
         """
         for known in self._stretches:
-            if known.start <= eps < known.stop or (eps == known.stop and stop is None):
+            if known.start <= eps < known.stop:
                 return known
         if stop is None:
+            for known in self._stretches:
+                if eps == known.stop:
+                    return known
             for known in self._stretches[-_RECENT:]:
                 if self._judged(known.line, eps).good:
                     return Stretch(eps, eps, known.line)
