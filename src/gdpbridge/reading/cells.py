@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gdpbridge.numeric.arrays import Floats, Indices
+from gdpbridge.numeric.exact import MAX_DIGITS
 
 __all__ = ["Cells", "Cut", "Picked", "Shortest", "cut", "may_be_rounded"]
 
@@ -113,7 +114,8 @@ def cut(body: str, separator: str, width: int) -> tuple[list[Cut], Floats] | Non
     if not (codes[breaks] == ord("\n")).all():
         return None
     starts = np.append(0, stops[:-1] + 1)
-    if (starts == stops).any():
+    lengths = stops - starts
+    if (lengths == 0).any() or lengths.max() > MAX_DIGITS:
         return None
     values = _floats(body.replace("\n", ",").replace(separator, ","))
     if values is None or values.size != stops.size:
