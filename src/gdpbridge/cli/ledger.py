@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from json import loads
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -11,6 +12,8 @@ from gdpbridge.cli.commands import Group, add_command
 from gdpbridge.cli.ledger_charges import add_charges
 from gdpbridge.cli.ledger_options import (
     Actor,
+    AuditedEntry,
+    AuditFile,
     Budget,
     Dataset,
     Failures,
@@ -37,12 +40,15 @@ from gdpbridge.cli.output import Output, has_colour, text_width
 from gdpbridge.cli.progress import Progress
 from gdpbridge.cli.show import as_json_text
 from gdpbridge.errors import Advice, InputError
-from gdpbridge.files import STANDARD_INPUT, partial_file
+from gdpbridge.files import STANDARD_INPUT, partial_file, read_bounded
 
 if TYPE_CHECKING:
     from gdpbridge.ledger import Ledger
 
 __all__ = ["add_to"]
+
+# an audit prints some kilobytes
+_MOST_DOCUMENT = 2**22
 
 
 def add_to(app: typer.Typer, name: str, summary: str) -> None:
@@ -97,6 +103,13 @@ def add_to(app: typer.Typer, name: str, summary: str) -> None:
         cancel,
         summary="Give a reservation back, for a release that did not happen.",
         example="ledger cancel census 3 --reason 'the job failed before it wrote anything'",
+    )
+    add_command(
+        group,
+        "audit",
+        note_audit,
+        summary="Keep the result of an audit beside the release that was audited.",
+        example="ledger audit census 3 audit.json",
     )
     add_command(
         group,
@@ -241,6 +254,34 @@ def cancel(
     """Give a reservation back."""
     done = open_ledger(ledger).cancel(dataset, _whole("number", number), reason=reason, actor=actor)
     return recorded(done, json)
+
+
+def note_audit(
+    dataset: Dataset,
+    number: AuditedEntry,
+    audit: AuditFile,
+    *,
+    key: Key = None,
+    actor: Actor = None,
+    ledger: Url = None,
+    json: AsJson = False,
+) -> Output:
+    """Note an audit."""
+    done = open_ledger(ledger).note_audit(
+        dataset, _whole("number", number), _document(audit), key=key, actor=actor
+    )
+    return recorded(done, json)
+
+
+def _document(name: str) -> dict[str, Any]:
+    """Read a JSON document from a file."""
+    try:
+        found = loads(read_bounded(name, _MOST_DOCUMENT))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise InputError("file", name, "what gdpbridge audit --json printed")
+    return found
 
 
 def status(dataset: SomeDataset = None, *, ledger: Url = None, json: AsJson = False) -> Output:

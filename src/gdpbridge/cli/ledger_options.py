@@ -84,6 +84,13 @@ Hours = Annotated[
 Number = Annotated[
     str, typer.Argument(metavar="NUMBER", help="the number of the reservation's entry")
 ]
+AuditedEntry = Annotated[
+    str, typer.Argument(metavar="NUMBER", help="the number of the audited release's entry")
+]
+AuditFile = Annotated[
+    str,
+    typer.Argument(metavar="FILE", help="what gdpbridge audit --json printed; - for input"),
+]
 Parts = Annotated[
     list[str] | None,
     typer.Option("--part", metavar="NAME", help="the name of a part; give it once for each"),

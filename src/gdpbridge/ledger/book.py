@@ -8,8 +8,8 @@ counts (parallel composition).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Unpack, cast
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from sqlalchemy.engine import Connection
 
@@ -24,6 +24,7 @@ from gdpbridge.ledger.amounts import (
     root_ceiling,
     square_of,
 )
+from gdpbridge.ledger.audits import noted_audit
 from gdpbridge.ledger.books import Books
 from gdpbridge.ledger.entries import Entry, Kind
 from gdpbridge.ledger.heads import Head
@@ -62,6 +63,7 @@ from gdpbridge.measure import Measurement
 from gdpbridge.mechanisms.base import Profile
 
 if TYPE_CHECKING:
+    from gdpbridge.auditing import Audit
     from gdpbridge.ledger.guard import Spending
 
 __all__ = ["Ledger"]
@@ -280,6 +282,36 @@ class Ledger(LedgerView):
             actor: who does it.
         """
         return self._end(Kind.CANCEL, dataset, number, checked_text("reason", reason), actor)
+
+    def note_audit(
+        self,
+        dataset: str,
+        number: int,
+        audit: Audit | Mapping[str, Any],
+        *,
+        key: str | None = None,
+        actor: str | None = None,
+    ) -> Receipt:
+        """Keep the result of an audit beside the release that was audited; nothing is charged.
+
+        Args:
+            dataset: the data set.
+            number: the number of the release's entry: a spend or a reservation.
+            audit: what :func:`gdpbridge.audit` found, or what its JSON document holds.
+            key: the idempotency key: the same request under the same key is recorded once.
+            actor: who audited; the user of the system if None.
+
+        Raises:
+            InputError: for another entry, or what is no audit.
+        """
+        allowed = f"the number of a spend or a reservation of {dataset}"
+        checked_number("number", number, allowed)
+        found = next(self.history(dataset, after=number - 1), None)
+        if found is None or found.kind not in (Kind.SPEND, Kind.RESERVE):
+            raise InputError("number", number, allowed)
+        details = {"entry": number, "audit": noted_audit(audit)}
+        draft = draft_of(Kind.AUDIT, key, actor, "", {"details": details}, {}, details=details)
+        return self._append(dataset, draft, lambda _books, _row, entry: entry)
 
     def load(self, entries: Iterable[Entry]) -> Status:
         """Add a data set with its whole history, as another ledger holds it.

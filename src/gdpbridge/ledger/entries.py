@@ -53,6 +53,7 @@ class Kind(StrEnum):
     RESERVE = "reserve"
     COMMIT = "commit"
     CANCEL = "cancel"
+    AUDIT = "audit"
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,8 @@ class Entry:
         certificate: the SHA-256 of the certificate, where one was given and holds.
         refers: for a commit or a cancellation: the number of the reservation.
         expires: for a reservation: when it is overdue; it counts all the same.
-        details: for a creation: unit and neighbouring relation; for a partition: its parts.
+        details: for a creation: unit and neighbouring relation; for a partition: its parts; for an
+            audit: the number of the entry that it is about, and what it found.
         total_mu_squared: the data set's Σμ² after this entry.
         total_failure: the data set's Σp after this entry.
         budget_mu_squared: the budget after this entry, None before the first.

@@ -24,6 +24,7 @@ from gdpbridge.ledger.amounts import (
     square_of,
     within,
 )
+from gdpbridge.ledger.audits import check_audit
 from gdpbridge.ledger.entries import FORMAT, Entry, Kind
 from gdpbridge.ledger.words import (
     checked_dataset,
@@ -55,6 +56,7 @@ _HELD = {
     Kind.RESERVE: _CHARGES | {"partition", "part", "purpose", "expires"},
     Kind.COMMIT: {"partition", "part", "refers"},
     Kind.CANCEL: {"partition", "part", "refers", "purpose"},
+    Kind.AUDIT: {"details"},
 }
 _EMPTY: dict[str, object] = {
     **dict.fromkeys(("purpose", "partition", "part"), ""),
@@ -96,6 +98,8 @@ def check_entry(books: Books, entry: Entry) -> None:
             _check_budget(books, entry)
         case Kind.SPEND | Kind.RESERVE:
             _check_charge(books, entry)
+        case Kind.AUDIT:
+            _check_audit(books, entry)
     if entry.expires is not None:
         latest = when + LONGEST_EXPIRY
         # the first format took the time of the entry a moment later
@@ -143,6 +147,17 @@ def _check_partition(books: Books, entry: Entry) -> None:
     if set(entry.details) != {"parts"} or type(entry.details["parts"]) is not list:
         raise ValueError("details are not the parts of a partition")
     checked_parts(entry.details["parts"])
+
+
+def _check_audit(books: Books, entry: Entry) -> None:
+    if _is_old(entry):
+        raise ValueError("the first format has no audits")
+    if set(entry.details) != {"entry", "audit"}:
+        raise ValueError("details are not those of an audit")
+    about = entry.details["entry"]
+    if type(about) is not int or not 1 <= about <= books.count:
+        raise ValueError("it is about no entry before it")
+    check_audit(entry.details["audit"])
 
 
 def _check_budget(books: Books, entry: Entry) -> None:

@@ -35,6 +35,7 @@ _DONE = {
     Kind.RESERVE: "reserved",
     Kind.COMMIT: "committed",
     Kind.CANCEL: "cancelled",
+    Kind.AUDIT: "audit noted",
 }
 
 
@@ -185,6 +186,8 @@ def entries_text(entries: Iterable[Entry]) -> Iterator[str]:
             words.append(f"of {entry.refers}")
         if entry.purpose:
             words.append(f"“{entry.purpose}”")
+        if entry.kind is Kind.AUDIT:
+            words.append(f"of {entry.details['entry']}: {_audit_words(entry)}")
         # what was changed by other means may hold anything
         yield _plain(" ".join([*words, f"by {entry.actor}"])) + "\n"
 
@@ -205,9 +208,21 @@ def _entry_rows(entry: Entry) -> Iterator[Row]:
             yield Row("To", "/".join(entry.account))
         if entry.certified is not None:
             yield Row("Proof", "its μ is proved" if entry.certified else "none: not certified")
+    if entry.kind is Kind.AUDIT:
+        yield Row("Of entry", str(entry.details["entry"]))
+        yield Row("Found", _plain(_audit_words(entry)))
     if entry.purpose:
         label = "Purpose" if entry.kind in (Kind.SPEND, Kind.RESERVE) else "Reason"
         yield Row(label, _plain(entry.purpose))
+
+
+def _audit_words(entry: Entry) -> str:
+    noted = entry.details["audit"]
+    words = f"μ at least {noted['mu_low']:.4g} with confidence {noted['confidence']:g}"
+    if noted["claim"] is None:
+        return words
+    verdict = "contradicted" if noted["contradicts"] else "not contradicted"
+    return f"{words}, {noted['claim']} {verdict} (p = {noted['p_value']:.2g})"
 
 
 def _balance_rows(balance: Balance) -> Iterator[Row]:
