@@ -50,6 +50,7 @@ _MARGIN = 1e-3
 _LEAST_PIECE = 1e-3
 # of the largest loss, up to where tilts are sought
 _NEAR = 0.9
+_DOUBLINGS = 8
 # how far past p, relative to ε: beyond the error of its place, and no matter for μ
 _PAST = 1e-9
 # ends are multiples of 1/this, as certificates want them
@@ -232,21 +233,24 @@ class _Search:
         """Return Chernoff's bound where it will do, to where it does, and its tilt."""
         if direction.moments.domain[1] <= 0 or known <= 0:
             return None
-        # at the largest loss the best tilt is infinite, and beyond it any large one will do
+        # at the largest loss the best tilt is infinite
         near = float(at) if direction.end is None else min(float(at), _NEAR * float(direction.end))
         best, _ = chernoff(direction.moments, near, complement=False)
         if not best > 0:
             return None
-        tilt = short(best)
-        formula = self.curve.chernoff_formula(direction, tilt)
+        # past the largest loss larger tilts are better, and none is best
+        past = direction.end is not None and near < float(at)
+        tilts = [short(best * 2**power) for power in range(_DOUBLINGS if past else 1)]
         least = _LEAST_PIECE * (1 + float(end))
         for share in _SHARES:
             length = float(end - at) * share
             if share < 1 and length < least:
                 break
             after = end if share == 1 else at + short(length)
-            if float(_gs(formula, _points(at, after)).max()) < known:
-                return formula, after, tilt
+            for tilt in tilts:
+                formula = self.curve.chernoff_formula(direction, tilt)
+                if float(_gs(formula, _points(at, after)).max()) < known:
+                    return formula, after, tilt
         return None
 
 
@@ -257,7 +261,7 @@ def _points(low: Fraction, high: Fraction) -> Floats:
 def _gs(formula: Formula, points: Floats) -> Floats:
     """Return G on floats; nothing where δ is not positive."""
     value = formula(points, FLOATS)
-    log = np.fmin(np.nan_to_num(value.log(), nan=-np.inf), 0.0)
+    log = np.fmin(np.nan_to_num(value.log(), nan=-np.inf, neginf=-np.inf), 0.0)
     rest = np.fmin(np.nan_to_num(value.log_complement(), nan=0.0, neginf=-np.inf), 0.0)
     return np.nan_to_num(mu_from_logs(points, log, rest), nan=np.inf)
 
