@@ -19,7 +19,7 @@ PYTEST = OPENBLAS_NUM_THREADS=1 $(1)/bin/python -m pytest -n $(JOBS) --dist work
 	-p no:benchmark $(PYTEST_ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-oldest lint format bench docs clean check-python
+.PHONY: help demo check test test-oldest mutants lint format bench docs clean check-python
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -55,6 +55,9 @@ format: $(VENV)/.stamp-dev ## put the code in the form that lint asks for
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+mutants: $(VENV)/.stamp-dev ## turn each rounding in what proves, and see that a test notices (an hour)
+	nice -n 15 $(BIN)/python tests/mutation/run.py
+
 bench: $(VENV)/.stamp-bench ## run the benchmarks
 	$(BIN)/python -m pytest benchmarks -o python_files='bench_*.py test_*.py' $(PYTEST_ARGS)
 
@@ -83,7 +86,10 @@ $(VENV)/.stamp-base: pyproject.toml | check-python
 	$(BIN)/python -m pip install --quiet -e .
 	@touch $@
 
-$(VENV)/.stamp-%: $(VENV)/.stamp-base
+# The versions and hashes of requirements/lock.txt, where this interpreter has them all; else the newest allowed.
+$(VENV)/.stamp-%: $(VENV)/.stamp-base requirements/lock.txt
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/lock.txt || \
+		echo "requirements/lock.txt does not fit here: installing the newest versions allowed" >&2
 	$(BIN)/python -m pip install --quiet -e '.[$*]'
 	@touch $@
 

@@ -286,9 +286,16 @@ class TestPython:
             "    warnings.simplefilter('always')\n"
             "    print('lost' in kinds(), 'toy' in kinds(), len(seen), seen[0].message)"
         )
+        command = [["identify", "--help"], ["identify", "laplace", "--scale", "1"]]
         try:
             found = python(folder, code)
+            runs = json.loads(python(folder, DRIVER, json.dumps(command)))
         finally:
             points.unlink()
+        # once a process, and only where all kinds are loaded
+        assert [code for code, _, _ in runs] == [0, 0]
+        assert runs[0][2].startswith("warning: gdpbridge.mechanisms lost of broken is left out")
+        assert runs[0][2].count("\n") == 1
+        assert not runs[1][2]
         assert found.startswith("False True 1 gdpbridge.mechanisms lost of broken is left out")
         assert "nowhere_to_be_found" in found

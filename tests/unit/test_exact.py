@@ -108,7 +108,16 @@ def test_places_bracket_within_a_unit(value: Fraction, places: int) -> None:
 
 @pytest.mark.parametrize(
     ("tol", "digits"),
-    [("1", 0), ("0.3", 1), ("0.1", 1), ("1e-9", 9), ("5e-9", 9), ("9.99e-10", 10), ("1e-100", 100)],
+    [
+        ("1", 0),
+        ("0.3", 1),
+        ("0.1", 1),
+        ("1e-9", 9),
+        ("5e-9", 9),
+        ("9.99e-10", 10),
+        ("9.999999e-10", 10),
+        ("1e-100", 100),
+    ],
 )
 def test_digits_of_a_tolerance(tol: str, digits: int) -> None:
     """A tolerance speaks of the decimal place of its first digit."""

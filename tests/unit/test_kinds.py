@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import threading
 from collections.abc import Callable
 from fractions import Fraction
@@ -202,3 +203,35 @@ def test_threads_do_not_share_a_precision() -> None:
         thread.join()
     assert not wrong
     assert flint.ctx.prec == before
+
+
+@pytest.mark.parametrize("scale", [Fraction(1), Fraction(10) ** 400, Fraction(1, 10**400)])
+def test_floats_about_a_wide_ball(scale: Fraction) -> None:
+    """They are below and above every number of it, also where floats do not reach."""
+    low, high = scale / 3, 2 * scale
+    for sign in (1, -1):
+        value = (sign * ball(low)).union(sign * ball(high))
+        below, above = float_below(value), float_above(value)
+        ends = sorted([sign * low, sign * high])
+        assert below == -math.inf or Fraction(below) <= ends[0]
+        assert above == math.inf or Fraction(above) >= ends[1]
+        if scale == 1:
+            assert Fraction(above) - Fraction(below) < (high - low) * Fraction(10001, 10000)
+
+
+def test_the_smaller_one_of_two_constants_among_series() -> None:
+    """Where neither is a series, the smaller one is what it is of balls."""
+    assert SERIES.minimum(arb(1), arb(2)) == 1
+    assert SERIES.minimum(arb(2), arb(1)) == 1
+
+
+def test_exponentials_beyond_reach_are_bounded() -> None:
+    """e^x of a huge x < 0 is next to 0, of -∞ it is 0, and of a huge x > 0 nothing is known."""
+    huge = arb(2) ** 300
+    small = BALLS.exp(-huge)
+    assert small.contains(0)
+    assert small < arb(2) ** -1000
+    assert BALLS.exp(arb.neg_inf()).is_zero()
+    assert BALLS.exp(huge).is_nan()
+    assert BALLS.expm1(-huge).contains(-1)
+    assert BALLS.erfc(huge).contains(0)

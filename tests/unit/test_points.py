@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from flint import arb
 
-from gdpbridge.curves.constants import exceeds, interval_around, upper_bound
+from gdpbridge.curves.constants import constant_text, exceeds, interval_around, upper_bound
 from gdpbridge.curves.pieces import Piece
 from gdpbridge.curves.points import (
     delta_interval,
@@ -23,6 +23,8 @@ from gdpbridge.curves.points import (
     proved_epsilons,
     proved_from,
 )
+from gdpbridge.curves.smooth import SmoothCurve
+from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.errors import UndecidedError
 from gdpbridge.interval import Interval
 from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor, float_ceiling, float_floor
@@ -50,7 +52,7 @@ def _never_told_from_zero(most: Fraction) -> Enclose:
 @pytest.mark.parametrize("value", [_THIRD, Fraction(1, 10**30), 1 - Fraction(1, 10**25)])
 def test_floats_are_the_neighbours_of_delta(value: Fraction) -> None:
     """The bounds of δ are the float below and the float above."""
-    low, high = proved_deltas(_constant(value), np.array([0.5, 2.0]))
+    low, high = proved_deltas(_constant(value), [Fraction(0.5), Fraction(2.0)])
     assert low.tolist() == [float_floor(value)] * 2
     assert high.tolist() == [float_ceiling(value)] * 2
 
@@ -61,9 +63,9 @@ def test_delta_stays_a_probability() -> None:
     def blurred(centre: arb) -> Enclose:
         return lambda _: Probability((centre + arb(0, 2**-100)).log, arb.nan)
 
-    low, high = proved_deltas(blurred(arb(1)), np.array([1.0]))
+    low, high = proved_deltas(blurred(arb(1)), [Fraction(1.0)])
     assert low[0] < high[0] == 1.0
-    low, high = proved_deltas(_never_told_from_zero(Fraction(1, 2)), np.array([1.0]))
+    low, high = proved_deltas(_never_told_from_zero(Fraction(1, 2)), [Fraction(1.0)])
     assert low[0] == 0.0
     assert 0.5 <= high[0] < 0.5000001
 
@@ -82,7 +84,7 @@ def test_what_is_not_told_from_zero_is_still_bounded() -> None:
 
 def test_nothing_known_is_anything() -> None:
     """Where neither δ nor 1 - δ is known, it may be anything."""
-    low, high = proved_deltas(lambda _: Probability(arb.nan, arb.nan), np.array([1.0]))
+    low, high = proved_deltas(lambda _: Probability(arb.nan, arb.nan), [Fraction(1.0)])
     assert (low[0], high[0]) == (0.0, 1.0)
 
 
@@ -129,7 +131,7 @@ def test_a_logarithm_of_an_upper_bound_is_not_below_it() -> None:
 def test_the_least_epsilon_is_between_floats(off: float, delta: float) -> None:
     """However the guess is off, ε = -log δ is enclosed, and closely."""
     true = -math.log(delta)
-    low, high = proved_epsilons(_decay, np.array([delta]), np.array([true * (1 + off)]))
+    low, high = proved_epsilons(_decay, [Fraction(delta)], np.array([true * (1 + off)]))
     with precision(200):
         exact = -arb(delta).log()
         assert arb(float(low[0])) <= exact <= arb(float(high[0]))
@@ -138,17 +140,17 @@ def test_the_least_epsilon_is_between_floats(off: float, delta: float) -> None:
 
 def test_an_epsilon_beyond_the_largest_guess_is_not_below_what_is_proved() -> None:
     """A guess of ∞ is not believed: only where δ is proved to be above is ε above."""
-    low, high = proved_epsilons(_decay, np.array([0.5]), np.array([np.inf]))
+    low, high = proved_epsilons(_decay, [Fraction(1, 2)], np.array([np.inf]))
     assert low[0] <= math.log(2)
     assert high[0] == math.inf
-    low, high = proved_epsilons(_constant(_THIRD), np.array([0.25]), np.array([np.inf]))
+    low, high = proved_epsilons(_constant(_THIRD), [Fraction(1, 4)], np.array([np.inf]))
     assert (low[0], high[0]) == (1e5, math.inf)
 
 
 def test_an_epsilon_of_a_delta_that_is_never_reached() -> None:
     """A guess from which no ε is found raises."""
     with pytest.raises(UndecidedError, match="no ε was found"):
-        proved_epsilons(_constant(_THIRD), np.array([0.25]), np.array([1.0]))
+        proved_epsilons(_constant(_THIRD), [Fraction(1, 4)], np.array([1.0]))
 
 
 def _stairs(eps: arb) -> Probability:
@@ -184,6 +186,13 @@ def test_an_epsilon_is_never_proved_too_early() -> None:
     assert proved_from(_decay, _THIRD) == Fraction(found.high)
 
 
+def test_a_delta_a_hair_above_is_above() -> None:
+    """δ = 1/3 + 2^-400 is above 1/3 everywhere, which 160 bits do not tell; 2^-400 less is not."""
+    hair = Fraction(1, 2**400)
+    assert least_epsilon(_constant(_THIRD + hair), _THIRD) == Interval("Infinity", "Infinity")
+    assert least_epsilon(_constant(_THIRD - hair), _THIRD) == Interval(0, 0)
+
+
 def test_no_epsilon_will_do() -> None:
     """Where δ stays above the number, ε is infinite, or not found."""
     assert least_epsilon(_constant(_THIRD), Fraction(1, 4)) == Interval("Infinity", "Infinity")
@@ -216,6 +225,37 @@ def test_constants_are_rounded_outward() -> None:
     assert third.low < third.high
     assert 2 < upper_bound(root) ** 2 < 2 + Fraction(1, 10**70)
     assert upper_bound(_THIRD) == _THIRD
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_constant_a_hair_from_a_decimal_is_within_its_interval(sign: int) -> None:
+    """1/2 ± 1e-30, which the precision for twenty digits does not tell from 1/2, is inside."""
+    value = Fraction(1, 2) + sign * Fraction(1, 10**30)
+    found = interval_around(lambda: ball(value), 20)
+    assert Fraction(found.low) < value < Fraction(found.high)
+
+
+def test_the_digits_of_a_constant_are_certain() -> None:
+    """Digits that are shown before the dots are those of the number."""
+    assert constant_text(lambda: ball(Fraction(2, 3))) == "0.6666666666…"
+    assert constant_text(Fraction(2, 3)) == "0.6666666666…"
+    assert constant_text(Fraction(5, 4)) == "1.25"
+
+
+def test_at_its_very_end_a_curve_is_zero() -> None:
+    """δ = 0 at an end that balls do not hold exactly, and is positive just before it."""
+    end = _THIRD
+    curve = SmoothCurve(
+        (Piece(Fraction(0), lambda eps, ops: Probability.from_log(ops, -eps - 1)),),
+        ConstantTail(end, Fraction(0)),
+        end,
+    )
+    assert curve.delta_at(end) == Interval(0, 0)
+    assert curve.log_delta_above(end) == arb.neg_inf()
+    assert curve.deltas_at([end])[1].tolist() == [0.0]
+    before = end - Fraction(1, 10**20)
+    assert curve.delta_at(before).low > Decimal("0.26")
+    assert curve.log_delta_above(before) > -2
 
 
 def test_constants_are_compared_until_it_is_decided() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Annotated, Any
 
 import typer
@@ -32,6 +33,7 @@ Examples:
   gdpbridge convert laplace --scale 0.5 --alpha 0.01     an attacker's least type II error
 """
 
+_MOST = 10_000
 _EPS, _DELTA = "a number in [0, 1e5]", "a number in [0, 1]"
 
 Epsilons = Annotated[
@@ -40,7 +42,8 @@ Epsilons = Annotated[
         "--epsilon",
         "--at-epsilon",
         metavar="ε",
-        help=f"{_EPS}: find the least δ there; may be repeated",
+        help=f"{_EPS}: find the least δ there; may be repeated, or a list 0.5,1 or a range "
+        "0.1:2:0.1",
     ),
 ]
 Deltas = Annotated[
@@ -49,7 +52,7 @@ Deltas = Annotated[
         "--delta",
         "--at-delta",
         metavar="δ",
-        help=f"{_DELTA}: find the least ε there; may be repeated",
+        help=f"{_DELTA}: find the least ε there; may be repeated, or a list 1e-5,1e-6",
     ),
 ]
 Alphas = Annotated[
@@ -105,6 +108,8 @@ def convert_mechanism(
     json: AsJson = False,
 ) -> Output:
     """Answer with δ at each ε, ε at each δ, or f(α) at each α, of a mechanism."""
+    epsilon, delta = _listed("epsilon", epsilon), _listed("delta", delta)
+    alpha = _listed("alpha", alpha)
     return _converted(profile, profile.model_dump(), (epsilon, delta, alpha), json)
 
 
@@ -120,6 +125,8 @@ def convert_numbers(
     json: AsJson = False,
 ) -> Output:
     """Answer with what two of μ, ε and δ say of the third; ε alone stands for ε-DP."""
+    epsilon, delta = _listed("epsilon", epsilon), _listed("delta", delta)
+    alpha = _listed("alpha", alpha)
     if mu is not None:
         source = mu if failure is None else (mu, failure)
         given = {"mu": mu} if failure is None else {"mu": mu, "failure": failure}
@@ -137,6 +144,32 @@ def convert_numbers(
     if epsilon is None:
         raise InputError.missing("mu", "give it, or --epsilon, or a mechanism")
     return _mu(epsilon, delta, json)
+
+
+def _listed(name: str, words: list[str] | None) -> list[str] | None:
+    """Return each number of lists "1,2" and ranges "0:1:0.1", whose last one is within the end.
+
+    Raises:
+        InputError: for a range that is none, or has too many numbers.
+    """
+    if words is None:
+        return None
+    found: list[str] = []
+    for part in (part for word in words for part in word.split(",")):
+        found += _ranged(name, part) if ":" in part else [part]
+    return found
+
+
+def _ranged(name: str, text: str) -> list[str]:
+    allowed = f"a number, a list 0.5,1 or a range 0.1:2:0.1 of at most {_MOST} numbers"
+    try:
+        first, last, step = (Decimal(part) for part in text.split(":"))
+        count = int((last - first) / step) + 1
+    except (ArithmeticError, ValueError):
+        raise InputError(name, text, allowed) from None
+    if not (step > 0 and 1 <= count <= _MOST):
+        raise InputError(name, text, allowed)
+    return [str(first + number * step) for number in range(count)]
 
 
 def _converted(

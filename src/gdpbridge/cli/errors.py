@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-from gdpbridge.errors import InputError, Words
+from gdpbridge.errors import InputError, Masked, Words
 
-__all__ = ["CommandLineError", "Written", "as_written", "shown"]
+__all__ = ["CommandLineError", "Written", "as_written", "shown", "warnings_in_a_line"]
 
 _LONGEST = 80
 
@@ -58,7 +60,9 @@ def as_written(error: InputError, options: Mapping[str, Written]) -> CommandLine
         return written.option
 
     field = re.sub(r"\w+", option, error.field)
-    typed = found[0].value if len(found) == 1 else None
+    # what must not be shown was typed all the same
+    safe = not isinstance(error.value, Masked)
+    typed = found[0].value if len(found) == 1 and safe else None
     value = str(error.value) if typed is None else typed
     plain = isinstance(error.value, Words) and typed is None
     return CommandLineError(field, value, error.told(field, value if plain else shown(value)))
@@ -68,3 +72,17 @@ def shown(text: str) -> str:
     """A typed word inside a sentence: quoted if it needs it, on one line, not endless."""
     quoted = shlex.quote(text) if text.isprintable() else repr(text)
     return quoted if len(quoted) <= _LONGEST else f"{quoted[: _LONGEST - 3]}..."
+
+
+@contextmanager
+def warnings_in_a_line() -> Iterator[None]:
+    """Write warnings as a sentence each, without the place in the source that they come from."""
+
+    def line(message: Warning | str, *_: object, **__: object) -> str:
+        return f"warning: {message}\n"
+
+    before, warnings.formatwarning = warnings.formatwarning, line
+    try:
+        yield
+    finally:
+        warnings.formatwarning = before

@@ -13,7 +13,7 @@ import typer
 
 from gdpbridge.cli.commands import Group
 from gdpbridge.cli.completing import ASKED, completions
-from gdpbridge.cli.errors import CommandLineError
+from gdpbridge.cli.errors import CommandLineError, warnings_in_a_line
 from gdpbridge.cli.interruption import watched
 from gdpbridge.cli.output import Output, Status, is_unicode, write
 from gdpbridge.errors import GdpBridgeError, MissingExtraError, RefusedError, UnavailableError
@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit status.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    with watched() as interruption:
+    with watched() as interruption, warnings_in_a_line():
         try:
             output = _run(words)
             write(sys.stdout, output.text)

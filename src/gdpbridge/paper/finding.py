@@ -12,7 +12,17 @@ from fractions import Fraction
 from gdpbridge.curves.constants import Constant, interval_around
 from gdpbridge.interval import Interval
 
-__all__ = ["Claim", "Fact", "Finding", "Found", "Status", "agrees", "as_printed", "check"]
+__all__ = [
+    "Claim",
+    "Fact",
+    "Finding",
+    "Found",
+    "Status",
+    "affirmed",
+    "agrees",
+    "as_printed",
+    "check",
+]
 
 _WIDE = Context(prec=400)
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
@@ -201,3 +211,8 @@ def _meet(printed: Interval, ours: Interval) -> bool:
     wide = max(ours.high - ours.low, printed.high - printed.low)
     size = max(abs(printed.high), Decimal(1))
     return printed.low <= ours.high and ours.low <= printed.high and wide <= _CLOSE * size
+
+
+def affirmed(name: str, where: str, what: str, find: Callable[[], Found]) -> Claim:
+    """Return a claim that the paper affirms."""
+    return Claim(name, where, what, "yes", find, value=True)
