@@ -25,8 +25,8 @@ from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import DEFAULT_FAILURE, Neighbours, Profile, Real, Whole, parameter
 from gdpbridge.mechanisms.gaussian import Gaussian, gaussian_curve, gaussian_root
 from gdpbridge.mechanisms.registry import register
-from gdpbridge.reading.training import Run, derived, run_of, with_fraction
 from gdpbridge.reading.parameters import MAX_WHOLE
+from gdpbridge.reading.training import Run, derived, run_of, with_fraction
 
 if TYPE_CHECKING:
     from gdpbridge.losses.step import Losses
