@@ -25,13 +25,9 @@ from gdpbridge.losses.transforms.gaussian import GaussianTransform
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.kinds import ball
 
-<<<<<<< HEAD
-__all__ = ["Quadrature", "SampledGaussianTransform", "one_step"]
-=======
-__all__ = ["Complexes", "Quadrature", "SampledGaussianTransform"]
+__all__ = ["Complexes", "Quadrature", "SampledGaussianTransform", "one_step"]
 
 Complexes = NDArray[np.complex128]
->>>>>>> main
 
 
 # e^{a²/2} grows past what a longer strip saves; of the strips' limits, to keep off the edge
@@ -112,23 +108,19 @@ class SampledGaussianTransform(Transform):
         return min(w, Fraction(0))
 
     def _grid(self, w: float) -> Floats:
-<<<<<<< HEAD
-        """Return places that cover φ·g^w: the tilt moves it to between 0 and w/σ."""
-        far = w / self._s
-        if w < 0:
-            # below, g is flat, and a stronger tilt pulls no further
-            pulled = self._s * math.log1p(-w * self._q / (1 - self._q)) + 1 / self._s
-            far = -min(-far, pulled)
-=======
         """Return places that cover what is integrated, between which ends the tilt moves it."""
         low, high = self._tilted(w)
->>>>>>> main
         step = min(_STEP, self._s * 0.6)
         return np.arange(low - _REACH, high + _REACH + step, step)
 
     def _tilted(self, w: float) -> tuple[float, float]:
         """Return the ends of where φ·g^w has its bulk: between 0 and w/σ."""
-        return min(0.0, w / self._s), max(0.0, w / self._s)
+        far = w / self._s
+        if w < 0:
+            # below, g is flat, and a stronger tilt pulls no further
+            pulled = self._s * math.log1p(-w * self._q / (1 - self._q)) + 1 / self._s
+            far = -min(-far, pulled)
+        return min(0.0, far), max(0.0, far)
 
     def log_size(self, w: float) -> float:
         """Return log F(w) in float64."""
