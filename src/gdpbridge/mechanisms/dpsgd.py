@@ -139,6 +139,15 @@ class DPSGD(Profile):
         rate = self.run.rate
         return rate if name == "sample_rate" and rate is not None else super().exact(name)
 
+    def specification(self) -> dict[str, str | None]:
+        """Return noise, rate and steps, from whatever words they were derived, exactly."""
+        found = super().specification()
+        texts = {name: found[name] for name in ("kind", "neighbours", "noise_multiplier", "steps")}
+        rate = self.run.rate
+        if rate is not None and self.records is not None:
+            return {**texts, "sample_rate": f"{rate.numerator}/{rate.denominator}"}
+        return {**texts, "sample_rate": found["sample_rate"]}
+
     @property
     def remarks(self) -> tuple[str, ...]:
         """What was derived, and why one μ says little without its p."""

@@ -365,6 +365,7 @@ _BUILDERS: dict[str, Builder] = {
     "randomized-response": _randomized_response,
     "sgd-family": _sgd_family,
 }
+_QUOTIENT = "^[0-9]{1,18}/[1-9][0-9]{0,17}$"
 # beyond it a parameter is refused before any arithmetic: a proof of it would be of no use
 _MOST = Fraction(10) ** 400
 
@@ -372,8 +373,8 @@ _MOST = Fraction(10) ** 400
 def _parameter(
     name: str, text: str | None, holds: Callable[[Fraction], bool], allowed: str
 ) -> Fraction:
-    if not re.fullmatch(DECIMAL_PATTERN, text or ""):
-        raise Malformed(f"mechanism.{name}", text, f"{allowed}, as a decimal")
+    if not re.fullmatch(f"{DECIMAL_PATTERN}|{_QUOTIENT}", text or ""):
+        raise Malformed(f"mechanism.{name}", text, f"{allowed}, as a decimal or a quotient")
     value = Fraction(str(text))
     if not holds(value) or value > _MOST or (value and 1 / value > _MOST):
         raise Malformed(f"mechanism.{name}", text, allowed)
