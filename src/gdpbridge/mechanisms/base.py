@@ -31,6 +31,7 @@ from gdpbridge.numeric.exact import decimal_text, exact
 from gdpbridge.reading.parameters import Real, Whole, parameter
 
 if TYPE_CHECKING:
+    from gdpbridge.guarantees.concentrated import Concentration
     from gdpbridge.losses.step import Losses
 
 __all__ = ["DEFAULT_FAILURE", "Base", "Neighbours", "Profile", "Real", "Whole", "parameter"]
@@ -97,6 +98,11 @@ class Profile(BaseModel):
         curve.
         """
         return weakest([self.profile_is, *(profile.composed_is for profile in self.inner)])
+
+    @property
+    def concentration(self) -> Concentration | None:
+        """What ρ-zCDP and μ-GDP say of it, where that is how it composes; None for others."""
+        return None
 
     @property
     def beyond_certificates(self) -> str:
@@ -308,8 +314,8 @@ class Profile(BaseModel):
         raise InputError(
             "mechanism",
             self.kind,
-            "approx-dp, dpsgd, gaussian, gdp, laplace, pld or pure-dp for composition, or gaussian "
-            "with poisson sampling",
+            "approx-dp, dpsgd, gaussian, gdp, laplace, pld, pure-dp or zcdp for composition, or "
+            "gaussian with poisson sampling",
         )
 
     def composed_curve(self, times: int) -> Curve:
