@@ -100,13 +100,17 @@ def test_one_run_is_the_class() -> None:
 
 
 def test_with_other_parts() -> None:
-    """Beside a mechanism that is not concentrated, the part counts as one of its μ."""
-    mu = measure(ONE, tol=1e-20).mu.upper
-    laplace = profiles.Laplace(scale=2)
-    found = measure(profiles.Sequence(parts=(ONE, laplace)), failure=1e-6)
-    same = measure(profiles.Sequence(parts=(profiles.GDP(mu=mu), laplace)), failure=1e-6)
-    assert float(found.mu.high) == pytest.approx(float(same.mu.high), rel=1e-4)
-    assert found.profile_is == "bound"
+    """Beside a mechanism that is not concentrated, the part counts as one of its μ, rounded up."""
+    mu = measure(ONE, tol=1e-25).mu
+    both = profiles.Sequence(parts=(ONE, profiles.Laplace(scale=2), ONE))
+    assert both.profile_is == "bound"
+    assert [pair.times for pair in both.privacy_losses()] == [2, 1]
+    square = both.privacy_losses()[0].step.tail_variance
+    assert Fraction(mu.low) ** 2 <= square <= Fraction(mu.high) ** 2
+    (pair,) = ONE.privacy_losses()
+    with precision(400):
+        least = zcdp_mu(ONE.exact("rho"))().lower()
+        assert ball(pair.step.tail_variance).sqrt() >= least
 
 
 @pytest.mark.parametrize("rho", ["0.000001", "0.003", "0.256", "2.56", "40", "700", "10000"])

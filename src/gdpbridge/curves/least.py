@@ -34,7 +34,7 @@ def least_pieces(first: SmoothCurve, second: SmoothCurve) -> tuple[Piece, ...]:
     even if one was overlooked.
     """
     grid = np.append(0.0, np.geomspace(_LEAST_EPS, MAX_EPS, _POINTS))
-    ahead = _difference(first, second, grid)
+    ahead = _float_lead(first, second, grid)
     # where they agree as far as floats tell, nothing is said
     known = np.flatnonzero(ahead != 0)
     if not known.size:
@@ -53,10 +53,9 @@ def least_pieces(first: SmoothCurve, second: SmoothCurve) -> tuple[Piece, ...]:
     return tuple(pieces)
 
 
-def _difference(first: SmoothCurve, second: SmoothCurve, eps: Floats) -> Floats:
-    (log, other), (complement, other_complement) = zip(
-        first.logs(eps), second.logs(eps), strict=True
-    )
+def _float_lead(first: SmoothCurve, second: SmoothCurve, eps: Floats) -> Floats:
+    log, complement = first.logs(eps)
+    other, other_complement = second.logs(eps)
     # whichever of δ and 1 - δ is the smaller one tells more
     with np.errstate(invalid="ignore"):
         found = np.where(log < -np.log(2), log - other, other_complement - complement)
@@ -64,10 +63,10 @@ def _difference(first: SmoothCurve, second: SmoothCurve, eps: Floats) -> Floats:
 
 
 def _bisected(first: SmoothCurve, second: SmoothCurve, low: float, high: float) -> float:
-    sign = np.sign(_difference(first, second, np.array([low]))[0])
+    sign = np.sign(_float_lead(first, second, np.array([low]))[0])
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
-        same = np.sign(_difference(first, second, np.array([middle]))[0]) == sign
+        same = np.sign(_float_lead(first, second, np.array([middle]))[0]) == sign
         low, high = (middle, high) if same else (low, middle)
     return (low + high) / 2
 

@@ -99,9 +99,10 @@ class _Cells:
 
     def ends(self) -> tuple[Fraction, ...]:
         start, _ = self.curve.pieces[1].bracket()
-        handover = zcdp_tail(self.rho).covered_from(self.mu.lower, _TAIL_TOL)
+        least = self.mu.lower()
+        handover = zcdp_tail(self.rho).covered_from(lambda: least, _TAIL_TOL)
         # it is so for the μ that it tells, and δ_μ rises with μ
-        if not certainly(ball(handover.high) <= self.mu):
+        if not certainly(ball(handover.high) <= least):
             raise MorePrecisionError
         found = [start]
         stack = [(start, ball(handover.end).max(start).upper())]
