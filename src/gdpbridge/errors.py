@@ -38,6 +38,10 @@ class Words(str):
     """What a value is like, where the value itself is not shown; it stands without quotes."""
 
 
+class Masked(str):
+    """A value without what must not be shown of it, such as a password: it stands as it is here."""
+
+
 class InputError(GdpBridgeError, ValueError):
     """A value that is not allowed.
 
@@ -138,5 +142,9 @@ class MissingExtraError(GdpBridgeError, ImportError):
 
 def _shown(value: object) -> str:
     quoted = isinstance(value, str) and not isinstance(value, Words)
-    text = repr(value) if quoted else str(value)
+    try:
+        text = repr(value) if quoted else str(value)
+    except ValueError:
+        # Python writes no whole number of over 4300 digits
+        return "a number of thousands of digits"
     return text if len(text) <= 80 else text[:77] + "..."

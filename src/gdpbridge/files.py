@@ -19,6 +19,7 @@ from gdpbridge.errors import InputError
 
 __all__ = [
     "STANDARD_INPUT",
+    "may_write",
     "partial_file",
     "read_bounded",
     "replaced",
@@ -35,7 +36,11 @@ _LONGEST_NAME = 255
 
 @contextmanager
 def partial_file(
-    path: str | os.PathLike[str], *, private: bool = False, new: bool = False
+    path: str | os.PathLike[str],
+    *,
+    private: bool = False,
+    new: bool = False,
+    settled: bool = True,
 ) -> Iterator[Path]:
     """Give an empty file beside ``path`` that takes its place at the end, and is gone on an error.
 
@@ -47,6 +52,8 @@ def partial_file(
         private: whether only the owner may read it; else it has the rights of the file it replaces,
             or those that the system gives to a new one.
         new: whether a file that is there is left alone.
+        settled: whether it is brought to the disk first, so that a crash of the machine right after
+            it leaves no empty file.
 
     Raises:
         FileExistsError: if ``new``, and there is one by the end.
@@ -68,7 +75,7 @@ def partial_file(
         yield partial
         if there is not None:
             rights = stat.S_IMODE(there.st_mode)
-        _settle(partial, _PRIVATE if private else rights)
+        _settle(partial, _PRIVATE if private else rights, settled=settled)
         if new:
             _take_new_place(partial, target)
         else:
@@ -98,13 +105,16 @@ def write_bytes(path: str | os.PathLike[str], content: bytes, *, private: bool =
         file.write(content)
 
 
-def write_text(path: str | os.PathLike[str], text: str, *, private: bool = False) -> None:
+def write_text(
+    path: str | os.PathLike[str], text: str, *, private: bool = False, settled: bool = True
+) -> None:
     """Write a text in UTF-8 as a whole or not at all; line ends stay as they are.
 
     Raises:
         OSError: if it cannot be written; what was there is there still.
     """
-    write_bytes(path, text.encode("utf-8"), private=private)
+    with partial_file(path, private=private, settled=settled) as partial:
+        partial.write_bytes(text.encode("utf-8"))
 
 
 def read_bounded(name: str | os.PathLike[str], limit: int, *, field: str = "file") -> bytes:
@@ -134,6 +144,11 @@ def read_bounded(name: str | os.PathLike[str], limit: int, *, field: str = "file
     return content
 
 
+def may_write(path: Path) -> bool:
+    """Whether this user may write a file, or into a folder."""
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
 def _place(path: str | os.PathLike[str]) -> Path:
     try:
         return Path(os.path.realpath(path))
@@ -154,7 +169,7 @@ def _there(target: Path) -> os.stat_result | None:
         return None
     if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
-    if not os.access(target, os.W_OK):
+    if not may_write(target):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
     return found
 
@@ -170,11 +185,12 @@ def _make(partial: Path) -> int:
     return usual
 
 
-def _settle(partial: Path, rights: int) -> None:
-    """Bring a file to the disk before it takes its place, with its rights."""
+def _settle(partial: Path, rights: int, *, settled: bool) -> None:
+    """Give a file its rights, and bring it to the disk before it takes its place."""
     partial.chmod(rights)
-    with partial.open("rb+") as file:
-        os.fsync(file.fileno())
+    if settled:
+        with partial.open("rb+") as file:
+            os.fsync(file.fileno())
 
 
 def _take_new_place(partial: Path, target: Path) -> None:

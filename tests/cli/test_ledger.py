@@ -134,7 +134,10 @@ def test_history_export_import(ledger: Callable, tmp_path: Path) -> None:
     assert len(ledger("history --last 1").out.splitlines()) == 1
     assert [one["number"] for one in ledger("history --json").document["entries"]] == [1, 2, 3]
     shown = ledger("export census")
-    assert [json.loads(line)["number"] for line in shown.out.splitlines()] == [1, 2, 3]
+    *entries, seal = map(json.loads, shown.out.splitlines())
+    assert [one["number"] for one in entries] == [1, 2, 3]
+    assert seal["count"] == 3
+    assert seal["head"] == entries[-1]["hash"]
     path, other = tmp_path / "census.jsonl", tmp_path / "other.sqlite"
     assert ledger(f"export census --output {path}").status == 0
     assert ledger(f"export census --output {path}").status == 2
@@ -244,3 +247,24 @@ def test_help(run: Callable, text: str) -> None:
     done = run(f"ledger {text}")
     assert (done.status, done.err) == (0, "")
     assert "Usage: gdpbridge ledger" in done.out
+
+
+def test_an_audit_is_noted_beside_its_release(
+    ledger: Callable, run: Callable, tmp_path: Path
+) -> None:
+    """What gdpbridge audit --json prints is kept under the release's number, and shown."""
+    counts, noted = tmp_path / "counts.csv", tmp_path / "audit.json"
+    counts.write_text("true_positives,false_positives\n90,3\n", encoding="utf-8")
+    ledger("spend census --mu 0.5 --purpose 'table 3'")
+    found = run(f"audit {counts} --positives 100 --negatives 100 --mu-claimed 1 --json")
+    noted.write_text(found.out, encoding="utf-8")
+    done = ledger(f"audit census 3 {noted}")
+    assert done.status == 0
+    assert "audit noted" in done.out
+    assert "μ = 1 contradicted" in done.rows["Found"]
+    assert "of 3: μ at least 2.301" in ledger("history census").out
+    assert ledger("verify").status == 0
+    assert ledger(f"audit census 1 {noted}").status == 2
+    noted.write_text("{}", encoding="utf-8")
+    refused = ledger(f"audit census 3 {noted}")
+    assert (refused.status, refused.out) == (2, "")

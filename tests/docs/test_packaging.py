@@ -177,6 +177,6 @@ def test_oldest_versions_are_the_lower_bounds() -> None:
     pinned = dict(line.split("==") for line in pins if line and not line.startswith("#"))
     bounds = dict(
         re.fullmatch(r"([\w-]+)>=([\w.]+),<[\w.]+", text).groups()
-        for text in PROJECT["dependencies"]
+        for text in PROJECT["dependencies"] + PROJECT["optional-dependencies"]["ledger"]
     )
     assert pinned == bounds

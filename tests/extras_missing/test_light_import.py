@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 OPTIONAL = [
+    "alembic",
     "altair",
     "dask",
     "dp_accounting",
@@ -19,11 +21,12 @@ OPTIONAL = [
     "polars",
     "psycopg",
     "pyarrow",
+    "sqlalchemy",
     "sympy",
     "torch",
     "vl_convert",
 ]
-HEAVY = ["alembic", "scipy", "sqlalchemy", *OPTIONAL]
+HEAVY = ["scipy", *OPTIONAL]
 # what the first word of a command line needs none of
 NUMBERS = ["flint", "gmpy2", "lark", "numpy", "pydantic", "rich", *HEAVY]
 
@@ -79,6 +82,38 @@ def test_a_public_function_is_not_hidden_by_its_module() -> None:
     code = "".join(f"import gdpbridge.{name}\n" for name in names)
     shown = _run(f"{code}print(*[callable(getattr(gdpbridge, name)) for name in {names}])")
     assert shown.split() == ["True"] * len(names)
+
+
+LEDGER = f"""\
+for module in {OPTIONAL}: sys.modules[module] = None
+from gdpbridge.cli import main
+import gdpbridge
+cert, ledger = sys.argv[1:]
+assert main(["measure", "laplace", "--scale", "0.5", "--certificate", cert]) == 0
+assert main(["verify", cert]) == 0
+statuses = [main(["ledger", *words, "--ledger", ledger]) for words in (
+    ["init"], ["status"], ["spend", "x", "--mu", "1", "--purpose", "a"], ["import", cert],
+)]
+assert statuses == [2] * 4, statuses
+try:
+    gdpbridge.ledger.Ledger(ledger)
+except gdpbridge.MissingExtraError as error:
+    assert error.extra == "ledger"
+"""
+
+
+def test_all_but_the_ledger_works_without_its_libraries(tmp_path: Path) -> None:
+    """Without the extra, measuring and verifying work, and each ledger command is one sentence."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys\n{LEDGER}", tmp_path / "c.json", tmp_path / "l.sqlite"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    sentence = "a ledger needs an extra: pip install 'gdpbridge[ledger]'"
+    assert done.stderr.splitlines() == [sentence] * 4
+    assert not (tmp_path / "l.sqlite").exists()
 
 
 def test_every_public_name_without_extras() -> None:

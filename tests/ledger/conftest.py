@@ -127,6 +127,12 @@ def ledger(url: str) -> Ledger:
     return _made(url)
 
 
+@pytest.fixture(autouse=True)
+def heads_of_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep what is noted of ledgers on servers out of the user's own folder."""
+    monkeypatch.setattr("typer.get_app_dir", lambda name: str(tmp_path / name))
+
+
 @pytest.fixture
 def make_ledger() -> Callable[..., Ledger]:
     """Makes such a ledger at an address, with another budget if given."""

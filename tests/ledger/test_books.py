@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
 
@@ -22,7 +22,10 @@ from gdpbridge.ledger import (
     Ledger,
     UnknownDatasetError,
 )
-from gdpbridge.ledger.entries import WHOLE, Books, Entry
+from gdpbridge.ledger.amounts import amount_text, root_ceiling
+from gdpbridge.ledger.books import Books
+from gdpbridge.ledger.entries import WHOLE, Entry
+from gdpbridge.ledger.words import stamp
 
 
 def test_a_hundred_tenths_fill_a_budget_of_one(ledger: Ledger) -> None:
@@ -387,15 +390,24 @@ SPENDS = st.lists(
 @given(SPENDS)
 def test_books_never_exceed_their_budget(spends: list[tuple[str, Fraction, Fraction]]) -> None:
     """Whatever is asked, all that fits is taken, nothing else, and a replay says the same."""
-    books = Books("d")
-    common = {"time": "t", "key": "k", "request": "r", "actor": "a", "purpose": "p"}
+    books, numbers = Books("d"), iter(range(10**6))
+    common = {"time": stamp(datetime.now(UTC)), "request": "0" * 64, "actor": "a"}
+    charge = {"purpose": "p", "statement": "whole", "token": "0" * 32}
+    details = {"name": "d", "unit": "person", "neighbours": "add-remove"}
 
     def entry(kind: Kind, **content: object) -> Entry:
-        return books.append(Entry(number=0, kind=kind, **common, **content))
+        given = {**common, "key": f"k{next(numbers)}", "token": "0" * 32, **content}
+        return books.append(Entry(number=0, kind=kind, **{"purpose": "", **given}))
 
     written = [
+        entry(Kind.CREATE, details=details),
         entry(Kind.PARTITION, partition="x", details={"parts": ["a", "b"]}),
-        entry(Kind.BUDGET, mu_squared="2", failure="0.2"),
+        entry(
+            Kind.BUDGET,
+            mu_squared="2",
+            failure="0.2",
+            mu=amount_text(root_ceiling(Fraction(2), 40)),
+        ),
     ]
     exact = dict.fromkeys(["", "a", "b"], (Fraction(0), Fraction(0)))
     for part, square, failure in spends:
@@ -415,8 +427,10 @@ def test_books_never_exceed_their_budget(spends: list[tuple[str, Fraction, Fract
                 Kind.SPEND,
                 partition=account[0],
                 part=account[1],
-                mu_squared=str(amount.square),
-                failure=str(amount.failure),
+                mu=amount_text(root_ceiling(amount.square, 40)),
+                mu_squared=amount_text(amount.square),
+                failure=amount_text(amount.failure),
+                **{**charge, "statement": "approximate" if amount.failure else "whole"},
             )
         )
     again = Books("d")

@@ -15,7 +15,7 @@ from alembic.script import ScriptDirectory
 
 from gdpbridge.errors import InputError
 from gdpbridge.ledger import BrokenChainError, Ledger, tables
-from gdpbridge.ledger.store import Store
+from gdpbridge.ledger.entries import FORMAT
 
 EDITS = {
     "a smaller amount": "UPDATE ledger_entry SET mu_squared = '0.01' WHERE number = 3",
@@ -130,32 +130,52 @@ def test_steps_make_the_tables_that_the_program_uses(url: str) -> None:
         assert compare_metadata(context, tables.metadata) == []
 
 
-def test_a_filled_database_is_migrated_from_the_first_version(
-    url: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("version", ["0001", "0002"])
+def test_a_filled_database_is_migrated(
+    url: str, version: str, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From the first version with entries in it, the steps lose nothing and verify holds."""
+    """From an earlier version with entries in it, the steps lose nothing and verify holds."""
     upgrade = command.upgrade
-    monkeypatch.setattr(command, "upgrade", lambda config, _: upgrade(config, "0001"))
+    monkeypatch.setattr(command, "upgrade", lambda config, _: upgrade(config, version))
     book = Ledger(url)
     assert book.init()
     with pytest.raises(
         InputError,
-        match="at version 0001: must be at version 0002: run 'gdpbridge ledger migrate'",
+        match=f"at version {version}: must be at version 0003: run 'gdpbridge ledger migrate'",
     ):
         book.status("census")
-    # the program of that version
-    with monkeypatch.context() as older:
-        older.setattr(Store, "_check_version", lambda *_: None)
-        book.add_dataset("census", unit="person", neighbours="add-remove")
-        book.set_budget("census", mu=1)
-        for _ in range(20):
-            book.spend("census", mu=0.1, purpose="count")
-        before = book.status("census")
+    with book._store._engine.connect() as connection:
+        # as its program had written them
+        for table, rows in _rows_of_0_1_0(data).items():
+            connection.execute(sa.insert(tables.metadata.tables[table]), rows)
+        connection.commit()
     monkeypatch.setattr(command, "upgrade", upgrade)
     assert book.migrate()
     assert not book.migrate()
-    assert book.verify("census") == before
-    book.spend("census", mu=0.1, purpose="count")
+    before = [json.loads(line) for line in _text(data, "jsonl").splitlines()]
+    assert [one.document() for one in book.history("census")] == before
+    assert book.verify("census").entries == len(before)
+    assert book.spend("census", mu=0.1, purpose="count").entry.format == FORMAT
+    assert book.verify("census").entries == len(before) + 1
+
+
+def _text(data: Path, ending: str) -> str:
+    return (data / f"ledger_0_1_0.{ending}").read_text(encoding="utf-8")
+
+
+def _rows_of_0_1_0(data: Path) -> dict[str, list[dict[str, object]]]:
+    """The rows of the database that version 0.1.0 made, by table."""
+    with sqlite3.connect(":memory:") as source:
+        source.executescript(_text(data, "sql"))
+        source.row_factory = sqlite3.Row
+        found = {
+            f"ledger_{name}": [dict(row) for row in source.execute(f"SELECT * FROM ledger_{name}")]
+            for name in ("dataset", "account", "entry", "reservation")
+        }
+    source.close()
+    for row in found["ledger_entry"]:
+        row["certified"] = None if row["certified"] is None else bool(row["certified"])
+    return found
 
 
 def test_nothing_to_migrate(url: str) -> None:
@@ -167,9 +187,9 @@ def test_nothing_to_migrate(url: str) -> None:
 
 def test_verify_tells_its_progress(spent: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     """verify reads page by page, and reports a rising share of the entries."""
-    from gdpbridge.ledger import book, rows
+    from gdpbridge.ledger import checking, rows, view
 
-    for module in (book, rows):
+    for module in (checking, rows, view):
         monkeypatch.setattr(module, "PAGE", 2)
     shares: list[float] = []
     spent.verify("census", progress=lambda _, share: shares.append(share))
@@ -189,7 +209,7 @@ def test_a_newer_database_is_refused(ledger: Ledger) -> None:
         lambda: ledger.spend("census", mu=0.1, purpose="a"),
         ledger.datasets,
     ):
-        with pytest.raises(InputError, match="at version 9999: must be at most version 0002"):
+        with pytest.raises(InputError, match="at version 9999: must be at most version 0003"):
             act()
 
 
@@ -237,7 +257,8 @@ def test_what_is_no_export(file_ledger: Ledger, tmp_path: Path, line: str) -> No
     path = tmp_path / "other.jsonl"
     with path.open("w", encoding="utf-8") as file:
         write_entries(file_ledger.history("census"), file)
-        file.write(f"{line}\n")
+    *lines, seal = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join([*lines, line, seal]), encoding="utf-8")
     other = Ledger(tmp_path / "other.sqlite")
     other.init()
     with path.open(encoding="utf-8") as file, pytest.raises(InputError, match="line 3 is"):

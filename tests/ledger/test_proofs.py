@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from gdpbridge.cli import main
 from gdpbridge.errors import InputError
 from gdpbridge.ledger import Kind, Ledger, LedgerUnavailableError
 
@@ -35,7 +36,7 @@ def _run_writers(root: Path, *words: object) -> dict[str, Any]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=200,
+        timeout=900,
     )
     assert (done.returncode, done.stderr) == (0, "")
     return json.loads(done.stdout)
@@ -147,25 +148,63 @@ def _as_nobody() -> Iterator[None]:
         os.seteuid(0)
 
 
-def test_read_only_file(make_ledger: Make) -> None:
-    """A file that may only be read says so in one sentence, and can be read."""
+@pytest.fixture
+def read_only(make_ledger: Make) -> Iterator[Path]:
+    """A ledger in a folder where nothing may be written."""
     # not pytest's own folder, which only its user can enter
     folder = Path(tempfile.mkdtemp(prefix="gdpbridge-read-only-"))
     path = folder / "ledger.sqlite"
+    book = make_ledger(str(path))
+    book.spend("census", mu=0.1, purpose="before")
+    path.chmod(0o444)
+    for one in folder.rglob("*"):
+        one.chmod(0o555 if one.is_dir() else 0o444)
+    folder.chmod(0o555)
     try:
-        before = make_ledger(str(path)).status("census")
-        path.chmod(0o444)
-        folder.chmod(0o755 if os.geteuid() == 0 else 0o555)
-        with _as_nobody():
-            book = Ledger(path)
-            with pytest.raises(LedgerUnavailableError, match=r"read only|cannot be used") as caught:
-                book.spend("census", mu=0.1, purpose="a")
-        assert "\n" not in str(caught.value)
-        folder.chmod(0o755)
-        path.chmod(0o644)
-        assert Ledger(path).verify("census") == before
+        yield path
     finally:
         folder.chmod(0o755)
+        shutil.rmtree(folder)
+
+
+def test_a_read_only_ledger(read_only: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where nothing may be written all can be read; a spend says in one sentence that it cannot."""
+    before = Ledger(read_only).verify("census")
+    words = ["status", "verify", "history", "export census", "quote census --mu 0.1"]
+    # that user may not read the program's own files, which have to be loaded
+    for one in words:
+        assert main(["ledger", *one.split(), "--ledger", str(read_only)]) == 0
+    with _as_nobody():
+        book = Ledger(read_only)
+        with pytest.raises(LedgerUnavailableError, match=r"read only|cannot be used") as caught:
+            book.spend("census", mu=0.1, purpose="a")
+        assert "\n" not in str(caught.value)
+        assert book.status("census") == book.verify("census") == before
+        assert len(list(book.history("census"))) == 3
+        assert book.quote("census", mu=0.5).fits
+        for one in words:
+            assert main(["ledger", *one.split(), "--ledger", str(read_only)]) == 0
+    assert capsys.readouterr().err == ""
+    # nothing was left behind
+    assert {one.name for one in read_only.parent.iterdir()} <= {
+        "ledger.sqlite", "ledger.sqlite.heads", "ledger.sqlite-wal", "ledger.sqlite-shm",
+    }  # fmt: skip
+
+
+def test_read_only_while_it_is_written(make_ledger: Make) -> None:
+    """A reader without rights sees what a writer with rights has written, while it writes."""
+    folder = Path(tempfile.mkdtemp(prefix="gdpbridge-read-only-"))
+    path = folder / "ledger.sqlite"
+    try:
+        book = make_ledger(str(path))
+        with book._store._engine.connect():
+            book.spend("census", mu=0.1, purpose="a")
+            folder.chmod(0o755)
+            for one in folder.rglob("*"):
+                one.chmod(0o755 if one.is_dir() else 0o644)
+            with _as_nobody():
+                assert Ledger(path).status("census").entries == 3
+    finally:
         shutil.rmtree(folder)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from pathlib import Path
 
 import pytest
 
-from gdpbridge.errors import InputError, MissingExtraError
+from gdpbridge.cli import main
+from gdpbridge.errors import GdpBridgeError, InputError, MissingExtraError
 from gdpbridge.ledger import Ledger
 from gdpbridge.ledger.urls import VARIABLE, default_path, parse
 
@@ -57,6 +59,60 @@ def test_no_password_is_shown() -> None:
     assert "secret" not in str(caught.value)
     pytest.importorskip("psycopg")
     assert "secret" not in Ledger("postgresql://user:secret@host/d").where
+
+
+SECRETS = [
+    "postgresql://u:s3cret@127.0.0.1:1/led",
+    "postgresql://u@127.0.0.1:1/led?password=s3cret",
+    "postgresql://u@127.0.0.1:1/led?passfile=/s3cret&sslpassword=s3cret&sslmode=disable",
+    "postgresql://u@127.0.0.1:1/led?PASSWORD=s3cret",
+    "postgresql://u:s3cret@127.0.0.1:1/led?nonsense=1",
+    "postgresql://u:s3cret@127.0.0.1:port/led",
+    "postgresql://u:s3cret@127.0.0.1:99999/led",
+    "postgresql://u:s3cret@/led?port=x",
+    "postgresql://u:s3cret/led",
+    "postgresql://u:s3cret@h@h/led",
+    "postgresql://u:s3@s3cret@h/led",
+    "postgresql://u:s3?s3cret@h/led",
+    "postgresql+asyncpg://u:s3cret@h/led",
+    "mysql://u:s3cret@h/db",
+    "mysql://h/db?password=s3cret",
+    "mysql://h/db?user=u&api_token=s3cret",
+    "://u:s3cret@h",
+    "sqlite://u:s3cret@h/db",
+    "sqlite:///x?password=s3cret",
+]
+
+
+@pytest.mark.parametrize("url", SECRETS)
+@pytest.mark.parametrize("how", ["option", "variable"])
+def test_no_password_is_ever_shown(
+    url: str, how: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not in text, in JSON, in a traceback, nor in what a program prints of an error."""
+    pytest.importorskip("psycopg")
+    monkeypatch.setenv("GDPBRIDGE_DEBUG", "1")
+    monkeypatch.setattr("gdpbridge.ledger.store._RECONNECT_SECONDS", 0)
+    words = ["ledger", "status"]
+    if how == "variable":
+        monkeypatch.setenv(VARIABLE, url)
+    else:
+        words += ["--ledger", url]
+    for extra in ([], ["--json"]):
+        assert main([*words, *extra]) in (1, 2)
+        shown = capsys.readouterr()
+        assert "s3cret" not in shown.out + shown.err
+        assert "fault" not in shown.err
+    try:
+        book = Ledger(url)
+        assert "s3cret" not in book.where + repr(book)
+        book.status("census")
+    except GdpBridgeError as error:
+        text = "".join(traceback.format_exception(error))
+        own = [line for line in text.splitlines() if not line.startswith("    ")]
+        assert "s3cret" not in "\n".join(own)
+    else:
+        raise AssertionError("there is no such ledger")
 
 
 def test_where_nothing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ SCOPE = [
     "gaussian/ball.py",
     "gaussian/enclosures.py",
     "curves/*.py",
+    "curves/tails/*.py",
     "guarantees/*.py",
     "measure/statements.py",
     "measure/methods/breakpoints.py",
@@ -71,8 +72,6 @@ POOL = [
 _QUICK = 1.5
 # together, for one change
 _BUDGET = 20.0
-# a change may make an endless loop of what is quick
-_CPU_LIMIT = 30
 _MOST_SURVIVORS = 0.05
 _HEAVY = [
     "flint", "gmpy2", "lark", "mpmath", "numpy", "pydantic", "pytest",
@@ -87,10 +86,16 @@ def main() -> int:
         "--only", nargs="*", default=[""], help="changes whose names have one of these"
     )
     parser.add_argument("--tests", nargs="*", default=POOL, help="the tests to put it before")
+    parser.add_argument("--again", type=Path, help="only what survived, by an earlier output")
     parser.add_argument("--list", action="store_true", help="list the changes and stop")
     parser.add_argument("--anew", action="store_true", help="note anew what the tests go through")
     options = parser.parse_args()
     mutants = [one for one in _all_mutants() if any(part in one.key for part in options.only)]
+    if options.again:
+        lines = options.again.read_text("utf-8").splitlines()
+        mutants = [
+            one for one in mutants if any(f" SURVIVED {one.key} (" in line for line in lines)
+        ]
     if options.list:
         for one in mutants:
             print(f"{one.line:5}  {one.key}")
@@ -106,7 +111,7 @@ def main() -> int:
         shutil.copytree(ROOT / "src", copy, ignore=shutil.ignore_patterns("__pycache__"))
         tests = _known(copy, options.tests, anew=options.anew)
         survivors = _survivors(mutants, tests, copy)
-    return _report(mutants, survivors, complete=options.only == [""])
+    return _report(mutants, survivors, complete=options.only == [""] and not options.again)
 
 
 def _all_mutants() -> list[Mutant]:
@@ -218,7 +223,8 @@ def _survivors(mutants: list[Mutant], tests: dict[str, dict[str, Any]], copy: Pa
         started = time.monotonic()
         target.write_bytes(one.apply(source))
         try:
-            notices = _is_noticed(copy, asked)
+            seconds = sum(tests[name]["seconds"] for name in asked)
+            notices = _is_noticed(copy, asked, limit=5 + int(3 * seconds))
         finally:
             target.write_bytes(source)
         if not notices:
@@ -254,10 +260,10 @@ def _exit_code(_: Path, asked: list[str]) -> int:
     return int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:benchmark", *asked]))
 
 
-def _is_noticed(copy: Path, asked: list[str]) -> bool:
+def _is_noticed(copy: Path, asked: list[str], limit: int) -> bool:
     if not asked:
         return False
-    code = _in_child(_exit_code, copy, asked, limit=_CPU_LIMIT)
+    code = _in_child(_exit_code, copy, asked, limit=limit)
     # no code: it took too long; 2: the changed module cannot even be loaded
     if code in (0, 1, 2, None):
         return code != 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from decimal import Decimal
@@ -13,8 +14,10 @@ import pytest
 from flint import arb
 
 import gdpbridge as gdp
+from gdpbridge.curves import tradeoff
 from gdpbridge.curves.binomial import BinomialLines
 from gdpbridge.curves.handover import decay_handover
+from gdpbridge.curves.linear import LinearCurve
 from gdpbridge.curves.pieces import Piece
 from gdpbridge.curves.smooth import SmoothCurve, zero_curve
 from gdpbridge.curves.tails import (
@@ -24,14 +27,16 @@ from gdpbridge.curves.tails import (
     GaussianDecayTail,
     SlowDecayTail,
 )
-from gdpbridge.curves.tradeoff import proved_errors
+from gdpbridge.curves.tradeoff import errors_at, proved_errors
 from gdpbridge.errors import UndecidedError
 from gdpbridge.expressions.parse import parse_expression
 from gdpbridge.gaussian import ball as doors
 from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.guarantees.decay import proved_tail
-from gdpbridge.measure.methods import certified
+from gdpbridge.measure import statements
+from gdpbridge.measure.methods import breakpoints, certified
 from gdpbridge.measure.problem import Problem
+from gdpbridge.numeric.decide import MorePrecisionError
 from gdpbridge.numeric.exact import exact
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, Operations, Probability, ball, to_fraction
@@ -352,3 +357,263 @@ def test_beyond_the_last_loss_delta_is_what_is_left() -> None:
         about = lines.formula(arb(3) + arb(0, 1) * arb(2) ** -40, BALLS).log_complement()
         assert about.contains(0)
         assert about.lower() < -(arb(2) ** -44)
+
+
+def test_a_level_between_floats_is_bounded_closely() -> None:
+    """α = 1/3 is no float: f is bounded at both of its neighbours, and hardly further apart."""
+    low, high = errors_at(gdp.profiles.GDP(mu=1).curve, [Fraction(1, 3)])
+    assert Fraction(low[0]) <= Fraction(doors.beta_upper("0.33333333333333333333", 1))
+    assert Fraction(high[0]) >= Fraction(doors.beta_lower("0.33333333333333333334", 1))
+    assert high[0] - low[0] < 1e-12
+
+
+@pytest.mark.parametrize("mu", [0.5, 2.0])
+@pytest.mark.parametrize("apart", [0.3, 0.03])
+def test_an_upper_bound_of_f_holds_about_any_place(mu: float, apart: float) -> None:
+    """Four points about a place that is not the best one bound f as well, if less closely."""
+    curve, level = gdp.profiles.GDP(mu=mu).curve, 0.1
+    best = tradeoff._best(curve, np.array([level]))
+    offsets = np.linspace(-1.6, 1.6, 17) * apart
+    found = tradeoff._ceilings(curve, best + offsets, np.full(17, level), apart)
+    assert all(found >= doors.beta_lower(level, mu))
+    # in the middle it is closer than nothing
+    assert found[8] < doors.beta_upper(level, mu) + apart
+
+
+# --- witnesses on lines ----------------------------------------------------------------------
+
+
+def _search(end: Fraction) -> breakpoints._Search:
+    curve = gdp.profiles.DiscreteLaplace(scale=1, sensitivity=3).curve
+    assert isinstance(curve, LinearCurve)
+    return breakpoints._Search(Problem(curve, end, _TOL), curve)
+
+
+def test_lines_are_proved_to_the_end_and_witnesses_are_before_it() -> None:
+    """Of an end that is no ball, what is proved reaches beyond, and a witness does not."""
+    with precision(64):
+        search = _search(Fraction(1, 3))
+        assert to_fraction(search.last_witness) < Fraction(1, 3) < to_fraction(search.end)
+        assert to_fraction(search.end) - Fraction(1, 3) < Fraction(1, 10**18)
+
+
+def test_a_witness_is_worth_its_lower_end() -> None:
+    """Of a μ that may be just below 1/2 the lower end is taken, and one too wide is refused."""
+    with precision(128):
+        search = _search(Fraction(1))
+        search._raise(arb(0.5) + arb(0, 1) * arb(2) ** -100, arb(0))
+        assert search.low < Fraction(1, 2) < search.low + _TOL / 10
+        assert to_fraction(search.candidate) > Fraction(1, 2)
+        with pytest.raises(MorePrecisionError):
+            search._raise(arb(0.75) + arb(0, float(_TOL)), arb(0))
+        with pytest.raises(MorePrecisionError):
+            search._raise(arb.nan(), arb(0))
+
+
+@pytest.mark.parametrize("eps_h", [0.05, 0.3, 1.5])
+@pytest.mark.parametrize(
+    "profile",
+    [
+        gdp.profiles.DiscreteGaussian(sigma=2),
+        gdp.profiles.DiscreteLaplace(scale=0.7, sensitivity=3),
+        gdp.profiles.Laplace(scale=0.5),
+    ],
+)
+def test_a_head_is_measured_up_to_its_end_only(profile: gdp.Profile, eps_h: float) -> None:
+    """What lies beyond ε_h does not count: another method finds the same."""
+    found = gdp.measure(profile, eps_h=eps_h, tol=1e-6)
+    other = gdp.measure(profile, eps_h=eps_h, tol=1e-4, method="adaptive")
+    assert found.mu.low <= other.mu.high
+    assert other.mu.low <= found.mu.high
+    assert found.attained_at <= eps_h
+
+
+def test_a_head_may_be_better_than_the_whole() -> None:
+    """Where δ falls slowly to 0, G is largest far out: a short head has a smaller μ."""
+    profile = gdp.profiles.Formula("delta = max(0.1 - eps/100, 0)")
+    assert gdp.measure(profile, eps_h=0.5).mu.high < gdp.measure(profile).mu.low
+
+
+def test_a_failure_is_rounded_up_from_its_ball() -> None:
+    """p = 1/10 + 1e-80, whose logarithm is that of 1/10 to 256 bits, gives more than 1/10."""
+    delta = Fraction(1, 10) + Fraction(1, 10**80)
+    with precision(256):
+        found = statements._failure_up_to(ball(delta).log())
+    assert delta < found.exact < delta + Fraction(1, 10**19)
+    assert Fraction(found.probability) >= found.exact
+
+
+# --- a candidate that is too small is not proved ---------------------------------------------
+
+_TOO_SMALL = [
+    (gdp.profiles.Laplace(scale=0.5), 1),
+    (gdp.profiles.Laplace(scale=0.05), 20),
+    (gdp.profiles.Formula("delta = exp(-eps**2)/3"), 3),
+    (gdp.profiles.Formula("delta = 0.1*exp(-eps/10)"), 3),
+    (gdp.profiles.Formula("delta = 0.97 - eps/200"), 3),
+    (gdp.profiles.Formula("delta = piecewise(0.3*exp(-eps), eps < log(2), 0.3*exp(-2*eps))"), 2),
+    (gdp.profiles.SGDFamily(A=1, B=1, sigma=1), 4),
+]
+
+
+@pytest.mark.parametrize("share", [0.5, 0.99, 0.999999])
+@pytest.mark.parametrize(("profile", "end"), _TOO_SMALL)
+def test_cells_do_not_prove_too_little(profile: gdp.Profile, end: int, share: float) -> None:
+    """From a μ that is too small the cells lead to a better witness, and to one that is right."""
+    least = gdp.measure(profile, eps_h=end, tol=1e-9).mu.low
+    with precision(256):
+        attempt = certified._Proof(Problem(profile.curve, Fraction(end), _TOL))
+        attempt.candidate = arb(share * float(least))
+        attempt._cover()
+        assert to_fraction(attempt.candidate) >= Fraction(least)
+        assert attempt.low >= Fraction(least) - 2 * _TOL
+
+
+@pytest.mark.parametrize("share", [0.5, 0.99, 0.999999])
+@pytest.mark.parametrize("end", [Fraction(1, 3), Fraction(2), Fraction(10)])
+@pytest.mark.parametrize(
+    "profile",
+    [
+        gdp.profiles.DiscreteLaplace(scale=1, sensitivity=3),
+        gdp.profiles.DiscreteGaussian(sigma=0.8, sensitivity=1),
+        gdp.profiles.Table(pairs=[(0.0, 0.1), (0.5, 0.05), (1.0, 0.04), (2.5, 0.001)]),
+        gdp.profiles.Table(pairs=[(0.0, 0.9), (0.5, 0.8), (1.0, 0.7)]),
+        gdp.profiles.PureDP(epsilon=1).compose(3),
+    ],
+)
+def test_lines_do_not_prove_too_little(profile: gdp.Profile, end: Fraction, share: float) -> None:
+    """Nor do blocks of lines, or what lies beyond the last one."""
+    least = gdp.measure(profile, eps_h=str(float(end)), tol=1e-9).mu.low
+    curve = profile.curve
+    assert isinstance(curve, LinearCurve)
+    with precision(256):
+        search = breakpoints._Search(Problem(curve, end, _TOL), curve)
+        search.candidate = arb(share * float(least))
+        try:
+            search._cover()
+        except MorePrecisionError:
+            return  # what is too high is at an end of the range, which is no line's own
+        assert to_fraction(search.candidate) >= Fraction(least) - Fraction(1, 10**8)
+
+
+def test_chords_lie_above_the_curve() -> None:
+    """A chord over lines, up to an end beyond the last one, is nowhere below δ."""
+    profile = gdp.profiles.Table(pairs=[(0.0, 0.1), (0.5, 0.05), (1.0, 0.04), (2.5, 0.001)])
+    curve = profile.curve
+    assert isinstance(curve, LinearCurve)
+    with precision(128):
+        for end in (Fraction(2), Fraction(5, 2), Fraction(6)):
+            search = breakpoints._Search(Problem(curve, end, _TOL), curve)
+            last = search.count - 1
+            for first in range(search.count):
+                chord = search._chord(first, last)
+                low, high = (
+                    float(curve.lines.start(first)),
+                    float(curve.lines.end(last).min(ball(end))),
+                )
+                for eps in np.linspace(low, high, 9)[1:-1].tolist():
+                    delta = curve.enclose(arb(eps)).log().exp()
+                    assert chord.at(arb(eps).exp()).upper() >= delta.lower()
+
+
+def _blurred(eps: Any, ops: Operations) -> Probability:
+    """δ = e^-(1+ε), known to six digits only."""
+    blur = arb(0, 1e-6) if ops is BALLS else 0
+    return Probability.from_log(ops, -eps - 1 + blur)
+
+
+def test_a_witness_is_not_beyond_the_end() -> None:
+    """Of an end that is no ball, a witness is before it; the cells reach beyond it."""
+    problem = Problem(_gaussian(Fraction(1, 2)), Fraction(1, 3), _TOL)
+    with precision(64):
+        attempt = certified._Proof(problem)
+        attempt._accept(arb(1))
+        assert to_fraction(attempt.witness) < Fraction(1, 3)
+        assert to_fraction(attempt._ranges()[-1].high) > Fraction(1, 3)
+
+
+def test_a_witness_that_is_known_too_coarsely_asks_for_more_precision() -> None:
+    """Where μ is known to six digits and nine are wanted, it is no witness yet."""
+    curve = SmoothCurve((Piece(Fraction(0), _blurred),), ConstantTail(Fraction(3), Fraction(0)))
+    with precision(128):
+        attempt = certified._Proof(Problem(curve, Fraction(1), _TOL))
+        with pytest.raises(MorePrecisionError):
+            attempt._accept(arb(0.5))
+        coarse = certified._Proof(Problem(curve, Fraction(1), Fraction(1, 1000)))
+        coarse._accept(arb(0.5))
+        assert coarse.low > 0
+
+
+@pytest.mark.parametrize("end", [Fraction(at) for at in ("1/2", "1", "4/3", "3", "7")])
+def test_ranges_cover_the_whole_head(end: Fraction) -> None:
+    """They follow one another from 0 to the end, each within one piece or about a breakpoint."""
+    starts: list[Any] = [Fraction(0), Fraction(1), Fraction(1), _root(2), Fraction(5)]
+    pieces = tuple(Piece(start, _decay) for start in starts)
+    curve = SmoothCurve(pieces, ConstantTail(Fraction(9), Fraction(0)), Fraction(9))
+    with precision(128):
+        cells = certified._Proof(Problem(curve, end, _TOL))._ranges()
+        assert cells[0].low.is_zero()
+        assert all(one.high == other.low for one, other in itertools.pairwise(cells))
+        assert end <= to_fraction(cells[-1].high) < end + Fraction(1, 10**30)
+        root = arb(2).sqrt()
+        for cell in cells:
+            assert cell.low < cell.high
+            if cell.formula is not None:
+                assert not (cell.low < root < cell.high)
+                assert not (cell.low < 1 and arb(1) < cell.high)
+            else:
+                assert cell.high - cell.low < arb(2) ** -60
+
+
+@pytest.mark.parametrize("slope", [-3, -0.5, 0, 0.25, 3])
+@pytest.mark.parametrize("curvature", [-2, -0.01, 0, 0.01, 0.5, 2])
+@pytest.mark.parametrize(("low", "high"), [(-1, 1), (-0.25, 0.5), (0, 1), (-2, 0)])
+def test_the_least_value_of_a_parabola(
+    slope: float, curvature: float, low: float, high: float
+) -> None:
+    """It is at an end or at the vertex, wherever that is; the bound is the value."""
+    found = certified._least_of_quadratic(arb(slope), arb(curvature), arb(low), arb(high))
+    at = np.linspace(low, high, 4001)
+    least = float((slope * at + curvature * at * at).min())
+    assert least - 1e-6 < float(found.lower())
+    assert float(found.lower()) <= least
+
+
+@pytest.mark.parametrize(("witness", "wanted"), [(0.0, 1.0625), (1.03125, 1.03125), (5.0, 1.0625)])
+def test_the_centre_of_a_cell_is_in_it(witness: float, wanted: float) -> None:
+    """The witness is the centre of its own cell, and of no other one."""
+    curve = _gaussian(Fraction(1, 2))
+    with precision(128):
+        attempt = certified._Proof(Problem(curve, Fraction(3), _TOL))
+        attempt.candidate, attempt.witness = arb(1), arb(witness)
+        cell = certified.Cell(arb(1), arb(1.125), curve.pieces[0].formula)
+        centre = attempt._mean_value_centre(cell)
+        assert centre == wanted
+
+
+# --- solutions that nothing but their ends proves ---------------------------------------------
+
+
+@pytest.mark.parametrize("share", [1 - 1e-9, 1 - 1e-3, 1, 1 + 1e-3, 1 + 1e-9])
+@pytest.mark.parametrize("eps", [0, 1, 20])
+def test_a_wrong_candidate_for_mu_is_found_out(
+    monkeypatch: pytest.MonkeyPatch, share: float, eps: int
+) -> None:
+    """However far off Newton's method ends, the ball that is returned holds μ."""
+    monkeypatch.setattr(gaussian._Scale, "newton", lambda *_: (arb(0.75) * arb(share), arb(0)))
+    with precision(128):
+        found = gaussian.mu_of(arb(eps), gaussian.probability(arb(eps), arb(0.75)))
+        assert found.lower() <= 0.75 <= found.upper()
+
+
+@pytest.mark.parametrize("off", [-0.5, -1e-3, 1e-3, 0.5])
+@pytest.mark.parametrize("eps", [0.25, 1, 20])
+def test_a_wrong_candidate_for_epsilon_is_found_out(
+    monkeypatch: pytest.MonkeyPatch, off: float, eps: float
+) -> None:
+    """Nor does an ε rest on where Newton's method begins or ends."""
+    monkeypatch.setattr(gaussian, "_MAX_NEWTON_STEPS", 0)
+    monkeypatch.setattr(gaussian, "_quantile", lambda _: arb(0.375) - arb(eps) * (1 + off) / 0.75)
+    with precision(128):
+        found = gaussian.epsilon_of(arb(0.75), gaussian.probability(arb(eps), arb(0.75)))
+        assert found.lower() <= eps <= found.upper()

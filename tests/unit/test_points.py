@@ -252,6 +252,7 @@ def test_at_its_very_end_a_curve_is_zero() -> None:
     )
     assert curve.delta_at(end) == Interval(0, 0)
     assert curve.log_delta_above(end) == arb.neg_inf()
+    assert curve.deltas_at([end])[1].tolist() == [0.0]
     before = end - Fraction(1, 10**20)
     assert curve.delta_at(before).low > Decimal("0.26")
     assert curve.log_delta_above(before) > -2

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from gdpbridge.errors import InputError, Words
+from gdpbridge.errors import InputError, Masked, Words
 
 __all__ = ["CommandLineError", "Written", "as_written", "shown", "warnings_in_a_line"]
 
@@ -60,7 +60,9 @@ def as_written(error: InputError, options: Mapping[str, Written]) -> CommandLine
         return written.option
 
     field = re.sub(r"\w+", option, error.field)
-    typed = found[0].value if len(found) == 1 else None
+    # what must not be shown was typed all the same
+    safe = not isinstance(error.value, Masked)
+    typed = found[0].value if len(found) == 1 and safe else None
     value = str(error.value) if typed is None else typed
     plain = isinstance(error.value, Words) and typed is None
     return CommandLineError(field, value, error.told(field, value if plain else shown(value)))

@@ -1,7 +1,8 @@
 """Amounts of privacy as exact rationals: μ² and p. Nothing is rounded but upward, as stated here.
 
-A float stands for the decimal it prints as, and a fraction may be written as such: 1/11. A μ or p
-whose denominator is longer than 40 digits is rounded up to 40 or 80 decimal places. Sums are exact.
+A float stands for the decimal it prints as, and a fraction may be written as such: 1/11. A μ whose
+denominator is longer than 40 digits is rounded up to 40 decimal places, a μ² or p to 80. Sums are
+exact; where their common denominator would grow past 240 digits, what is added is rounded up.
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
+import gmpy2
+
 from gdpbridge.errors import InputError
 from gdpbridge.numeric.exact import ceiling_to_places, exact
 
 __all__ = [
     "FAILURE_ALLOWED",
+    "GRID",
+    "MOST_DENOMINATOR",
     "MU_ALLOWED",
     "ZERO",
     "Amount",
@@ -43,9 +48,13 @@ _LEAST_MU, _MOST_MU = Fraction(1, 10**30), Fraction(10**6)
 _LEAST_FAILURE = Fraction(1, 10**300)
 _LONGEST = 400
 _FRACTION = re.compile(r"\s*([0-9]{1,40})\s*/\s*([0-9]{1,40})\s*")
-# sums stay this short: an amount that would make one longer is rounded up to the sum's own grid
-_GRID = 10 ** (2 * _PLACES)
-_MOST_DENOMINATOR = 10**240
+# sums stay this short: an amount that would make one longer is rounded up to the grid
+GRID = 10 ** (2 * _PLACES)
+MOST_DENOMINATOR = 10**240
+_AMOUNT = re.compile(r"[0-9]+(\.[0-9]+|/[0-9]*[1-9][0-9]*)?")
+# sums of the first format had up to 240 digits for each partition; no more than these are read
+_LONGEST_SUM = 20_000
+_QUICK = 1000
 
 
 @dataclass(frozen=True)
@@ -133,19 +142,24 @@ def failure_ceiling(field: str, value: Fraction) -> Fraction:
 
 
 def within(total: Fraction, amount: Fraction) -> Fraction:
-    """Return what an amount is charged as on top of a total: itself, unless sums grew too long.
+    """Return what an amount is charged as: itself, unless sums would grow too long.
 
-    A sum's denominator may have 240 digits. Past that, the amount is rounded up to the next
-    multiple of the sum's own unit, which is at most 1e-80.
+    A data set's sums may have a common denominator of 240 digits. Past that, the amount is rounded
+    up to 80 decimal places, which all sums have in common.
+
+    Args:
+        total: the sum so far, or any number with the common denominator of all sums.
+        amount: what is asked for, as :func:`square_of` and :func:`failure_of` return it.
     """
-    grid = math.lcm(total.denominator, _GRID)
-    if math.lcm(grid, amount.denominator) <= _MOST_DENOMINATOR:
+    grid = math.lcm(total.denominator, GRID)
+    joint = math.lcm(grid, amount.denominator)
+    if joint == grid or joint <= MOST_DENOMINATOR:
         return amount
-    return Fraction(math.ceil(amount * grid), grid)
+    return Fraction(math.ceil(amount * GRID), GRID)
 
 
 def amount_text(value: Fraction) -> str:
-    """Return an amount exactly: as a decimal where it ends, else as a fraction."""
+    """Return an amount exactly, however long: as a decimal where it ends, else as a fraction."""
     rest, places = value.denominator, 0
     for prime in (2, 5):
         count = 0
@@ -154,8 +168,8 @@ def amount_text(value: Fraction) -> str:
             count += 1
         places = max(places, count)
     if rest != 1 or places > 300:
-        return f"{value.numerator}/{value.denominator}"
-    digits = str(value.numerator * 10**places // value.denominator).rjust(places + 1, "0")
+        return f"{_digits(value.numerator)}/{_digits(value.denominator)}"
+    digits = _digits(value.numerator * 10**places // value.denominator).rjust(places + 1, "0")
     return f"{digits[:-places]}.{digits[-places:]}" if places else digits
 
 
@@ -165,9 +179,20 @@ def from_text(text: str) -> Fraction:
     Raises:
         ValueError: for another text.
     """
-    if len(text) > 2 * _LONGEST or not re.fullmatch(r"[0-9]+(\.[0-9]+|/[0-9]*[1-9][0-9]*)?", text):
+    if len(text) > _LONGEST_SUM or not _AMOUNT.fullmatch(text):
         raise ValueError(f"not an amount: {text[:40]!r}")
-    return Fraction(text)
+    if len(text) <= _QUICK:
+        return Fraction(text)
+    over, slash, under = text.partition("/")
+    if slash:
+        return Fraction(int(gmpy2.mpz(over)), int(gmpy2.mpz(under)))
+    whole, _, part = text.partition(".")
+    return Fraction(int(gmpy2.mpz(whole + part)), 10 ** len(part))
+
+
+def _digits(number: int) -> str:
+    # Python itself refuses numbers of more than 4300 digits, against the time that it takes
+    return gmpy2.mpz(number).digits() if number.bit_length() > 4 * _QUICK else str(number)
 
 
 def root_floor(square: Fraction, places: int = 20) -> Fraction:

@@ -8,21 +8,13 @@ counts (parallel composition).
 
 from __future__ import annotations
 
-import getpass
-import os
-import re
-import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, get_args
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
-import sqlalchemy as sa
-from sqlalchemy.engine import Connection, RowMapping
+from sqlalchemy.engine import Connection
 
-from gdpbridge.errors import Advice, InputError, Words
-from gdpbridge.ledger import tables
+from gdpbridge.errors import Advice, InputError
+from gdpbridge.ledger import checking
 from gdpbridge.ledger.amounts import (
     Amount,
     Number,
@@ -32,59 +24,61 @@ from gdpbridge.ledger.amounts import (
     root_ceiling,
     square_of,
 )
-from gdpbridge.ledger.charges import Charge, charge_for, charge_of_numbers
-from gdpbridge.ledger.entries import WHOLE, Account, Books, Entry, Kind, digest
-from gdpbridge.ledger.records import Balance, Dataset, Quote, Receipt, Reservation, Status
-from gdpbridge.ledger.refusals import (
-    BrokenChainError,
-    BudgetExceededError,
-    BudgetTooLowError,
-    LedgerUnavailableError,
+from gdpbridge.ledger.audits import noted_audit
+from gdpbridge.ledger.books import Books
+from gdpbridge.ledger.entries import Entry, Kind
+from gdpbridge.ledger.heads import Head
+from gdpbridge.ledger.loading import load_history
+from gdpbridge.ledger.records import (
+    Receipt,
+    Status,
 )
-from gdpbridge.ledger.rows import (
-    PAGE,
-    add_accounts,
-    amounts_of,
-    entries,
-    find,
-    load,
-    names,
-    open_entries,
-    open_numbers,
-    paged,
-    row_of,
-    save_account,
-    save_dataset,
-    save_reservation,
+from gdpbridge.ledger.requests import (
+    DEFAULT_EXPIRY,
+    Draft,
+    Release,
+    ReserveOptions,
+    SpendOptions,
+    draft_of,
 )
-from gdpbridge.ledger.store import DEFAULT_TIMEOUT, Store
+from gdpbridge.ledger.rows import amounts_of, find, load, names
+from gdpbridge.ledger.view import LedgerView, balance_of
+from gdpbridge.ledger.words import (
+    checked_dataset,
+    checked_name,
+    checked_number,
+    checked_parts,
+    checked_text,
+)
+from gdpbridge.ledger.writing import (
+    Make,
+    budget_entry,
+    charge_entry,
+    end_entry,
+    insert_dataset,
+    partition_entry,
+    written,
+)
 from gdpbridge.measure import Measurement
-from gdpbridge.mechanisms.base import Neighbours, Profile
+from gdpbridge.mechanisms.base import Profile
 
 if TYPE_CHECKING:
-    from gdpbridge.certificate.model import Certificate
+    from gdpbridge.auditing import Audit
     from gdpbridge.ledger.guard import Spending
 
 __all__ = ["Ledger"]
 
-Progress = Callable[[str, float], None]
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_NAME_ALLOWED = "1 to 100 letters, digits, dots, dashes and underscores"
-_RELATIONS = get_args(Neighbours)
-_LONGEST_TEXT, _LONGEST_KEY, _MOST_PARTS = 1000, 200, 10_000
-# a reservation's end has such a key
-_RESERVED = re.compile(r"(commit|cancel):")
-DEFAULT_EXPIRY = timedelta(hours=24)
-
-
-class Ledger:
+class Ledger(LedgerView):
     """Privacy budgets in a database that any number of processes may use at once.
 
     Args:
         url: a file, sqlite:///FILE or postgresql://USER@HOST/DATABASE (extra ``postgres``); None
             for what GDPBRIDGE_LEDGER names, or a file in the user's folder.
         timeout: how many seconds to wait for other writers.
+        heads: the folder where it is noted how far each history had come, so that what was cut off
+            or put back since is seen; "none" for nowhere; None for what GDPBRIDGE_LEDGER_HEADS
+            names, or a folder beside the file, or in the user's own for a server.
 
     Raises:
         InputError: here for an address that is not allowed; by every method for an argument that
@@ -93,16 +87,6 @@ class Ledger:
         LedgerUnavailableError: by every method, if the database cannot be read or written now.
         BrokenChainError: by every method, if what it needs of the books was changed by other means.
     """
-
-    def __init__(
-        self, url: str | os.PathLike[str] | None = None, *, timeout: float = DEFAULT_TIMEOUT
-    ) -> None:
-        self._store = Store(url, timeout)
-
-    @property
-    def where(self) -> str:
-        """The database, for a reader."""
-        return self._store.where
 
     def init(self) -> bool:
         """Make the tables, or bring them to this program's version; return whether that was needed.
@@ -115,16 +99,6 @@ class Ledger:
         """Bring the tables of a ledger to this version; return whether that was needed."""
         return self._store.migrate()
 
-    def datasets(self) -> tuple[Dataset, ...]:
-        """Return the data sets, by name."""
-        table = tables.dataset
-        rows = self._store.read(
-            lambda connection: (
-                connection.execute(sa.select(table).order_by(table.c.name)).mappings().all()
-            )
-        )
-        return tuple(_dataset(row) for row in rows)
-
     def add_dataset(
         self, name: str, *, unit: str, neighbours: str, actor: str | None = None
     ) -> Receipt:
@@ -136,29 +110,25 @@ class Ledger:
             neighbours: "add-remove" or "replace-one".
             actor: who does it; the user of the system if None.
         """
-        _check_dataset(name, unit, neighbours)
-        details = {"name": name, "unit": unit, "neighbours": neighbours}
-        draft = _draft(Kind.CREATE, None, details, actor, "", details=details)
+        details = checked_dataset(name, unit, neighbours)
+        draft = draft_of(Kind.CREATE, None, actor, "", details, {}, details=details)
 
-        def work(connection: Connection) -> Receipt:
+        def work(connection: Connection) -> tuple[Books, Entry]:
             if name in names(connection):
-                books, found = load(connection, find(connection, name), draft.key)
+                books, found = load(connection, find(connection, name), draft.entry.key)
                 if found is not None:  # by a try that was not acknowledged
-                    return Receipt(name, found, _balance(books), repeated=False)
+                    return books, found
                 raise InputError("dataset", name, "a new name: there is such a data set already")
+            if self._heads.get(name) is not None:
+                raise checking.gone(name, self._heads)
             books = Books(name)
-            sealed = books.append(draft)
-            inserted = connection.execute(
-                sa.insert(tables.dataset).values(
-                    name=name, unit=unit, neighbours=neighbours, count=1, head=sealed.hash
-                )
-            )
-            (key,) = cast(Sequence[int], inserted.inserted_primary_key)
-            add_accounts(connection, key, [WHOLE])
-            connection.execute(sa.insert(tables.entry), row_of(key, sealed))
-            return Receipt(name, sealed, _balance(books), repeated=False)
+            entry = books.append(draft.entry)
+            insert_dataset(connection, details, books, entry)
+            return books, entry
 
-        return self._store.write(work)
+        books, entry = self._store.write(work)
+        self._heads.note(name, Head(books.count, books.head))
+        return Receipt(name, entry, balance_of(books), repeated=False)
 
     def add_partition(
         self,
@@ -182,28 +152,20 @@ class Ledger:
             key: the idempotency key.
             actor: who does it.
         """
-        _check_name("partition", name)
-        names = list(parts)
-        for part in names:
-            _check_name("part", part)
-        if not names or len(set(names)) < len(names) or len(names) > _MOST_PARTS:
-            raise InputError("parts", names, f"1 to {_MOST_PARTS:,} names, each once")
-        details = {"parts": names}
-        draft = _draft(Kind.PARTITION, key, details, actor, "", partition=name, details=details)
+        checked_name("partition", name)
+        details = {"parts": checked_parts(parts)}
+        draft = draft_of(
+            Kind.PARTITION,
+            key,
+            actor,
+            "",
+            details,
+            {"partition": name},
+            partition=name,
+            details=details,
+        )
 
-        def make(books: Books, row: RowMapping, _: Connection) -> Entry:
-            if row["neighbours"] != "add-remove":
-                raise InputError(
-                    "dataset",
-                    dataset,
-                    "one for add-remove neighbours: replacing a record can move "
-                    "it from one part to another",
-                )
-            if any(name == partition for partition, _ in books.accounts):
-                raise InputError("partition", name, "a new name: there is such a partition already")
-            return draft
-
-        return self._append(dataset, draft, make)
+        return self._append(dataset, draft, partition_entry(dataset, name))
 
     def set_budget(
         self,
@@ -235,141 +197,68 @@ class Ledger:
         if mu is not None and mu_squared is not None:
             raise InputError("mu_squared", mu_squared, Advice("leave it out where mu is given"))
         if mu_squared is None:
-            width = mu_of("mu", cast(Number, mu))
-            budget = Amount(width**2, failure_of("failure", failure))
+            square = mu_of("mu", cast(Number, mu)) ** 2
         else:
-            budget = Amount(square_of("mu_squared", mu_squared), failure_of("failure", failure))
-            width = root_ceiling(budget.square, 40)
+            square = square_of("mu_squared", mu_squared)
+        budget = Amount(square, failure_of("failure", failure))
+        checked_text("reason", reason, empty=True)
         amounts = amounts_of(budget)
-        draft = _draft(
+        draft = draft_of(
             Kind.BUDGET,
             key,
-            {**amounts, "reason": reason},
             actor,
-            _text("reason", reason, empty=True),
-            mu=amount_text(width),
+            reason,
+            {**amounts, "reason": reason},
+            {},
+            mu=amount_text(root_ceiling(square, 40)),
             **amounts,
         )
 
-        def make(books: Books, _row: RowMapping, _: Connection) -> Entry:
-            if books.budget is not None and not reason:
-                raise InputError("reason", reason, Advice("give one for a change of the budget"))
-            if not (spent := books.total()).fits(budget):
-                raise BudgetTooLowError(dataset, budget, spent)
-            return draft
-
-        return self._append(dataset, draft, make)
-
-    def quote(
-        self,
-        dataset: str,
-        what: Profile | Measurement | None = None,
-        *,
-        mu: Number | None = None,
-        mu_squared: Number | None = None,
-        failure: Number | None = None,
-        certificate: Certificate | str | Path | bytes | None = None,
-        neighbours: str | None = None,
-        unit: str | None = None,
-        part: str | None = None,
-        uncertified: bool = False,
-        progress: Progress | None = None,
-    ) -> Quote:
-        """Say what a spend would leave; nothing is recorded. Arguments as for :meth:`spend`."""
-        charge = _charge(what, mu, mu_squared, failure, certificate, uncertified, progress)
-
-        def work(connection: Connection) -> Quote:
-            row = find(connection, dataset)
-            books, _ = load(connection, row)
-            account = _account(books, part)
-            _check_fit_for(row, charge, neighbours, unit)
-            _need_budget(books)
-            left, balance = books.left(account), _balance(books)
-            try:
-                amount = books.charged(account, charge.amount)
-            except BudgetExceededError:
-                return Quote(dataset, charge, False, left, None, balance)
-            return Quote(dataset, charge, True, left, left - amount, balance)
-
-        return self._store.read(work)
+        return self._append(dataset, draft, budget_entry(dataset, budget, reason))
 
     def spend(
         self,
         dataset: str,
         what: Profile | Measurement | None = None,
-        *,
-        mu: Number | None = None,
-        mu_squared: Number | None = None,
-        failure: Number | None = None,
-        certificate: Certificate | str | Path | bytes | None = None,
-        neighbours: str | None = None,
-        unit: str | None = None,
-        part: str | None = None,
-        purpose: str,
-        key: str | None = None,
-        actor: str | None = None,
-        uncertified: bool = False,
-        progress: Progress | None = None,
+        **options: Unpack[SpendOptions],
     ) -> Receipt:
         """Record a release, if the budget allows it.
 
         Args:
             dataset: the data set.
             what: a profile, which is measured, or a measurement; its μ and failure probability are
-                charged rounded up, a head statement with p = δ(ε_h).
-            mu: a μ instead; a float stands for the decimal it prints as, "1/11" is a fraction.
-            mu_squared: a μ² instead.
-            failure: the failure probability.
-            certificate: a certificate of the μ: a path, its content or the document; it is checked.
-            neighbours: the relation that μ is stated for, where nothing else says.
-            unit: the unit that μ is stated for.
-            part: PARTITION/PART, for a release from one part only.
-            purpose: what the release is for.
-            key: the idempotency key: the same request under the same key is recorded once.
-            actor: who releases; the user of the system if None.
-            uncertified: accept a μ that is not proved; it is recorded as such.
-            progress: called with a sentence and a share in [0, 1] during long work.
+                charged rounded up, a head statement with p = δ(ε_h). None where the options state
+                a μ.
+            **options: ``purpose``, and what else :class:`~gdpbridge.ledger.requests.SpendOptions`
+                lists.
 
         Raises:
             BudgetExceededError: if it does not fit.
         """
-        charge = _charge(what, mu, mu_squared, failure, certificate, uncertified, progress)
-        return self._charge(
-            Kind.SPEND, dataset, charge, neighbours, unit, part, purpose, key, actor
-        )
+        return self._charge(Kind.SPEND, dataset, Release(what, **options))
 
     def reserve(
         self,
         dataset: str,
         what: Profile | Measurement | None = None,
-        *,
-        mu: Number | None = None,
-        mu_squared: Number | None = None,
-        failure: Number | None = None,
-        certificate: Certificate | str | Path | bytes | None = None,
-        neighbours: str | None = None,
-        unit: str | None = None,
-        part: str | None = None,
-        purpose: str,
-        key: str | None = None,
-        actor: str | None = None,
-        uncertified: bool = False,
-        progress: Progress | None = None,
-        expires: timedelta = DEFAULT_EXPIRY,
+        **options: Unpack[ReserveOptions],
     ) -> Receipt:
         """Spend before running a mechanism, to commit or cancel after it.
 
         A reservation counts as spent until it is cancelled. After ``expires`` it is shown as
         overdue and counts all the same: whether something was released is not for a clock to say.
 
-        Args are those of :meth:`spend`, and ``expires``, a time from now.
+        Args:
+            dataset: the data set.
+            what: as for :meth:`spend`.
+            **options: those of :meth:`spend`, and ``expires``, a time from now, 24 hours if left
+                out.
+
+        Raises:
+            BudgetExceededError: if it does not fit.
         """
-        if not timedelta(0) < expires <= timedelta(days=3650):
-            raise InputError("expires", expires, "more than 0 and at most 3650 days")
-        charge = _charge(what, mu, mu_squared, failure, certificate, uncertified, progress)
-        return self._charge(
-            Kind.RESERVE, dataset, charge, neighbours, unit, part, purpose, key, actor, expires
-        )
+        given: ReserveOptions = {"expires": DEFAULT_EXPIRY, **options}
+        return self._charge(Kind.RESERVE, dataset, Release(what, **given))
 
     def commit(self, dataset: str, number: int, *, actor: str | None = None) -> Receipt:
         """Make a reservation a spend, overdue or not; its charge stays what it was.
@@ -392,102 +281,37 @@ class Ledger:
             reason: how it is known that nothing was released.
             actor: who does it.
         """
-        return self._end(Kind.CANCEL, dataset, number, _text("reason", reason), actor)
+        return self._end(Kind.CANCEL, dataset, number, checked_text("reason", reason), actor)
 
-    def history(self, dataset: str, *, last: int | None = None, after: int = 0) -> Iterator[Entry]:
-        """Yield the entries in order, read page by page.
-
-        Args:
-            dataset: the data set.
-            last: only so many of the newest.
-            after: only those with a larger number.
-        """
-        count = self._store.read(lambda connection: int(find(connection, dataset)["count"]))
-        done = max(after, 0 if last is None else count - last)
-        while done < count:
-
-            def page(connection: Connection, done: int = done) -> list[Entry]:
-                key = find(connection, dataset)["id"]
-                return list(entries(connection, key, done, min(done + PAGE, count)))
-
-            yield from self._store.read(page)
-            done += PAGE
-
-    def status(self, dataset: str) -> Status:
-        """Return where a data set stands."""
-
-        def work(connection: Connection) -> Status:
-            row = find(connection, dataset)
-            books, _ = load(connection, row)
-            now = datetime.now(UTC)
-            return Status(
-                dataset=_dataset(row),
-                balance=_balance(books),
-                parts={key: value for key, value in books.accounts.items() if key != WHOLE},
-                reservations=tuple(
-                    Reservation(one, datetime.fromisoformat(str(one.expires)) < now)
-                    for one in open_entries(connection, row["id"])
-                ),
-                entries=books.count,
-                head=books.head,
-            )
-
-        return self._store.read(work)
-
-    def verify(
+    def note_audit(
         self,
         dataset: str,
+        number: int,
+        audit: Audit | Mapping[str, Any],
         *,
-        head: str | None = None,
-        progress: Progress = lambda _sentence, _share: None,
-    ) -> Status:
-        """Recompute every hash and sum of a data set's history.
+        key: str | None = None,
+        actor: str | None = None,
+    ) -> Receipt:
+        """Keep the result of an audit beside the release that was audited; nothing is charged.
 
         Args:
             dataset: the data set.
-            head: a hash that was noted earlier, which the history must contain: what is cut off its
-                end can be told by nothing else.
-            progress: called with a sentence and a share in [0, 1].
-
-        Returns:
-            Where it stands.
+            number: the number of the release's entry: a spend or a reservation.
+            audit: what :func:`gdpbridge.audit` found, or what its JSON document holds.
+            key: the idempotency key: the same request under the same key is recorded once.
+            actor: who audited; the user of the system if None.
 
         Raises:
-            BrokenChainError: at the first entry or sum that is wrong.
+            InputError: for another entry, or what is no audit.
         """
-
-        def work(connection: Connection) -> None:
-            row = find(connection, dataset)
-            books, heads = Books(dataset), {"" if head is None else head}
-            count = max(1, int(row["count"]))
-            last: Entry | None = None
-            try:
-                for last in paged(connection, row["id"]):
-                    books.replay(last)
-                    heads.discard(last.hash)
-                    if last.number % PAGE == 0:
-                        progress(f"checking {count:,} entries", min(1.0, last.number / count))
-                    if last.number == 1 and last.details != asdict(_dataset(row)):
-                        changed = "the data set's name, unit or relation was changed"
-                        raise BrokenChainError(dataset, 1, changed)
-            except (ValueError, TypeError, KeyError):
-                broken = "it is not in the form of an entry"
-                raise BrokenChainError(dataset, books.count + 1, broken) from None
-            if last is None:
-                raise BrokenChainError(dataset, None, "there are no entries")
-            if heads - {""}:
-                raise BrokenChainError(dataset, None, f"the hash {head} is not in its history")
-            kept, _ = load(connection, row)
-            open_ones = set(open_numbers(connection, row["id"]))
-            if kept.accounts != books.accounts or open_ones != set(books.open):
-                raise BrokenChainError(
-                    dataset,
-                    None,
-                    "the running totals or reservations are not the sums of its entries",
-                )
-
-        self._store.read(work)
-        return self.status(dataset)
+        allowed = f"the number of a spend or a reservation of {dataset}"
+        checked_number("number", number, allowed)
+        found = next(self.history(dataset, after=number - 1), None)
+        if found is None or found.kind not in (Kind.SPEND, Kind.RESERVE):
+            raise InputError("number", number, allowed)
+        details = {"entry": number, "audit": noted_audit(audit)}
+        draft = draft_of(Kind.AUDIT, key, actor, "", {"details": details}, {}, details=details)
+        return self._append(dataset, draft, lambda _books, _row, entry: entry)
 
     def load(self, entries: Iterable[Entry]) -> Status:
         """Add a data set with its whole history, as another ledger holds it.
@@ -496,65 +320,18 @@ class Ledger:
             entries: all its entries, from the first.
 
         Raises:
-            BrokenChainError: if they do not follow from each other; nothing is added.
+            BrokenChainError: if they do not follow from each other, or no ledger writes such
+                entries; nothing is added.
         """
-        iterator = iter(entries)
-        first = next(iterator, None)
-        if first is None or first.kind is not Kind.CREATE:
-            raise InputError(
-                "entries",
-                Words("without a beginning"),
-                Advice("give those of a data set from the first one on"),
-            )
-        try:
-            dataset = Dataset(**first.details)
-        except TypeError:
-            raise BrokenChainError("this file", 1, "it does not name a data set") from None
-        _check_dataset(dataset.name, dataset.unit, dataset.neighbours)
-        tries = iter([True])
-
-        def work(connection: Connection) -> None:
-            if not next(tries, False):
-                # what was read of the entries cannot be read again
-                raise LedgerUnavailableError("the import was interrupted: import it again")
-            if dataset.name in names(connection):
-                raise InputError(
-                    "dataset", dataset.name, "a new name: there is such a data set already"
-                )
-            books = Books(dataset.name)
-            inserted = connection.execute(
-                sa.insert(tables.dataset).values(**asdict(dataset), count=0, head="")
-            )
-            (key,) = cast(Sequence[int], inserted.inserted_primary_key)
-            rows: list[dict[str, Any]] = []
-            for entry in (first, *iterator):
-                books.replay(entry)
-                rows.append(row_of(key, entry))
-                if len(rows) == PAGE:
-                    connection.execute(sa.insert(tables.entry), rows)
-                    rows = []
-            if rows:
-                connection.execute(sa.insert(tables.entry), rows)
-            add_accounts(connection, key, books.accounts)
-            for account in books.accounts:
-                save_account(connection, key, books, account)
-            if books.open:
-                connection.execute(
-                    sa.insert(tables.reservation),
-                    [{"dataset_id": key, "number": number} for number in books.open],
-                )
-            save_dataset(connection, key, books, before=0)
-
-        self._store.write(work)
-        return self.status(dataset.name)
+        name, head = load_history(self._store, self._heads, entries)
+        self._heads.note(name, head)
+        return self.status(name)
 
     def spending(
         self,
         dataset: str,
         what: Profile | Measurement | None = None,
-        *,
-        purpose: str,
-        **options: Any,
+        **options: Unpack[ReserveOptions],
     ) -> Spending:
         """Return a context that reserves, runs its body, and commits.
 
@@ -565,230 +342,38 @@ class Ledger:
         """
         from gdpbridge.ledger.guard import Spending
 
-        return Spending(self, dataset, what, {"purpose": purpose, **options})
+        return Spending(self, dataset, what, options)
 
-    def _charge(
-        self,
-        kind: Kind,
-        dataset: str,
-        charge: Charge,
-        neighbours: str | None,
-        unit: str | None,
-        part: str | None,
-        purpose: str,
-        key: str | None,
-        actor: str | None,
-        expires: timedelta | None = None,
-    ) -> Receipt:
-        purpose = _text("purpose", purpose)
-        now = datetime.now(UTC)
-        asked = {
-            **charge.asked,
-            "mechanism": charge.mechanism,
-            "certificate": charge.certificate,
-            "part": part,
-            "purpose": purpose,
-            "expires": None if expires is None else expires.total_seconds(),
-        }
-        draft = _draft(
-            kind,
-            key,
-            asked,
-            actor,
-            purpose,
-            mechanism=charge.mechanism,
-            statement=charge.statement,
-            mu=amount_text(charge.mu),
-            certified=charge.certified,
-            certificate=charge.certificate,
-            expires=None if expires is None else _stamp(now + expires),
-        )
+    def _charge(self, kind: Kind, dataset: str, release: Release) -> Receipt:
+        charge, draft = release.drafted(kind)
 
-        def make(books: Books, row: RowMapping, _: Connection) -> Entry:
-            _check_fit_for(row, charge, neighbours, unit)
-            partition, name = account = _account(books, part)
-            _need_budget(books)
-            amount = books.charged(account, charge.amount)
-            return replace(draft, partition=partition, part=name, **amounts_of(amount))
-
-        return self._append(dataset, draft, make)
+        return self._append(dataset, draft, charge_entry(release, charge))
 
     def _end(
         self, kind: Kind, dataset: str, number: int, reason: str, actor: str | None
     ) -> Receipt:
-        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-            raise InputError("number", number, "the number of a reservation's entry")
-        asked = {"refers": number}
+        allowed = f"the number of an open reservation of {dataset}"
+        checked_number("number", number, allowed)
+        more = {"reason": reason} if kind is Kind.CANCEL else {}
         # the reservation itself is the key: it ends once
-        draft = replace(
-            _draft(kind, None, asked, actor, reason, refers=number), key=f"{kind}:{number}"
+        draft = draft_of(
+            kind, f"{kind}:{number}", actor, reason, {"refers": number}, more, refers=number
         )
 
-        def make(books: Books, row: RowMapping, connection: Connection) -> Entry:
-            found = connection.execute(
-                sa.select(tables.reservation.c.number).where(
-                    tables.reservation.c.dataset_id == row["id"],
-                    tables.reservation.c.number == number,
-                )
-            ).scalar()
-            if found is None:
-                raise InputError(
-                    "number", number, f"the number of an open reservation of {dataset}"
-                )
-            (entry,) = entries(connection, row["id"], number - 1, number)
-            if entry.hash != entry.computed_hash():
-                raise BrokenChainError(dataset, number, "its hash is not that of its content")
-            books.open[number] = entry.account, entry.amount
-            return replace(draft, partition=entry.partition, part=entry.part)
+        return self._append(dataset, draft, end_entry(number, allowed))
 
-        return self._append(dataset, draft, make)
-
-    def _append(
-        self,
-        dataset: str,
-        draft: Entry,
-        make: Callable[[Books, RowMapping, Connection], Entry],
-    ) -> Receipt:
+    def _append(self, dataset: str, draft: Draft, make: Make) -> Receipt:
         """Write an entry in one transaction, unless its key is there already."""
-
-        def work(connection: Connection) -> Receipt:
-            row = find(connection, dataset)
-            books, found = load(connection, row, draft.key)
-            if found is not None:
-                if found.request != draft.request:
-                    raise InputError(
-                        "key",
-                        draft.key,
-                        f"a new key: entry {found.number} of {dataset} has it, with other content",
-                    )
-                # found by a second try of our own, it is not a repetition
-                again = found.time != draft.time
-                return Receipt(dataset, found, _balance(books), repeated=again)
-            before, accounts = books.count, dict(books.accounts)
-            sealed = books.append(make(books, row, connection))
-            connection.execute(sa.insert(tables.entry), row_of(row["id"], sealed))
-            if sealed.kind is Kind.PARTITION:
-                add_accounts(connection, row["id"], books.accounts.keys() - accounts.keys())
-            elif books.accounts != accounts:
-                save_account(connection, row["id"], books, sealed.account)
-            save_reservation(connection, row["id"], sealed)
-            save_dataset(connection, row["id"], books, before)
-            return Receipt(dataset, sealed, _balance(books), repeated=False)
-
-        return self._store.write(work)
-
-
-def _charge(
-    what: Profile | Measurement | None,
-    mu: Number | None,
-    mu_squared: Number | None,
-    failure: Number | None,
-    certificate: Certificate | str | Path | bytes | None,
-    uncertified: bool,
-    progress: Progress | None,
-) -> Charge:
-    if what is None:
-        return charge_of_numbers(mu, mu_squared, failure, certificate)
-    for name, value in (("mu", mu), ("mu_squared", mu_squared), ("certificate", certificate)):
-        if value is not None:
-            raise InputError(name, value, Advice("leave it out where a mechanism is given"))
-    return charge_for(what, failure=failure, uncertified=uncertified, progress=progress)
-
-
-def _draft(
-    kind: Kind,
-    key: str | None,
-    asked: Mapping[str, Any],
-    actor: str | None,
-    purpose: str,
-    **content: Any,
-) -> Entry:
-    """An entry that is not numbered yet. Without a key it gets one, so that it can be retried."""
-    if key is not None and _RESERVED.match(key):
-        raise InputError("key", key, "one that does not begin with commit: or cancel:")
-    if key is not None and (not key.strip() or len(key) > _LONGEST_KEY or not key.isprintable()):
-        raise InputError("key", key, f"1 to {_LONGEST_KEY} printable characters")
-    return Entry(
-        number=0,
-        kind=kind,
-        time=_stamp(datetime.now(UTC)),
-        key=key or uuid.uuid4().hex,
-        request=digest({"kind": kind.value, "asked": dict(asked)}),
-        actor=_text("actor", actor or _user()),
-        purpose=purpose,
-        **content,
-    )
-
-
-def _stamp(when: datetime) -> str:
-    return when.isoformat(timespec="microseconds")
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "unknown"
-
-
-def _text(field: str, value: str, *, empty: bool = False) -> str:
-    fine = isinstance(value, str) and len(value) <= _LONGEST_TEXT and value.isprintable()
-    if not fine or not (empty or value.strip()):
-        least = 0 if empty else 1
-        raise InputError(field, value, f"{least} to {_LONGEST_TEXT:,} printable characters")
-    return value
-
-
-def _check_dataset(name: str, unit: str, neighbours: str) -> None:
-    _check_name("dataset", name)
-    if len(_text("unit", unit)) > 100:
-        raise InputError("unit", unit, "at most 100 characters")
-    if neighbours not in _RELATIONS:
-        raise InputError("neighbours", neighbours, " or ".join(map(repr, _RELATIONS)))
-
-
-def _check_name(field: str, name: str) -> None:
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise InputError(field, name, _NAME_ALLOWED)
-
-
-def _account(books: Books, part: str | None) -> Account:
-    if part is None:
-        return WHOLE
-    partition, _, name = part.partition("/")
-    account = (partition, name)
-    if account == WHOLE or account not in books.accounts:
-        known = sorted("/".join(one) for one in books.accounts if one != WHOLE)
-        some = f", such as {known[0]}" if known else f": {books.dataset} has none"
-        raise InputError("part", part, f"PARTITION/PART of {books.dataset}{some}")
-    return account
-
-
-def _need_budget(books: Books) -> None:
-    if books.budget is None:
-        raise InputError(
-            "dataset",
-            books.dataset,
-            Advice(f"{books.dataset} has no budget yet: set one first, by 'budget set'"),
+        if self._heads.kept and self._heads.get(dataset) is None:
+            # the first time here: all of the history, before others have to wait
+            first = self._store.read(
+                lambda connection: checking.verified(connection, dataset, {}, self._heads)
+            )
+            self._heads.note(dataset, first)
+        books, entry = self._store.write(
+            lambda connection: written(connection, dataset, draft, make, self._heads)
         )
-
-
-def _check_fit_for(
-    row: RowMapping, charge: Charge, neighbours: str | None, unit: str | None
-) -> None:
-    """Refuse what is stated for another relation or unit than the data set's."""
-    for found in (charge.neighbours, neighbours):
-        if found is not None and found != row["neighbours"]:
-            allowed = f"{row['neighbours']}, the neighbouring relation of {row['name']}"
-            raise InputError("neighbours", found, allowed)
-    if unit is not None and unit != row["unit"]:
-        raise InputError("unit", unit, f"{row['unit']}, the unit of privacy of {row['name']}")
-
-
-def _balance(books: Books) -> Balance:
-    left = None if books.budget is None else books.left(WHOLE)
-    return Balance(books.budget, books.total(), left)
-
-
-def _dataset(row: RowMapping) -> Dataset:
-    return Dataset(row["name"], row["unit"], row["neighbours"])
+        self._heads.note(dataset, Head(books.count, books.head))
+        # found by a second try of our own, it is not a repetition
+        repeated = entry.token != draft.entry.token
+        return Receipt(dataset, entry, balance_of(books), repeated=repeated)

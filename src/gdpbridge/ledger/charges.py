@@ -22,7 +22,7 @@ from gdpbridge.ledger.amounts import (
     root_ceiling,
     square_of,
 )
-from gdpbridge.measure import Measurement, measure
+from gdpbridge.measure import Measurement, is_provable, measure
 from gdpbridge.measure.problem import silent
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.exact import decimal_ceiling
@@ -84,7 +84,11 @@ def charge_for(
         InputError: for a μ that is infinite, 0 or not proved.
     """
     asked: dict[str, Any] = {"failure": None if failure is None else str(failure)}
+    if not isinstance(uncertified, bool):
+        raise InputError("uncertified", uncertified, "true or false")
     if isinstance(what, Profile):
+        if not uncertified and not is_provable(what):
+            raise _unproved(what.kind)
         found = measure(
             what,
             failure=None
@@ -106,11 +110,7 @@ def charge_for(
             f"one with a finite μ: it is not {why}, and no failure probability below 1 gives one",
         )
     if not found.certified and not uncertified:
-        raise InputError(
-            "mechanism",
-            kind,
-            "one whose μ is proved, unless an uncertified one is asked for (uncertified)",
-        )
+        raise _unproved(kind)
     mu, p = Fraction(found.mu.high), found.failure
     if mu == 0 and p == 0:
         raise InputError("mechanism", kind, "one that says something of the data: its μ is 0")
@@ -123,6 +123,15 @@ def charge_for(
         certified=found.certified,
         certificate=None,
         asked=asked,
+    )
+
+
+def _unproved(kind: str) -> InputError:
+    return InputError(
+        "mechanism",
+        kind,
+        "one whose μ is proved, unless an uncertified one is asked for (--uncertified, or "
+        "uncertified=True)",
     )
 
 
@@ -201,8 +210,10 @@ def _proved(source: Certificate | str | Path | bytes) -> _Proved:
         content = source.to_json().encode()
     elif isinstance(source, bytes):
         content = source
-    else:
+    elif isinstance(source, str | Path):
         content = read_bounded(source, MAX_BYTES, field="certificate")
+    else:
+        raise InputError("certificate", source, "a path, its content or the document")
     document = read(content)
     found = verify(document)
     if not found.valid:

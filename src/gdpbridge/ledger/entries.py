@@ -1,7 +1,10 @@
-"""What is in the books: entries as frozen values, the chain of their hashes, and what they sum to.
+"""Entries of a ledger as frozen values, and the hashes that chain them.
 
 An entry's hash is SHA-256 of its canonical JSON, which holds the hash of the entry before it. Each
 entry also holds the totals and the budget after it, so that the last one vouches for them all.
+
+Formats: entries of version 0.1.0 have none written. What was added since is part of the canonical
+JSON only where it holds something, so that a new field changes no hash of an entry without it.
 """
 
 from __future__ import annotations
@@ -9,20 +12,31 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
-from datetime import datetime
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from fractions import Fraction
 from types import NoneType
-from typing import Any, cast
+from typing import Any
 
-from gdpbridge.ledger.amounts import ZERO, Amount, amount_text, from_text, within
-from gdpbridge.ledger.refusals import BrokenChainError, BudgetExceededError
+from gdpbridge.ledger.amounts import Amount, from_text
 
-__all__ = ["WHOLE", "Account", "Books", "Entry", "Kind", "entry_from"]
+__all__ = [
+    "FIELD_TYPES",
+    "FIRST_FIELDS",
+    "FORMAT",
+    "NOTHING",
+    "WHOLE",
+    "Account",
+    "Entry",
+    "Kind",
+    "digest",
+    "entry_from",
+]
+
+# what is written now; 1 is that of version 0.1.0
+FORMAT = 2
 
 # the first entry of a data set follows this
-_NOTHING = "0" * 64
+NOTHING = "0" * 64
 
 # a partition and one of its parts; two empty texts stand for the data set as a whole
 Account = tuple[str, str]
@@ -39,6 +53,7 @@ class Kind(StrEnum):
     RESERVE = "reserve"
     COMMIT = "commit"
     CANCEL = "cancel"
+    AUDIT = "audit"
 
 
 @dataclass(frozen=True)
@@ -64,13 +79,17 @@ class Entry:
         certificate: the SHA-256 of the certificate, where one was given and holds.
         refers: for a commit or a cancellation: the number of the reservation.
         expires: for a reservation: when it is overdue; it counts all the same.
-        details: for a creation: unit and neighbouring relation; for a partition: its parts.
+        details: for a creation: unit and neighbouring relation; for a partition: its parts; for an
+            audit: the number of the entry that it is about, and what it found.
         total_mu_squared: the data set's Σμ² after this entry.
         total_failure: the data set's Σp after this entry.
         budget_mu_squared: the budget after this entry, None before the first.
-        budget_failure: likewise.
-        previous: the hash of the entry before.
-        hash: its own.
+        budget_failure: the same for the failure probability.
+        previous: the hash of the entry before it.
+        hash: the hash of this one.
+        format: how it is written: None for entries of version 0.1.0, else from 2 on.
+        token: a number drawn for the call that wrote it, which tells it from a repetition.
+        state: a hash of what is charged to each account and of the open reservations after it.
     """
 
     number: int
@@ -96,8 +115,11 @@ class Entry:
     total_failure: str = "0"
     budget_mu_squared: str | None = None
     budget_failure: str | None = None
-    previous: str = _NOTHING
+    previous: str = NOTHING
     hash: str = ""
+    format: int | None = None
+    token: str | None = None
+    state: str | None = None
 
     @property
     def account(self) -> Account:
@@ -114,9 +136,21 @@ class Entry:
         """The data set's total after this entry."""
         return Amount(from_text(self.total_mu_squared), from_text(self.total_failure))
 
+    @property
+    def budget(self) -> Amount | None:
+        """The budget after this entry, None before the first."""
+        if self.budget_mu_squared is None or self.budget_failure is None:
+            return None
+        return Amount(from_text(self.budget_mu_squared), from_text(self.budget_failure))
+
     def document(self) -> dict[str, Any]:
-        """Return the entry as plain data."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        """Return the entry as plain data: all that its hash covers, and the hash."""
+        found = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {
+            name: value
+            for name, value in found.items()
+            if value is not None or name in FIRST_FIELDS
+        }
 
     def computed_hash(self) -> str:
         """Return the hash that the entry must have."""
@@ -124,6 +158,8 @@ class Entry:
 
 
 _NAMES = tuple(one.name for one in fields(Entry))
+# those of version 0.1.0, which are part of every hash whatever they hold
+FIRST_FIELDS = frozenset(_NAMES[: _NAMES.index("format")])
 _OTHER_TYPES: dict[str, tuple[type, ...]] = {
     "number": (int,),
     "kind": (str, Kind),
@@ -131,28 +167,26 @@ _OTHER_TYPES: dict[str, tuple[type, ...]] = {
     "certified": (bool, NoneType),
     "refers": (int, NoneType),
     "details": (dict,),
+    "format": (int, NoneType),
 }
 # the others are texts, and those that default to None may be left out
-_TYPES = {
+FIELD_TYPES = {
     one.name: _OTHER_TYPES.get(one.name, (str, NoneType) if one.default is None else (str,))
     for one in fields(Entry)
 }
 
 
 def entry_from(document: Mapping[str, Any]) -> Entry:
-    """Make an entry of plain data.
+    """Make an entry of plain data; whether it is a right one is for :mod:`.rules` to say.
 
     Raises:
         ValueError: if it is not an entry.
     """
-    if set(document) != set(_NAMES):
+    if not document.keys() >= FIRST_FIELDS or not document.keys() <= set(_NAMES):
         raise ValueError("not the fields of an entry")
     for name, value in document.items():
-        if type(value) not in _TYPES[name]:
+        if type(value) not in FIELD_TYPES[name]:
             raise ValueError(f"{name} is not of its type")
-    for name in ("time", "expires"):
-        if document[name] is not None:
-            datetime.fromisoformat(document[name])
     return Entry(**{**document, "kind": Kind(document["kind"])})
 
 
@@ -160,135 +194,3 @@ def digest(document: Mapping[str, Any]) -> str:
     """Return the SHA-256 of plain data in its canonical form."""
     text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode("ascii")).hexdigest()
-
-
-@dataclass
-class Books:
-    """What the entries of one data set sum to, so far.
-
-    Attributes:
-        dataset: its name.
-        accounts: what is charged to the whole and to each part.
-        budget: the budget, None before the first is set.
-        open: reservations that are neither committed nor cancelled: number → (account, amount).
-        count: how many entries there are.
-        head: the hash of the last one.
-    """
-
-    dataset: str
-    accounts: dict[Account, Amount] = field(default_factory=lambda: {WHOLE: ZERO})
-    budget: Amount | None = None
-    open: dict[int, tuple[Account, Amount]] = field(default_factory=dict)
-    count: int = 0
-    head: str = _NOTHING
-
-    def total(self, without: str | None = None) -> Amount:
-        """Return the whole's sum and, for each partition, that of its most charged part.
-
-        Args:
-            without: a partition to leave out.
-        """
-        parts: dict[str, list[Amount]] = {}
-        for (partition, _), amount in self.accounts.items():
-            if partition and partition != without:
-                parts.setdefault(partition, []).append(amount)
-        return sum((Amount.largest(one) for one in parts.values()), self.accounts[WHOLE])
-
-    def left(self, account: Account) -> Amount:
-        """Return what may still be charged to an account; needs a budget."""
-        partition, _ = account
-        used = self.total()
-        if partition:
-            used = self.total(without=partition) + self.accounts[account]
-        left = cast(Amount, self.budget) - used
-        # a part below the most charged one still has what the other parts have used
-        return Amount(max(left.square, Fraction(0)), max(left.failure, Fraction(0)))
-
-    def charged(self, account: Account, asked: Amount) -> Amount:
-        """Return what a spend is charged as: what is asked, or a little more if sums grew long.
-
-        Raises:
-            BudgetExceededError: if it does not fit.
-        """
-        there = self.accounts[account]
-        amount = Amount(within(there.square, asked.square), within(there.failure, asked.failure))
-        left = self.left(account)
-        if not amount.fits(left):
-            raise BudgetExceededError(self.dataset, asked, self.total(), left)
-        return amount
-
-    def append(self, entry: Entry) -> Entry:
-        """Write an entry: number it, apply it, and seal it with totals and hash."""
-        entry = replace(entry, number=self.count + 1, previous=self.head)
-        self._apply(entry)
-        entry = replace(entry, **self._state())
-        entry = replace(entry, hash=entry.computed_hash())
-        self.count, self.head = entry.number, entry.hash
-        return entry
-
-    def replay(self, entry: Entry) -> None:
-        """Follow an entry of the past.
-
-        Raises:
-            BrokenChainError: if it does not follow from those before it.
-        """
-        if entry.number != self.count + 1:
-            self._refuse(entry, f"entry {self.count + 1} is missing before it")
-        if entry.previous != self.head:
-            self._refuse(entry, "it does not follow the entry before it")
-        if entry.hash != entry.computed_hash():
-            self._refuse(entry, "its hash is not that of its content")
-        try:
-            self._apply(entry)
-        except (ValueError, KeyError, TypeError):
-            self._refuse(entry, "its content is not that of such an entry")
-        if any(getattr(entry, name) != value for name, value in self._state().items()):
-            self._refuse(entry, "its totals are not the sums of the amounts up to it")
-        if not self.total().fits(self.budget or ZERO):
-            self._refuse(entry, "more is spent than the budget")
-        self.count, self.head = entry.number, entry.hash
-
-    def _apply(self, entry: Entry) -> None:
-        match entry.kind:
-            case Kind.CREATE if self.count:
-                raise ValueError("a data set is created once")
-            case Kind.PARTITION:
-                parts = [(entry.partition, str(part)) for part in entry.details["parts"]]
-                if not self.accounts.keys().isdisjoint(parts):
-                    raise ValueError("a part is added once")
-                self.accounts.update(dict.fromkeys(parts, ZERO))
-            case Kind.BUDGET:
-                self.budget = entry.amount
-            case Kind.SPEND:
-                self.accounts[entry.account] += entry.amount
-            case Kind.RESERVE:
-                self.accounts[entry.account] += entry.amount
-                self.open[entry.number] = entry.account, entry.amount
-            case Kind.COMMIT:
-                del self.open[cast(int, entry.refers)]
-            case Kind.CANCEL:
-                account, amount = self.open.pop(cast(int, entry.refers))
-                self.accounts[account] -= amount
-
-    def _state(self) -> dict[str, Any]:
-        total, budget = self.total(), self.budget
-        return {
-            "total_mu_squared": amount_text(total.square),
-            "total_failure": amount_text(total.failure),
-            "budget_mu_squared": None if budget is None else amount_text(budget.square),
-            "budget_failure": None if budget is None else amount_text(budget.failure),
-        }
-
-    def vouched_by(self, last: Entry) -> None:
-        """Check totals and budget as stored against the last entry.
-
-        Raises:
-            BrokenChainError: if they do not agree.
-        """
-        if last.hash != last.computed_hash() or (last.number, last.hash) != (self.count, self.head):
-            self._refuse(last, "its hash is not that of its content")
-        if any(getattr(last, name) != value for name, value in self._state().items()):
-            self._refuse(None, "the running totals or the budget are not those of the last entry")
-
-    def _refuse(self, entry: Entry | None, reason: str) -> None:
-        raise BrokenChainError(self.dataset, None if entry is None else entry.number, reason)

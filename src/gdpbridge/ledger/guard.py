@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from gdpbridge.errors import InputError, MissingExtraError
 from gdpbridge.ledger.entries import Entry
+from gdpbridge.ledger.words import checked_text
 from gdpbridge.measure import Measurement
 from gdpbridge.mechanisms.approx_dp import ApproxDP
 from gdpbridge.mechanisms.base import Profile
@@ -19,6 +20,7 @@ from gdpbridge.mechanisms.zcdp import ZCDP
 if TYPE_CHECKING:
     from gdpbridge.ledger.book import Ledger
     from gdpbridge.ledger.records import Receipt
+    from gdpbridge.ledger.requests import ReserveOptions
 
 __all__ = ["Spending", "charged"]
 
@@ -39,7 +41,7 @@ class Spending:
         ledger: Ledger,
         dataset: str,
         what: Profile | Measurement | None,
-        options: dict[str, Any],
+        options: ReserveOptions,
     ) -> None:
         self._ledger, self._dataset, self._what, self._options = ledger, dataset, what, options
         self._nothing: str | None = None
@@ -48,11 +50,9 @@ class Spending:
         """Say that nothing of the data left the body, and how that is known.
 
         Args:
-            reason: at least one printable character; it is recorded.
+            reason: 1 to 1,000 printable characters; it is recorded.
         """
-        if not isinstance(reason, str) or not reason.strip() or not reason.isprintable():
-            raise InputError("reason", reason, "at least one printable character")
-        self._nothing = reason
+        self._nothing = checked_text("reason", reason)
 
     def __enter__(self) -> Self:
         reserved = self._ledger.reserve(self._dataset, self._what, **self._options)

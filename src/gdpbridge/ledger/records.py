@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -9,7 +10,9 @@ from gdpbridge.ledger.amounts import Amount, root_ceiling, root_floor
 from gdpbridge.ledger.charges import Charge
 from gdpbridge.ledger.entries import Account, Entry
 
-__all__ = ["Balance", "Dataset", "Quote", "Receipt", "Reservation", "Status"]
+__all__ = ["Balance", "Dataset", "Quote", "Receipt", "Reservation", "Status", "receipt_parts"]
+
+_REFERENCE = re.compile(r"([^:\s]+):([1-9][0-9]{0,9}):([0-9a-f]{64})")
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,11 @@ class Receipt:
     entry: Entry
     balance: Balance
     repeated: bool
+
+    @property
+    def reference(self) -> str:
+        """DATASET:NUMBER:HASH, to keep: a later history must contain that entry as it is now."""
+        return f"{self.dataset}:{self.entry.number}:{self.entry.hash}"
 
 
 @dataclass(frozen=True)
@@ -127,3 +135,9 @@ class Status:
     reservations: tuple[Reservation, ...]
     entries: int
     head: str
+
+
+def receipt_parts(text: object) -> tuple[str, int, str] | None:
+    """Return data set, number and hash of a receipt's reference; None for another text."""
+    found = _REFERENCE.fullmatch(text) if isinstance(text, str) else None
+    return None if found is None else (found[1], int(found[2]), found[3])

@@ -11,7 +11,8 @@ from sqlalchemy.engine import Connection, RowMapping
 
 from gdpbridge.ledger import tables
 from gdpbridge.ledger.amounts import Amount, amount_text, from_text
-from gdpbridge.ledger.entries import Account, Books, Entry, Kind, entry_from
+from gdpbridge.ledger.books import Books
+from gdpbridge.ledger.entries import Account, Entry, Kind, entry_from
 from gdpbridge.ledger.refusals import BrokenChainError, UnknownDatasetError
 
 __all__ = [
@@ -24,7 +25,6 @@ __all__ = [
     "load",
     "names",
     "open_entries",
-    "open_numbers",
     "paged",
     "row_of",
     "save_account",
@@ -43,6 +43,17 @@ _ACCOUNTS = sa.select(
     tables.account.c.mu_squared,
     tables.account.c.failure,
 ).where(tables.account.c.dataset_id == sa.bindparam("dataset"))
+_OPEN = sa.select(
+    tables.reservation.c.number,
+    tables.entry.c.partition,
+    tables.entry.c.part,
+    tables.entry.c.mu_squared,
+    tables.entry.c.failure,
+).where(
+    tables.reservation.c.dataset_id == sa.bindparam("dataset"),
+    tables.entry.c.dataset_id == tables.reservation.c.dataset_id,
+    tables.entry.c.number == tables.reservation.c.number,
+)
 _LAST_OR_KEY = sa.select(tables.entry).where(
     tables.entry.c.dataset_id == sa.bindparam("dataset"),
     sa.or_(
@@ -90,14 +101,17 @@ def find(connection: Connection, name: str) -> RowMapping:
     Raises:
         UnknownDatasetError: if there is none of this name.
     """
-    row = connection.execute(_FIND, {"name": str(name)}).mappings().first()
+    row = None
+    # some texts that are no names cannot be asked for
+    if isinstance(name, str) and name.isascii() and name.isprintable():
+        row = connection.execute(_FIND, {"name": name}).mappings().first()
     if row is None:
         raise UnknownDatasetError(name, names(connection))
     return row
 
 
 def load(connection: Connection, row: RowMapping, key: str = "") -> tuple[Books, Entry | None]:
-    """Return the running totals, vouched for by the last entry, and the entry under a key.
+    """Return the books as they are kept, vouched for by the last entry, and the entry under a key.
 
     The history is not read.
 
@@ -111,9 +125,18 @@ def load(connection: Connection, row: RowMapping, key: str = "") -> tuple[Books,
             for one in connection.execute(_ACCOUNTS, {"dataset": row["id"]})
         }
         budget = row["budget_mu_squared"], row["budget_failure"]
+        reserved = {
+            one.number: (
+                (one.partition, one.part),
+                Amount(from_text(one.mu_squared), from_text(one.failure)),
+            )
+            for one in connection.execute(_OPEN, {"dataset": row["id"]})
+        }
         books = Books(
             name,
+            neighbours=row["neighbours"],
             accounts=accounts,
+            open=reserved,
             budget=None if budget == (None, None) else Amount(*map(from_text, budget)),
             count=row["count"],
             head=row["head"],
@@ -140,16 +163,11 @@ def entries(connection: Connection, key: int, after: int, last: int) -> Iterator
     return (entry_of(row) for row in found.mappings())
 
 
-def open_numbers(connection: Connection, key: int) -> list[int]:
-    """Return the numbers of the open reservations, in order."""
-    table = tables.reservation
-    found = sa.select(table.c.number).where(table.c.dataset_id == key).order_by(table.c.number)
-    return list(connection.execute(found).scalars())
-
-
 def open_entries(connection: Connection, key: int) -> Iterator[Entry]:
     """Yield the entries of the open reservations; by number, so that no other is looked at."""
-    table, numbers = tables.entry, open_numbers(connection, key)
+    table, reserved = tables.entry, tables.reservation
+    own = sa.select(reserved.c.number).where(reserved.c.dataset_id == key)
+    numbers = list(connection.execute(own.order_by(reserved.c.number)).scalars())
     for first in range(0, len(numbers), _AT_ONCE):
         found = connection.execute(
             sa.select(table)

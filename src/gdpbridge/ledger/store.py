@@ -7,6 +7,7 @@ of failing; what fails all the same is tried again, with jitter and a bound.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import random
 import time
@@ -19,17 +20,19 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import NullPool
 
-from gdpbridge.errors import InputError, MissingExtraError, Words
+from gdpbridge.errors import InputError, Masked, MissingExtraError, Words
+from gdpbridge.files import may_write
 from gdpbridge.ledger.refusals import LedgerUnavailableError
 from gdpbridge.ledger.tables import SCHEMA, VERSION_TABLE
-from gdpbridge.ledger.urls import parse
+from gdpbridge.ledger.urls import parse, secrets_of, shown
 
 __all__ = ["Store"]
 
 DEFAULT_TIMEOUT = 30.0
+_MOST_TIMEOUT = 86_400
 
 T = TypeVar("T")
 
@@ -41,6 +44,7 @@ _SHORTEST_WAIT, _LONGEST_WAIT = 0.01, 0.5
 _UNKNOWN = (
     "whether what was asked is recorded is not known, and asking again with the same key is safe"
 )
+_ANY_FILE = "an SQLite file, or one that is not there yet"
 # any number that other programs do not lock by
 _INIT_LOCK = 0x6764706272
 
@@ -56,9 +60,14 @@ class Store:
     def __init__(
         self, url: str | os.PathLike[str] | None = None, timeout: float = DEFAULT_TIMEOUT
     ) -> None:
-        self._url = parse(url)
-        self._timeout = timeout
-        self._file = self._url.database if self._url.drivername == "sqlite" else None
+        number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+        if not number or not 0 < timeout <= _MOST_TIMEOUT:
+            raise InputError("timeout", timeout, f"a number > 0 and at most {_MOST_TIMEOUT}")
+        if importlib.util.find_spec("alembic") is None:
+            raise MissingExtraError("ledger", "a ledger")
+        self.url = parse(url)
+        self._timeout = float(timeout)
+        self._file = self.url.database if self.url.drivername == "sqlite" else None
         self._engine = self._new_engine()
         self._process = os.getpid()
         # connections are kept open between transactions
@@ -67,7 +76,7 @@ class Store:
     @property
     def where(self) -> str:
         """The database, for a reader; without its password."""
-        return self._file or self._url.render_as_string(hide_password=True)
+        return self._file or shown(self.url)
 
     def init(self) -> bool:
         """Make the tables if there are none, and take the steps to the newest version.
@@ -122,17 +131,47 @@ class Store:
         started = time.monotonic()
         for tries in range(_MOST_TRIES):
             try:
+                if not write and self._is_still():
+                    return self._read_still(work)
                 with self._transaction(write=write, ready=ready) as connection:
                     if ready:
                         self._check_version(connection)
                     return work(connection)
+            except ArgumentError as error:
+                raise self._not_understood(error) from None
             except DBAPIError as error:
                 limit = self._retried_for(error)
                 if time.monotonic() - started > limit or tries == _MOST_TRIES - 1:
-                    raise self._explained(error, write=write) from error
+                    raise self._explained(error, write=write) from self._cause(error)
             wait = min(_LONGEST_WAIT, _SHORTEST_WAIT * 2 ** min(tries, 10))
             time.sleep(random.uniform(wait / 2, wait))
         raise AssertionError("the last try raises")
+
+    def _is_still(self) -> bool:
+        """Whether this is a file that nobody writes and that only looks as if it had to be written.
+
+        To read in WAL mode, SQLite makes files beside the database. Where this user may not, and
+        no program has it open, the file itself holds all there is.
+        """
+        if self._file is None or may_write(Path(self._file).parent):
+            return False
+        path = Path(self._file)
+        return path.is_file() and not path.with_name(f"{path.name}-wal").exists()
+
+    def _read_still(self, work: Callable[[Connection], T]) -> T:
+        path = Path(str(self._file))
+        engine = sa.create_engine(
+            "sqlite://", creator=lambda: self._sqlite("immutable=1"), poolclass=NullPool
+        )
+        before = path.stat()
+        with engine.connect() as connection:
+            connection.exec_driver_sql("BEGIN")
+            self._check_version(connection)
+            found = work(connection)
+        after = path.stat()
+        if (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size):
+            raise LedgerUnavailableError(f"the ledger {self.where} was written while it was read")
+        return found
 
     @contextmanager
     def _transaction(self, *, write: bool, ready: bool) -> Iterator[Connection]:
@@ -209,30 +248,47 @@ class Store:
             ) from error
         except sqlite3.Error as error:
             raise self._explained(DBAPIError("", None, error), write=True) from error
+        except ValueError:
+            raise InputError("ledger", Masked(self.where), "the name of a file") from None
 
     def _new_engine(self) -> sa.Engine:
         if self._file is not None:
             return sa.create_engine("sqlite://", creator=self._sqlite, poolclass=NullPool)
         try:
             return sa.create_engine(
-                self._url,
+                self.url,
                 pool_size=1,
                 max_overflow=10,
                 connect_args={
                     "connect_timeout": 10,
-                    "options": f"-c lock_timeout={max(1, round(self._timeout * 1000))}",
+                    "options": f"-c lock_timeout={max(1, round(self._timeout * 1000))} "
+                    f"-c idle_in_transaction_session_timeout={self._most_idle()}",
+                    # a network that is cut is told after some seconds, not after some minutes
+                    "keepalives_idle": 5,
+                    "keepalives_interval": 5,
+                    "keepalives_count": 3,
+                    "tcp_user_timeout": 20_000,
                 },
             )
         except ModuleNotFoundError:
             raise MissingExtraError("postgres", "a ledger in PostgreSQL") from None
+        except ArgumentError as error:
+            raise self._not_understood(error) from None
 
-    def _sqlite(self) -> Any:
+    def _most_idle(self) -> int:
+        """After how many milliseconds a server ends a transaction whose program is silent.
+
+        A program that was cut off holds the lock until then; whoever waits for it waits longer.
+        """
+        return max(1000, round(self._timeout * 1000 / 3))
+
+    def _sqlite(self, mode: str = "mode=rw") -> Any:
         import sqlite3
 
         path = quote(os.path.abspath(str(self._file)))
         connection = sqlite3.connect(
             # a file that is missing is not made by looking at it
-            f"file:{path}?mode=rw",
+            f"file:{path}?{mode}",
             uri=True,
             timeout=self._timeout,
             # BEGIN is ours to say
@@ -253,12 +309,18 @@ class Store:
         return min(_RECONNECT_SECONDS, self._timeout) if _is_lost(error) else 0
 
     def _explained(self, error: DBAPIError, *, write: bool) -> Exception:
-        state, text = _state(error), " ".join(str(error.orig).split())
+        state, text = _state(error), " ".join(self._without_secrets(str(error.orig)).split())
         about = f"the ledger {self.where}"
         if "no such table" in text or state in _MISSING_TABLE or self._is_missing():
             return self._not_made()
         if "not a database" in text:
-            return InputError("ledger", self.where, "an SQLite file, or one that is not there yet")
+            return InputError(
+                "ledger", Masked(self.where), "an SQLite file, or one that is not there yet"
+            )
+        if "invalid connection option" in text:
+            return InputError(
+                "ledger", Masked(self.where), f"an address that is understood ({text[:200]})"
+            )
         what_is_kept = "nothing was recorded"
         if "locked" in text or state == _LOCK_TIMEOUT:
             why = f"is locked by another program for over {self._timeout:g} s"
@@ -274,8 +336,27 @@ class Store:
         ending = f": {what_is_kept}" if write else ""
         return LedgerUnavailableError(f"{about} {why}{ending}")
 
+    def _not_understood(self, why: object) -> InputError:
+        shown_why = self._without_secrets(str(why))[:200]
+        allowed = f"an address that is understood ({shown_why})"
+        return InputError("ledger", Masked(self.where), allowed)
+
+    def _without_secrets(self, text: str) -> str:
+        for secret in secrets_of(self.url):
+            text = text.replace(secret, "***")
+        return text
+
+    def _cause(self, error: DBAPIError) -> DBAPIError | None:
+        """The error itself, unless a traceback would show with it what must not be shown."""
+        found: BaseException | None = error
+        while found is not None:
+            if self._without_secrets(str(found)) != str(found):
+                return None
+            found = found.__cause__ or found.__context__
+        return error
+
     def _not_made(self) -> InputError:
-        return InputError("ledger", self.where, "made first, by 'gdpbridge ledger init'")
+        return InputError("ledger", Masked(self.where), "made first, by 'gdpbridge ledger init'")
 
     def _is_missing(self) -> bool:
         return self._file is not None and not Path(self._file).exists()
@@ -299,4 +380,4 @@ def _is_lost(error: DBAPIError) -> bool:
         return False
     if state is None:
         return error.connection_invalidated or type(error.orig).__name__ == "OperationalError"
-    return error.connection_invalidated or state.startswith(("08", "57P"))
+    return error.connection_invalidated or state.startswith(("08", "57P")) or state == "25P03"

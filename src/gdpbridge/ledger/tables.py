@@ -17,7 +17,7 @@ from sqlalchemy import (
 __all__ = ["SCHEMA", "VERSION_TABLE", "account", "dataset", "entry", "metadata", "reservation"]
 
 # the newest migration, and the table that says which one a database is at
-SCHEMA = "0002"
+SCHEMA = "0003"
 VERSION_TABLE = "ledger_version"
 
 metadata = MetaData()
@@ -76,6 +76,10 @@ entry = Table(
     Column("budget_failure", Text),
     Column("previous", String(64), nullable=False),
     Column("hash", String(64), nullable=False),
+    # entries of the first format have none of these
+    Column("format", Integer),
+    Column("token", String(32)),
+    Column("state", String(64)),
     UniqueConstraint("dataset_id", "key", name="ledger_entry_key"),
     # a reservation ends once
     UniqueConstraint("dataset_id", "refers", name="ledger_entry_refers"),

@@ -1,6 +1,6 @@
 """Measure: the least μ of a privacy profile, as a proved interval."""
 
-from gdpbridge.measure.entry import default_tol, measure
+from gdpbridge.measure.entry import default_tol, is_provable, measure
 from gdpbridge.measure.method import (
     COMPOSED_TOL,
     DEFAULT_METHOD,
@@ -23,6 +23,7 @@ __all__ = [
     "Standing",
     "Statement",
     "default_tol",
+    "is_provable",
     "measure",
     "method_named",
     "method_names",

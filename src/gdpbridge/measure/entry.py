@@ -7,14 +7,14 @@ from fractions import Fraction
 
 from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.errors import Advice, InputError, Words
-from gdpbridge.measure.method import default_method, method_for
+from gdpbridge.measure.method import PROVED, default_method, method_for
 from gdpbridge.measure.problem import Progress, silent
 from gdpbridge.measure.result import Measurement
 from gdpbridge.measure.statements import LEAST_TOL, Request
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real, exact_between
 
-__all__ = ["default_tol", "measure"]
+__all__ = ["default_tol", "is_provable", "measure"]
 
 _EPS_TOP, _EPS_ALLOWED = Fraction(MAX_EPS), f"a number > 0 and at most {MAX_EPS:g}"
 _BELOW_ONE, _P_ALLOWED = 1 - Fraction(1, 10**30), "a number > 0 and < 1"
@@ -86,6 +86,12 @@ def measure(
         method=how,
         progress=progress,
     ).answer(started)
+
+
+def is_provable(profile: Profile) -> bool:
+    """Whether what :func:`measure` says of a profile is proved; known before any work."""
+    method = default_method(profile.curve.form)
+    return method.assurance is PROVED and not profile.assumptions
 
 
 def _positive(field: str, value: Real, high: Fraction, allowed: str) -> Fraction:

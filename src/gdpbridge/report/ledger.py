@@ -18,6 +18,7 @@ __all__ = [
     "entries_document",
     "entries_text",
     "entry_document",
+    "imported_text",
     "quote_document",
     "quote_text",
     "receipt_document",
@@ -34,6 +35,7 @@ _DONE = {
     Kind.RESERVE: "reserved",
     Kind.COMMIT: "committed",
     Kind.CANCEL: "cancelled",
+    Kind.AUDIT: "audit noted",
 }
 
 
@@ -43,6 +45,7 @@ def receipt_document(receipt: Receipt) -> dict[str, Any]:
         "schema": Schema("gdpbridge.ledger-receipt", 1),
         "dataset": receipt.dataset,
         "repeated": receipt.repeated,
+        "receipt": receipt.reference,
         "entry": entry_document(receipt.entry),
         "balance": _balance_document(receipt.balance),
     }
@@ -64,7 +67,11 @@ def quote_document(quote: Quote) -> dict[str, Any]:
 
 
 def statuses_document(
-    ledger: str, statuses: Iterable[Status], *, verified: bool = False
+    ledger: str,
+    statuses: Iterable[Status],
+    *,
+    verified: bool = False,
+    sealed: bool | None = None,
 ) -> dict[str, Any]:
     """Return where data sets stand as the JSON document has it.
 
@@ -72,11 +79,13 @@ def statuses_document(
         ledger: the database, for a reader.
         statuses: one for each data set.
         verified: whether every hash and sum was recomputed.
+        sealed: of an import: whether the file's end was its seal.
     """
     return {
         "schema": Schema("gdpbridge.ledger-verification" if verified else _STATUS, 1),
         "ledger": ledger,
         **({"valid": True} if verified else {}),
+        **({} if sealed is None else {"sealed": sealed}),
         "datasets": [_status_document(status) for status in statuses],
     }
 
@@ -107,7 +116,10 @@ def receipt_text(receipt: Receipt, width: int, *, colour: bool = False) -> str:
     rows = list(_entry_rows(entry))
     if entry.kind is Kind.RESERVE:
         rows.append(Row("Reservation", f"{entry.number}; commit or cancel it by {entry.expires}"))
-    return laid_out(title, [*rows, *_balance_rows(receipt.balance)], width, colour=colour)
+    rows += _balance_rows(receipt.balance)
+    if entry.kind in (Kind.SPEND, Kind.RESERVE):
+        rows.append(Row("Receipt", receipt.reference))
+    return laid_out(title, rows, width, colour=colour)
 
 
 def quote_text(quote: Quote, width: int, *, colour: bool = False) -> str:
@@ -130,7 +142,9 @@ def statuses_text(
     """Return where data sets stand as lines of text; arguments as for the document."""
     texts = [
         laid_out(
-            f"{one.dataset.name}: unit {one.dataset.unit}, {one.dataset.neighbours} neighbours",
+            _plain(
+                f"{one.dataset.name}: unit {one.dataset.unit}, {one.dataset.neighbours} neighbours"
+            ),
             _status_rows(one, verified),
             width,
             colour=colour,
@@ -138,6 +152,24 @@ def statuses_text(
         for one in statuses
     ]
     return "\n".join(texts) or "There is no data set yet: add one with 'dataset add'.\n"
+
+
+def imported_text(status: Status, width: int, *, sealed: bool, colour: bool = False) -> str:
+    """Return where an imported data set stands as lines of text.
+
+    Args:
+        status: the data set.
+        width: of a line.
+        sealed: whether the file's end was its seal.
+        colour: whether there may be colour.
+    """
+    text = statuses_text([status], width, colour=colour)
+    if sealed:
+        return text
+    return (
+        f"{text}\nThe file has no seal, as version 0.1.0 wrote it: whether its end is missing "
+        "cannot be told.\n"
+    )
 
 
 def entries_text(entries: Iterable[Entry]) -> Iterator[str]:
@@ -154,7 +186,19 @@ def entries_text(entries: Iterable[Entry]) -> Iterator[str]:
             words.append(f"of {entry.refers}")
         if entry.purpose:
             words.append(f"“{entry.purpose}”")
-        yield " ".join([*words, f"by {entry.actor}"]) + "\n"
+        if entry.kind is Kind.AUDIT:
+            words.append(f"of {entry.details['entry']}: {_audit_words(entry)}")
+        # what was changed by other means may hold anything
+        yield _plain(" ".join([*words, f"by {entry.actor}"])) + "\n"
+
+
+def _plain(text: str) -> str:
+    """Text without what a terminal would take for a command."""
+    return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def _escaped(character: str) -> str:
+    return character if character.isprintable() else ascii(character)[1:-1]
 
 
 def _entry_rows(entry: Entry) -> Iterator[Row]:
@@ -164,10 +208,21 @@ def _entry_rows(entry: Entry) -> Iterator[Row]:
             yield Row("To", "/".join(entry.account))
         if entry.certified is not None:
             yield Row("Proof", "its μ is proved" if entry.certified else "none: not certified")
+    if entry.kind is Kind.AUDIT:
+        yield Row("Of entry", str(entry.details["entry"]))
+        yield Row("Found", _plain(_audit_words(entry)))
     if entry.purpose:
-        yield Row(
-            "Purpose" if entry.kind in (Kind.SPEND, Kind.RESERVE) else "Reason", entry.purpose
-        )
+        label = "Purpose" if entry.kind in (Kind.SPEND, Kind.RESERVE) else "Reason"
+        yield Row(label, _plain(entry.purpose))
+
+
+def _audit_words(entry: Entry) -> str:
+    noted = entry.details["audit"]
+    words = f"μ at least {noted['mu_low']:.4g} with confidence {noted['confidence']:g}"
+    if noted["claim"] is None:
+        return words
+    verdict = "contradicted" if noted["contradicts"] else "not contradicted"
+    return f"{words}, {noted['claim']} {verdict} (p = {noted['p_value']:.2g})"
 
 
 def _balance_rows(balance: Balance) -> Iterator[Row]:
@@ -187,7 +242,7 @@ def _left_words(left: Amount) -> str:
 def _status_rows(status: Status, verified: bool) -> Iterator[Row]:
     yield from _balance_rows(status.balance)
     for account, amount in sorted(status.parts.items()):
-        yield Row("Part", f"{'/'.join(account)}: {amount_words(amount)}")
+        yield Row("Part", _plain(f"{'/'.join(account)}: {amount_words(amount)}"))
     for one in status.reservations:
         when = (
             "overdue, and counts until cancelled" if one.overdue else f"until {one.entry.expires}"
@@ -195,11 +250,14 @@ def _status_rows(status: Status, verified: bool) -> Iterator[Row]:
         yield Row(
             "Reserved",
             f"entry {one.entry.number}: {amount_words(one.entry.amount)}, {when}; "
-            f"“{one.entry.purpose}”",
+            f"“{_plain(one.entry.purpose)}”",
         )
-    yield Row("Entries", f"{status.entries:,}, the last with hash {status.head}")
+    yield Row("Entries", f"{status.entries:,}, the last with hash {_plain(status.head)}")
     if verified:
-        yield Row("Valid", "yes: every hash and every sum was recomputed")
+        yield Row(
+            "Valid",
+            "yes: every hash and every sum was recomputed, and it contains what is noted of it",
+        )
 
 
 def _status_document(status: Status) -> dict[str, Any]:
