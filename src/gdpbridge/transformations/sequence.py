@@ -12,15 +12,19 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from flint import arb
 from pydantic import Field
 
 from gdpbridge.curves.base import Curve
+from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.nature import Nature, weakest
 from gdpbridge.errors import InputError
 from gdpbridge.guarantees.concentrated import Concentration
 from gdpbridge.mechanisms.base import Base, Profile
+from gdpbridge.mechanisms.gaussian import gaussian_curve
 from gdpbridge.mechanisms.registry import register_transformation
 from gdpbridge.mechanisms.zcdp import concentrated_curve
+from gdpbridge.numeric.kinds import BALLS
 
 if TYPE_CHECKING:
     from gdpbridge.losses.step import Losses, LossPair
@@ -55,7 +59,7 @@ class Sequence(Profile):
                 )
         if self.neighbours is not None and relations - {self.neighbours}:
             raise InputError("neighbours", self.neighbours, "the relation of the parts")
-        if self.concentration is None:
+        if self.concentration is None and self._gaussian_mus() is None:
             # a part that cannot be composed is refused at once
             self.privacy_losses()
 
@@ -71,9 +75,26 @@ class Sequence(Profile):
         known = [one for one in found if one is not None]
         return Concentration.total(known) if len(known) == len(found) else None
 
+    def _gaussian_mus(self) -> list[Constant] | None:
+        """Return the μ's of the parts' Gaussian curves, if all are such."""
+        found = [part.tail.gaussian_mu for part in self.parts]
+        known = [one for one in found if one is not None]
+        return known if len(known) == len(found) else None
+
     def build_curve(self) -> Curve:
         """Return the curve of all parts together."""
-        return self.composed_curve(1)
+        found = None if self.concentration is not None else self._gaussian_mus()
+        if found is None:
+            return self.composed_curve(1)
+
+        def mu() -> arb:
+            total = arb(0)
+            for one in found:
+                at = BALLS.constant(one)
+                total += at * at
+            return total.sqrt()
+
+        return gaussian_curve(mu if any(found) else found[0])
 
     def composed_curve(self, times: int) -> Curve:
         """Return the curve of ``times`` runs of all of them."""
