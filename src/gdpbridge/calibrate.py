@@ -120,10 +120,11 @@ def _free_parameter(
     }
     possible = [field for field, effect in effects.items() if effect]
     if name is None:
+        known = {**given, **cls.derived(given)}
         missing = [
             field
             for field, info in cls.parameters().items()
-            if info.is_required() and field not in given
+            if info.is_required() and field not in known
         ]
         if len(missing) != 1:
             wanted = "" if len(effects) == 1 else f", or give all but one of {', '.join(effects)}"

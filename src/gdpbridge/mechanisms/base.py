@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -330,6 +331,15 @@ class Profile(BaseModel):
         return composed_loss_curve(losses)
 
     @classmethod
+    def derived(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters that follow from the given ones, for kinds that derive some.
+
+        Raises:
+            InputError: for parameters that contradict each other.
+        """
+        return {}
+
+    @classmethod
     def parameters(cls) -> dict[str, FieldInfo]:
         """Return the declared parameters, by public name, without ``kind`` and ``neighbours``."""
         return {
@@ -370,7 +380,8 @@ class Profile(BaseModel):
 
     @classmethod
     def _input_error(cls, error: ValidationError) -> InputError:
-        first = error.errors()[0]
+        # what is wrong before what is missing: that may only be missing for it
+        first = min(error.errors(), key=lambda one: one["type"] == "missing")
         raised = first.get("ctx", {}).get("error")
         if isinstance(raised, InputError):
             return raised
@@ -378,7 +389,8 @@ class Profile(BaseModel):
         fields = cls._public_fields()
         if first["type"] == "missing":
             extra = cast(dict[str, Any], fields[name].json_schema_extra)
-            return InputError.missing(name, f"give {extra['allowed']}")
+            instead = f", or {extra['instead']}" if "instead" in extra else ""
+            return InputError.missing(name, f"give {extra['allowed']}{instead}")
         if first["type"] == "extra_forbidden" or name not in fields:
             known = ", ".join(key for key in fields if key != "kind")
             return InputError(name, Words("not a parameter"), f"one of {known}")
