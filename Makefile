@@ -86,7 +86,10 @@ $(VENV)/.stamp-base: pyproject.toml | check-python
 	$(BIN)/python -m pip install --quiet -e .
 	@touch $@
 
-$(VENV)/.stamp-%: $(VENV)/.stamp-base
+# The versions and hashes of requirements/lock.txt, where this interpreter has them all; else the newest allowed.
+$(VENV)/.stamp-%: $(VENV)/.stamp-base requirements/lock.txt
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/lock.txt || \
+		echo "requirements/lock.txt does not fit here: installing the newest versions allowed" >&2
 	$(BIN)/python -m pip install --quiet -e '.[$*]'
 	@touch $@
 

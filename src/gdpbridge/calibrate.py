@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, cast
 
 from pydantic.fields import FieldInfo
@@ -19,7 +20,7 @@ from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement, default_tol, measure
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import profile_class
-from gdpbridge.numeric.checked import Real
+from gdpbridge.numeric.checked import Real, exact_between
 from gdpbridge.numeric.exact import exact
 
 __all__ = ["Calibration", "calibrate"]
@@ -119,10 +120,11 @@ def _free_parameter(
     }
     possible = [field for field, effect in effects.items() if effect]
     if name is None:
+        known = {**given, **cls.derived(given)}
         missing = [
             field
             for field, info in cls.parameters().items()
-            if info.is_required() and field not in given
+            if info.is_required() and field not in known
         ]
         if len(missing) != 1:
             wanted = "" if len(effects) == 1 else f", or give all but one of {', '.join(effects)}"
@@ -165,6 +167,7 @@ class _Search:
             default = default_tol(at(self.typical[0]).profile)
             self.tol = Decimal(str(default)) * min(target, Decimal(1))
         else:
+            exact_between("tol", tol, Fraction(1, 10**100), Fraction(1), "a number in [1e-100, 1]")
             self.tol = Decimal(str(tol))
 
     def bracket(self) -> tuple[_Tried, _Tried]:

@@ -36,7 +36,7 @@ def _run_writers(root: Path, *words: object) -> dict[str, Any]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=200,
+        timeout=900,
     )
     assert (done.returncode, done.stderr) == (0, "")
     return json.loads(done.stdout)

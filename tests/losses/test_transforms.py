@@ -10,8 +10,10 @@ import pytest
 
 from gdpbridge.losses.transforms.base import Transform
 from gdpbridge.losses.transforms.finite import only_fails, two_valued
+from gdpbridge.losses.transforms.fixed_size import FixedSizeTransform
 from gdpbridge.losses.transforms.gaussian import GaussianTransform
 from gdpbridge.losses.transforms.laplace import LaplaceTransform
+from gdpbridge.losses.transforms.replace_one import ReplaceOneTransform
 from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
 from gdpbridge.numeric.flint_context import precision
 
@@ -34,6 +36,40 @@ def _sampled(sigma: str, rate: str) -> tuple[Transform, Integral]:
         return mpmath.quad(inside, mpmath.linspace(min(far, 0) - 12, max(far, 0) + 12, 30))
 
     return SampledGaussianTransform(Fraction(sigma), Fraction(rate)), integral
+
+
+def _replace_one(sigma: str, rate: str) -> tuple[Transform, Integral]:
+    def integral(w: mpmath.mpc) -> mpmath.mpc:
+        s, q = _mp(Fraction(sigma)), _mp(Fraction(rate))
+
+        def log_density(u: mpmath.mpf) -> mpmath.mpf:
+            return mpmath.log1p(q * mpmath.expm1(u / s - 1 / (2 * s * s)))
+
+        def inside(u: mpmath.mpf) -> mpmath.mpc:
+            return mpmath.npdf(u) * mpmath.exp(w * log_density(u) + (1 - w) * log_density(-u))
+
+        ends = (w.real - 1) / s, w.real / s
+        return mpmath.quad(inside, mpmath.linspace(min(*ends, 0) - 12, max(*ends, 0) + 12, 40))
+
+    return ReplaceOneTransform(Fraction(sigma), Fraction(rate)), integral
+
+
+def _fixed_size(shift: str, rate: str) -> tuple[Transform, Integral]:
+    def integral(w: mpmath.mpc) -> mpmath.mpc:
+        m, q = _mp(Fraction(shift)), _mp(Fraction(rate))
+
+        def half(place: mpmath.mpc) -> mpmath.mpc:
+            def inside(u: mpmath.mpf) -> mpmath.mpc:
+                return mpmath.npdf(u) * mpmath.exp(
+                    place * mpmath.log1p(q * mpmath.expm1(m * (u - m / 2)))
+                )
+
+            far = max(place.real * m, m / 2) + 12
+            return mpmath.quad(inside, mpmath.linspace(m / 2, far, 40))
+
+        return half(w) + half(1 - w) + (1 - q) * mpmath.erf(m / mpmath.sqrt(8))
+
+    return FixedSizeTransform(Fraction(shift), Fraction(rate)), integral
 
 
 def _laplace(eps: str) -> tuple[Transform, Integral]:
@@ -77,6 +113,13 @@ CASES = {
     "sampled, rare": _sampled("0.8", "0.00001"),
     "sampled, narrow noise": _sampled("0.3", "0.05"),
     "sampled, wide noise": _sampled("9.4", "0.328"),
+    "replace-one": _replace_one("1", "0.01"),
+    "replace-one, rare": _replace_one("0.8", "0.00001"),
+    "replace-one, narrow noise": _replace_one("0.4", "0.3"),
+    "replace-one, mostly sampled": _replace_one("3", "0.9"),
+    "fixed size": _fixed_size("2", "0.01"),
+    "fixed size, half": _fixed_size("0.5", "0.5"),
+    "fixed size, rare": _fixed_size("1", "0.0001"),
     "laplace": _laplace("1.5"),
     "gaussian": _gaussian("2.25"),
     "two losses": _two_valued("0.7", "0.001"),

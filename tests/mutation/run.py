@@ -60,6 +60,7 @@ POOL = [
     "certificate/test_arithmetic.py",
     "certificate/test_attacks.py",
     "certificate/test_curve.py",
+    "certificate/test_directions.py",
     "certificate/test_mechanisms.py",
     "certificate/test_write_and_verify.py",
     "expressions/*.py",

@@ -235,3 +235,14 @@ def test_exponentials_beyond_reach_are_bounded() -> None:
     assert BALLS.exp(huge).is_nan()
     assert BALLS.expm1(-huge).contains(-1)
     assert BALLS.erfc(huge).contains(0)
+
+
+def test_next_to_a_kink_both_slopes_count() -> None:
+    """|x| and the smaller one of x and -x, where x may be of either sign, have either slope."""
+    x = arb_series([arb(0, 1), 1], 2)
+    for value in (SERIES.absolute(x), SERIES.minimum(x, -x)):
+        assert value[1].contains(1)
+        assert value[1].contains(-1)
+    assert SERIES.absolute(x)[0].contains(0.5)
+    assert SERIES.absolute(arb_series([arb(2), 1], 2))[1] == 1
+    assert SERIES.absolute(arb_series([arb(-2), 1], 2))[1] == -1

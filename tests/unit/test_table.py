@@ -366,3 +366,18 @@ def test_large_table() -> None:
     assert found.certified
     assert found.cells < 1000
     assert found.mu.lower == pytest.approx(1.800905193275604, abs=1e-8)
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "bad"])
+def test_numbers_of_a_hundred_thousand_digits(tmp_path: Path, form: str) -> None:
+    """A number longer than any that is meant is refused at once, with its row."""
+    long = "1" * 10**5
+    text = {
+        "json": f"[[0.{long}, 0.1], [1, 0.05]]",
+        "csv": f"eps,delta\n0.{long},0.1\n1,0.05\n",
+        "bad": f"eps,delta\n{long}x,0.1\n1,0.05\n",
+    }[form]
+    path = tmp_path / "table"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=r"ε in row [12] is .*: must be a number of at most 4,000"):
+        gdp.profiles.Table(str(path)).curve  # noqa: B018

@@ -25,6 +25,8 @@ Deltas = Annotated[
     list[str] | None,
     typer.Option(
         "--delta",
+        # a mechanism may have a --delta of its own
+        "--at-delta",
         metavar="δ",
         help="a number > 0 and < 1; may be repeated [default: 0.1, 0.01, 0.001, 0.0001]",
     ),

@@ -61,7 +61,8 @@ def declared(name: str, field: FieldInfo) -> inspect.Parameter:
             show_default=False,
             autocompletion=(lambda: choices) if choices else None,
         )
-        default = inspect.Parameter.empty if field.is_required() else None
+        needed = field.is_required() and "instead" not in extra
+        default = inspect.Parameter.empty if needed else None
         annotation = Annotated[str | None, option]
     return inspect.Parameter(
         PREFIX + name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
@@ -76,6 +77,8 @@ def read(name: str, given: Any, field: FieldInfo) -> Any:
     """
     if _is_mapping(field):
         return _pairs(name, given)
+    if "fraction" in _extra(field) and "/" in given:
+        return given
     if "typical" in _extra(field):
         return _number(name, given, _extra(field)["allowed"])
     return given

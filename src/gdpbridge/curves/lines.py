@@ -304,6 +304,9 @@ class SampledLines(DerivedLines):
     def ends(self, indices: Indices) -> Floats:
         """Return right ends on the new scale."""
         eps, missed = self.base.ends(indices), float(1 - self.gamma)
-        # e^ε'/e^ε = 1 - (1 - γ)(1 - e^{-ε})
-        result: Floats = eps + FLOATS.log1p(missed * FLOATS.expm1(-eps))
+        # e^ε'/e^ε = 1 - (1 - γ)(1 - e^{-ε}) = γ + (1 - γ)e^{-ε}; a small γ is lost from the first
+        with np.errstate(divide="ignore", invalid="ignore"):
+            near = FLOATS.log1p(missed * FLOATS.expm1(-eps))
+            far = FLOATS.log(float(self.gamma) + missed * FLOATS.exp(-eps))
+            result: Floats = np.where(np.isinf(eps), eps, eps + np.where(eps < 1, near, far))
         return result

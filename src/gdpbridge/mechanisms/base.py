@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -31,6 +32,7 @@ from gdpbridge.numeric.exact import decimal_text, exact
 from gdpbridge.reading.parameters import Real, Whole, parameter
 
 if TYPE_CHECKING:
+    from gdpbridge.guarantees.concentrated import Concentration
     from gdpbridge.losses.moments import Losses
 
 __all__ = ["DEFAULT_FAILURE", "Base", "Neighbours", "Profile", "Real", "Whole", "parameter"]
@@ -97,6 +99,11 @@ class Profile(BaseModel):
         curve.
         """
         return weakest([self.profile_is, *(profile.composed_is for profile in self.inner)])
+
+    @property
+    def concentration(self) -> Concentration | None:
+        """What ρ-zCDP and μ-GDP say of it, where that is how it composes; None for others."""
+        return None
 
     @property
     def beyond_certificates(self) -> str:
@@ -308,8 +315,8 @@ class Profile(BaseModel):
         raise InputError(
             "mechanism",
             self.kind,
-            "approx-dp, dpsgd, gaussian, gdp, laplace, pld or pure-dp for composition, or gaussian "
-            "with poisson sampling",
+            "approx-dp, dpsgd, gaussian, gdp, laplace, pld, pure-dp or zcdp for composition, or "
+            "gaussian with poisson sampling",
         )
 
     def composed_curve(self, times: int) -> Curve:
@@ -322,6 +329,15 @@ class Profile(BaseModel):
 
         losses = [replace(pair, times=times * pair.times) for pair in self.privacy_losses()]
         return composed_loss_curve(losses)
+
+    @classmethod
+    def derived(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters that follow from the given ones, for kinds that derive some.
+
+        Raises:
+            InputError: for parameters that contradict each other.
+        """
+        return {}
 
     @classmethod
     def parameters(cls) -> dict[str, FieldInfo]:
@@ -364,7 +380,8 @@ class Profile(BaseModel):
 
     @classmethod
     def _input_error(cls, error: ValidationError) -> InputError:
-        first = error.errors()[0]
+        # what is wrong before what is missing: that may only be missing for it
+        first = min(error.errors(), key=lambda one: one["type"] == "missing")
         raised = first.get("ctx", {}).get("error")
         if isinstance(raised, InputError):
             return raised
@@ -372,7 +389,8 @@ class Profile(BaseModel):
         fields = cls._public_fields()
         if first["type"] == "missing":
             extra = cast(dict[str, Any], fields[name].json_schema_extra)
-            return InputError.missing(name, f"give {extra['allowed']}")
+            instead = f", or {extra['instead']}" if "instead" in extra else ""
+            return InputError.missing(name, f"give {extra['allowed']}{instead}")
         if first["type"] == "extra_forbidden" or name not in fields:
             known = ", ".join(key for key in fields if key != "kind")
             return InputError(name, Words("not a parameter"), f"one of {known}")

@@ -12,8 +12,12 @@ range, whatever q, and the useful statement is one that leaves a failure probabi
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
 
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.nature import Nature
@@ -21,6 +25,8 @@ from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import DEFAULT_FAILURE, Neighbours, Profile, Real, Whole, parameter
 from gdpbridge.mechanisms.gaussian import Gaussian, gaussian_curve, gaussian_root
 from gdpbridge.mechanisms.registry import register
+from gdpbridge.reading.parameters import MAX_WHOLE
+from gdpbridge.reading.training import Run, derived, run_of, with_fraction
 
 if TYPE_CHECKING:
     from gdpbridge.losses.moments import Losses
@@ -52,9 +58,11 @@ class DPSGD(Profile):
     sample_rate: Real = parameter(
         "sample rate q: the chance that a record is in a step's batch",
         symbol="q",
-        allowed="a number in [0, 1]",
+        allowed="a number in [0, 1], or batch size/records such as 256/60000",
         typical=(0.001, 0.5),
         effect="raises",
+        instead="batch_size and records",
+        fraction=True,
         ge=0,
         le=1,
     )
@@ -64,10 +72,55 @@ class DPSGD(Profile):
         allowed=f"a whole number from 0 to {MAX_STEPS}",
         typical=(1, 10_000),
         effect="raises",
+        instead="epochs",
         ge=0,
         le=MAX_STEPS,
     )
+    batch_size: Whole | None = parameter(
+        "expected number of records in a batch, instead of the sample rate",
+        symbol="B",
+        allowed=f"a whole number from 1 to {MAX_WHOLE:g}",
+        typical=(32, 256),
+        default=None,
+        ge=1,
+        le=MAX_WHOLE,
+    )
+    records: Whole | None = parameter(
+        "number of records in the data, with the batch size",
+        symbol="N",
+        allowed=f"a whole number from 1 to {MAX_WHOLE:g}",
+        typical=(1_000, 60_000),
+        default=None,
+        ge=1,
+        le=MAX_WHOLE,
+    )
+    epochs: Real | None = parameter(
+        "passes over the data, instead of the steps",
+        symbol="E",
+        allowed=f"a number > 0, at most {MAX_STEPS}",
+        typical=(1, 10),
+        default=None,
+        gt=0,
+        le=MAX_STEPS,
+    )
+    like: Literal["opacus"] | None = Field(
+        default=None,
+        description="whose rule turns batch size, records and epochs into rate and steps: "
+        "Opacus takes rate 1/L and L steps an epoch, L = records/batch size, rounded up",
+        json_schema_extra={"allowed": "opacus"},
+    )
     neighbours: Neighbours | None = "add-remove"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Work out rate and steps where other words are given."""
+        return {**(given := with_fraction(given)), **cls.derived(given)}
+
+    @classmethod
+    def derived(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the sample rate and the steps that follow from the other parameters."""
+        return derived(with_fraction(given))
 
     def model_post_init(self, _: Any) -> None:
         """Check the relation that Poisson sampling is stated for."""
@@ -76,10 +129,21 @@ class DPSGD(Profile):
                 "neighbours", self.neighbours, "add-remove, the relation of Poisson sampling"
             )
 
+    @cached_property
+    def run(self) -> Run:
+        """Rate and steps, exactly."""
+        return run_of(self.model_dump())
+
+    def exact(self, name: str) -> Fraction:
+        """Return a parameter as it is written; the rate as batch size and records have it."""
+        rate = self.run.rate
+        return rate if name == "sample_rate" and rate is not None else super().exact(name)
+
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Why one μ says little without its p."""
-        return () if self.default_failure is None else (_WHY_FAILURE,)
+        """What was derived, and why one μ says little without its p."""
+        why = () if self.default_failure is None else (_WHY_FAILURE,)
+        return (*((f"derived: {self.run.derived}",) if self.run.derived else ()), *why)
 
     @property
     def default_failure(self) -> Fraction | None:

@@ -12,6 +12,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, InvalidOperati
 from fractions import Fraction
 
 __all__ = [
+    "MAX_DIGITS",
     "ceiling_to_places",
     "decimal_ceiling",
     "decimal_floor",
@@ -27,6 +28,8 @@ __all__ = [
 
 _WIDE = Context(prec=6000, Emin=-(10**9), Emax=10**9)
 _MAX_EXPONENT = 5000
+MAX_DIGITS = 4000
+"""As a fraction a number takes the square of its length in time, and Python prints 4300 digits."""
 
 
 def exact(value: float | int | str | Decimal) -> Fraction:
@@ -48,12 +51,15 @@ def rational(value: float | int | str | Decimal) -> Fraction:
     """
     if isinstance(value, bool) or not isinstance(value, float | int | str | Decimal):
         raise ValueError(f"not a number: {value!r}")
+    if isinstance(value, str) and len(value) > MAX_DIGITS:
+        raise ValueError(f"a number of more than {MAX_DIGITS:,} digits")
     try:
         number = Decimal(value)
     except InvalidOperation:
         raise ValueError(f"not a decimal number: {value!r}") from None
     # 1e999999999 is short to write, and would be a gigabyte as a fraction
-    if not number.is_finite() or abs(number.adjusted()) > _MAX_EXPONENT:
+    long = len(number.as_tuple().digits) > MAX_DIGITS
+    if long or not number.is_finite() or abs(number.adjusted()) > _MAX_EXPONENT:
         raise ValueError(f"not a number of reasonable size: {value!r}")
     return Fraction(number)
 

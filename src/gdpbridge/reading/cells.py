@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, overload
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gdpbridge.numeric.arrays import Floats, Indices
+from gdpbridge.numeric.exact import MAX_DIGITS
 
 __all__ = ["Cells", "Cut", "Picked", "Shortest", "cut", "may_be_rounded"]
 
@@ -112,11 +114,26 @@ def cut(body: str, separator: str, width: int) -> tuple[list[Cut], Floats] | Non
     if not (codes[breaks] == ord("\n")).all():
         return None
     starts = np.append(0, stops[:-1] + 1)
-    if (starts == stops).any():
+    lengths = stops - starts
+    if (lengths == 0).any() or lengths.max() > MAX_DIGITS:
         return None
-    try:
-        values = np.array(list(map(float, body.replace("\n", separator).split(separator))))
-    except ValueError:
+    values = _floats(body.replace("\n", ",").replace(separator, ","))
+    if values is None or values.size != stops.size:
         return None
     columns = [Cut(body, starts[at::width], stops[at::width]) for at in range(width)]
     return columns, values.reshape(lines, width)
+
+
+def _floats(text: str) -> Floats | None:
+    """Read numbers with commas between them, each as float() does; None if one is none.
+
+    A text for each number would take a hundred bytes a row.
+    """
+    with warnings.catch_warnings():
+        # what older versions of NumPy do where the newer ones raise
+        warnings.simplefilter("error", DeprecationWarning)
+        try:
+            found: Floats = np.fromstring(text, dtype=np.float64, sep=",")
+        except (ValueError, DeprecationWarning):
+            return None
+    return found

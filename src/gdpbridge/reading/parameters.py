@@ -7,14 +7,18 @@ from typing import Annotated, Any, Literal, cast
 import numpy as np
 from pydantic import BeforeValidator, Field
 
-__all__ = ["MAX_WHOLE", "Real", "Whole", "parameter"]
+__all__ = ["MAX_WHOLE", "Real", "Whole", "parameter", "read_real"]
 
 # far below 2^53, beyond which float64 does not tell whole numbers apart
 MAX_WHOLE = 10**12
 
 
-def _real(value: object) -> float:
-    """Accept every real number type; refuse text and truth values, which pydantic would read."""
+def read_real(value: object) -> float:
+    """Accept every real number type; refuse text and truth values, which pydantic would read.
+
+    Raises:
+        ValueError: for what is no number.
+    """
     if isinstance(value, bool | np.bool_ | str | bytes) or not hasattr(value, "__float__"):
         raise ValueError("not a number")
     try:
@@ -29,13 +33,13 @@ def _whole(value: object) -> int:
         if abs(value) > MAX_WHOLE:
             raise ValueError("too large")
         return value
-    number = _real(value)
+    number = read_real(value)
     if not number.is_integer():
         raise ValueError("not a whole number")
     return int(number)
 
 
-Real = Annotated[float, BeforeValidator(_real)]
+Real = Annotated[float, BeforeValidator(read_real)]
 Whole = Annotated[int, BeforeValidator(_whole)]
 
 
@@ -47,6 +51,8 @@ def parameter(
     typical: tuple[float, float],
     effect: Literal["raises", "lowers"] | None = None,
     default: Any = ...,
+    instead: str = "",
+    fraction: bool = False,
     **bounds: Any,
 ) -> Any:
     """Declare a parameter once, for validation, the command line, schemas and test draws.
@@ -58,11 +64,17 @@ def parameter(
         typical: a range that tests and examples draw from.
         effect: whether a larger value raises or lowers μ, if it does one of the two throughout.
         default: its default; the parameter is required if left out.
+        instead: of a required one, the other parameters that it may be derived from.
+        fraction: whether a text such as 1/3 is read, too.
         **bounds: pydantic's ``gt``, ``ge``, ``lt`` and ``le``.
     """
     extra: dict[str, Any] = {"symbol": symbol, "allowed": allowed, "typical": list(typical)}
     if effect is not None:
         extra["effect"] = effect
+    if fraction:
+        extra["fraction"] = True
+    if instead:
+        extra["instead"] = instead
     return Field(
         default, description=description, allow_inf_nan=False, json_schema_extra=extra, **bounds
     )

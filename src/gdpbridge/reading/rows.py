@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from gdpbridge.errors import InputError, Words
 from gdpbridge.numeric.arrays import Floats
-from gdpbridge.numeric.exact import exact
+from gdpbridge.numeric.exact import MAX_DIGITS, exact
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 from gdpbridge.reading.cells import Picked, Shortest, cut, may_be_rounded
@@ -283,6 +283,10 @@ def _floats(texts: Sequence[str], numbers: NDArray[np.int64], symbol: str) -> Fl
     values = np.empty(len(texts))
     for index, text in enumerate(texts):
         written = text.strip()
+        if len(written) > MAX_DIGITS:
+            raise _bad(
+                numbers[index], written, f"a number of at most {MAX_DIGITS:,} digits", symbol
+            )
         if _NUMBER.fullmatch(written):
             values[index] = float(written)
         elif symbol == "log δ" and written.lower() in ("-inf", "-infinity"):

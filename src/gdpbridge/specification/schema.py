@@ -34,11 +34,15 @@ def mechanism_schema() -> dict[str, Any]:
         properties = own["properties"]
         properties |= {"subsample": _SUBSAMPLE, "compose": _COMPOSE}
         properties["release"] = {"$ref": "#/$defs/release"}
+        for declared in properties.values():
+            if declared.get("fraction"):
+                declared["type"] = [declared["type"], "string"]
         for name in ("base", "parts"):
             if name in properties:
                 properties[name] = _nested(properties[name])
         if kind != "sequence":
-            own["required"] = ["kind", *own.get("required", [])]
+            needed = [name for name in own.get("required", []) if "instead" not in properties[name]]
+            own["required"] = ["kind", *needed]
         definitions[kind] = own
     definitions.pop("Profile", None)
     definitions["release"] = _release()

@@ -18,13 +18,16 @@ from functools import cache, cached_property
 
 import numpy as np
 from flint import acb, arb
+from numpy.typing import NDArray
 
 from gdpbridge.losses.transforms.base import Plan, Transform, exponential_sums, short
 from gdpbridge.losses.transforms.gaussian import GaussianTransform
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["Quadrature", "SampledGaussianTransform", "one_step"]
+__all__ = ["Complexes", "Quadrature", "SampledGaussianTransform", "one_step"]
+
+Complexes = NDArray[np.complex128]
 
 
 # e^{a²/2} grows past what a longer strip saves; of the strips' limits, to keep off the edge
@@ -96,15 +99,28 @@ class SampledGaussianTransform(Transform):
     def _log_unsampled(self) -> float:
         return math.log1p(-self._q)
 
+    def _log_weight(self, w: float, u: Floats) -> Floats:
+        """Return log of what is integrated, without φ, on the real line."""
+        return w * self._log_g(u)
+
+    def _below_zero(self, w: Fraction) -> Fraction:
+        """Return the sum of the exponents below 0, of moduli that may be smaller off the line."""
+        return min(w, Fraction(0))
+
     def _grid(self, w: float) -> Floats:
-        """Return places that cover φ·g^w: the tilt moves it to between 0 and w/σ."""
+        """Return places that cover what is integrated, between which ends the tilt moves it."""
+        low, high = self._tilted(w)
+        step = min(_STEP, self._s * 0.6)
+        return np.arange(low - _REACH, high + _REACH + step, step)
+
+    def _tilted(self, w: float) -> tuple[float, float]:
+        """Return the ends of where φ·g^w has its bulk: between 0 and w/σ."""
         far = w / self._s
         if w < 0:
             # below, g is flat, and a stronger tilt pulls no further
             pulled = self._s * math.log1p(-w * self._q / (1 - self._q)) + 1 / self._s
             far = -min(-far, pulled)
-        step = min(_STEP, self._s * 0.6)
-        return np.arange(min(0.0, far) - _REACH, max(0.0, far) + _REACH + step, step)
+        return min(0.0, far), max(0.0, far)
 
     def log_size(self, w: float) -> float:
         """Return log F(w) in float64."""
@@ -112,7 +128,7 @@ class SampledGaussianTransform(Transform):
 
     def _find_log_size(self, w: float) -> float:
         u = self._grid(w)
-        logs = w * self._log_g(u) - u * u / 2
+        logs = self._log_weight(w, u) - u * u / 2
         # F(0) = F(1) = 1: the step's own rounding cancels to first order
         top = float(logs.max())
         total = float(np.exp(logs - top).sum()) * (u[1] - u[0]) / math.sqrt(2 * math.pi)
@@ -134,7 +150,7 @@ class SampledGaussianTransform(Transform):
         return cost + w * log_k + w * (w - 1) / (2 * self._s**2) + _log_normal_tail(x - w / self._s)
 
     def _log_shift_cost(self, w: float, shift: float) -> float:
-        cosine = min(w, 0.0) * math.log(math.cos(shift / (2 * self._s)))
+        cosine = float(self._below_zero(Fraction(w))) * math.log(math.cos(shift / (2 * self._s)))
         return shift * shift / 2 + cosine
 
     def _range(self, w: float, shift: float, log_error: float) -> tuple[float, float]:
@@ -158,7 +174,12 @@ class SampledGaussianTransform(Transform):
                     break
             return near + sign * far
 
-        return least(False, 0.0), least(True, max(w / self._s, 0.0))
+        low, high = self._middle(Fraction(w))
+        return least(False, float(low)), least(True, float(high))
+
+    def _middle(self, w: Fraction) -> tuple[Fraction, Fraction]:
+        """Return places beyond which the bounds of what is cut off hold, and fall."""
+        return Fraction(0), max(w / self.sigma, Fraction(0))
 
     def _nodes(
         self, w: float, shift: float, strip: float, need: float, log_error: float
@@ -180,8 +201,8 @@ class SampledGaussianTransform(Transform):
         strips = longest * _STRIPS
         # log of 4·e^{(a+b)²/2}·cos^{min(0,w)} over the error: e^{2πa/η} must exceed it
         need = math.log(8) - log_error + 2 * strips**2
-        if at < 0:
-            need += at * np.log(np.cos(strips / self._s))
+        if powers := float(self._below_zero(w)):
+            need += powers * np.log(np.cos(strips / self._s))
         best = int(np.argmax(strips / need))
         strip = float(short(float(strips[best])))
         return self._nodes(at, strip, strip, float(need[best]), log_error)
@@ -194,14 +215,14 @@ class SampledGaussianTransform(Transform):
         height = plan.shift + plan.strip
         if plan.strip > plan.shift or not ball(height) < arb.pi() * ball(self.sigma):
             raise ArithmeticError("a strip that the integrand's bound does not hold on")
-        places, logs = self._logs(plan)
+        places, losses, bases = self._logs(plan)
         tilt = ball(w)
         scale = (ball(plan.step) / (2 * arb.pi()).sqrt()).log()
         exponents = [
-            log * tilt + (scale - place * place / 2)
-            for place, log in zip(places, logs, strict=True)
+            loss * tilt + base + (scale - place * place / 2)
+            for place, loss, base in zip(places, losses, bases, strict=True)
         ]
-        sums = exponential_sums(exponents, logs, h, count)
+        sums = exponential_sums(exponents, losses, h, count)
         cut = self._cut(plan, w)
         share = 2 * self._strip_error(plan, w, height)
         # F(w) ≤ |sum| + cut + share·F(w)
@@ -213,14 +234,15 @@ class SampledGaussianTransform(Transform):
         first = arb(sums[0].real) + arb(0, radius)
         return [acb(first), *(value + error for value in sums[1:])]
 
-    def _logs(self, plan: Quadrature) -> tuple[list[acb], list[acb]]:
-        """Return the nodes and log g at them."""
+    def _logs(self, plan: Quadrature) -> tuple[list[acb], list[acb], list[acb]]:
+        """Return the nodes u, and L and b at them: what is integrated is φ·e^{b + wL}."""
         sigma, rate = ball(self.sigma), ball(self.rate)
         shift, step = ball(plan.shift), ball(plan.step)
         drift = 1 / (2 * sigma * sigma)
         kept = 1 - rate
         places = [acb(step * j, shift) for j in range(plan.first, plan.last + 1)]
-        return places, [(kept + rate * (u / sigma - drift).exp()).log() for u in places]
+        losses = [(kept + rate * (u / sigma - drift).exp()).log() for u in places]
+        return places, losses, [acb(0)] * len(places)
 
     def _strip_error(self, plan: Quadrature, w: Fraction, height: Fraction) -> arb:
         """Return e^{height²/2}·cos(height/2σ)^{min(0, w)}/(e^{2πa/η} - 1)."""
@@ -229,17 +251,19 @@ class SampledGaussianTransform(Transform):
 
     def _cosine(self, w: Fraction, height: Fraction) -> arb:
         """Bound how much smaller |g|, to a power below 0, may be on Im u = height."""
-        if w >= 0:
+        powers = self._below_zero(w)
+        if powers == 0:
             return arb(1)
         cosine = ball(height / (2 * self.sigma)).cos()
         if not cosine > 0:
             raise ArithmeticError("a strip that is too wide")
-        return (ball(w) * cosine.log()).exp()
+        return (ball(powers) * cosine.log()).exp()
 
     def _cut(self, plan: Quadrature, w: Fraction) -> arb:
         """Bound the nodes left out, all on Im u = shift."""
         below, above = plan.first * plan.step, plan.last * plan.step
-        if below > 0 or above < max(w / self.sigma, Fraction(0)):
+        low, high = self._middle(w)
+        if below > low or above < high:
             raise ArithmeticError("nodes that leave out the middle")
         cost = (ball(plan.shift**2) / 2).exp() * self._cosine(w, plan.shift)
         return (cost * (self._cut_below(w, ball(below)) + self._cut_above(w, ball(above)))).upper()
@@ -264,7 +288,7 @@ class SampledGaussianTransform(Transform):
         moved = tilt * log_k + tilt * (tilt - 1) / (2 * sigma * sigma)
         return moved.exp() * _normal_tail(x - tilt / sigma)
 
-    def least(self) -> arb:
+    def least(self) -> arb | None:
         """Return log(1 - q), which no loss reaches."""
         return (-ball(self.rate)).log1p()
 
@@ -274,14 +298,22 @@ class SampledGaussianTransform(Transform):
         """Return shifts v, and for each log weights and arg g on a real grid, and log e^{v²/2}."""
         u = self._grid(w)
         shifts = self._longest_shift * _SHIFTS
-        t = (u + 1j * shifts[:, None]) / self._s - 0.5 / self._s**2
+        log_modulus, angle = self._shifted_logs(w, u + 1j * shifts[:, None])
+        weight = log_modulus - u * u / 2 + math.log((u[1] - u[0]) / math.sqrt(2 * math.pi))
+        return shifts, weight - self.log_size(w), np.maximum(angle, 0.0), shifts**2 / 2
+
+    def _shifted_logs(self, w: float, u: Complexes) -> tuple[Floats, Floats]:
+        """Return log of the modulus of what is integrated, without φ and e^{iyL}, and arg e^L."""
+        logs = self._log_g_complex(u)
+        return w * logs.real, logs.imag
+
+    def _log_g_complex(self, u: Complexes) -> Complexes:
+        t = u / self._s - 0.5 / self._s**2
         with np.errstate(over="ignore"):
             small = np.log((1 - self._q) + self._q * np.exp(np.minimum(t.real, 1.0) + 1j * t.imag))
             back = (1 - self._q) * np.exp(-np.maximum(t.real, 0.0) - 1j * t.imag)
         large = self._log_q + t + np.log1p(back / self._q)
-        logs = np.where(t.real < 1.0, small, large)
-        weight = w * logs.real - u * u / 2 + math.log((u[1] - u[0]) / math.sqrt(2 * math.pi))
-        return shifts, weight - self.log_size(w), np.maximum(logs.imag, 0.0), shifts**2 / 2
+        return np.asarray(np.where(t.real < 1.0, small, large))
 
     @property
     def _longest_shift(self) -> float:
@@ -310,8 +342,8 @@ class SampledGaussianTransform(Transform):
         longest = min(math.pi * self._s / 2 * _EDGE - shift, _LONGEST_STRIP)
         strips = longest * _STRIPS
         need = math.log(8) - log_error + strips**2 / 2
-        if at < 0:
-            need += at * np.log(np.cos((strips + shift) / (2 * self._s)))
+        if powers := float(self._below_zero(w)):
+            need += powers * np.log(np.cos((strips + shift) / (2 * self._s)))
         chosen = int(np.argmax(strips / need))
         return self._nodes(at, shift, float(strips[chosen]), float(need[chosen]), log_error)
 
@@ -325,13 +357,13 @@ class SampledGaussianTransform(Transform):
         assert isinstance(plan, Quadrature)
         if not 2 * ball(plan.shift + plan.strip) < arb.pi() * ball(self.sigma):
             raise ArithmeticError("a strip that is too wide")
-        places, logs = self._logs(plan)
+        places, losses, bases = self._logs(plan)
         tilt, height = ball(w), ball(y)
         # e^{v²/2}·φ(u) is what is left of |φ(u + iv)|
         total = sum(
             (
-                (tilt * log.real - height * log.imag - place.real * place.real / 2).exp()
-                for place, log in zip(places, logs, strict=True)
+                (tilt * loss.real + base.real - height * loss.imag - place.real**2 / 2).exp()
+                for place, loss, base in zip(places, losses, bases, strict=True)
             ),
             arb(0),
         )

@@ -1,0 +1,97 @@
+"""The loss of the Gaussian mechanism on a Poisson sample, where a record is replaced.
+
+P = (1 - q)·N(0, σ²) + q·N(1, σ²) against Q = (1 - q)·N(0, σ²) + q·N(-1, σ²). In units of the noise
+
+    F(w) = ∫ φ(u) A(u)^w B(u)^{1-w} du,   A(u) = 1 - q + q·e^{u/σ - 1/(2σ²)},   B(u) = A(-u).
+
+On Im u = v in [0, πσ) the argument of A lies in [0, v/σ] and that of B in [-v/σ, 0], so that the
+modulus of the integrand is at most φ·A^{Re w}·B^{1 - Re w} at Re u, times powers of a cosine where
+an exponent is below 0, for all Im w ≥ 0. All else is as for one mixture; see docs/composition.md,
+which also has why the pair dominates.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from flint import acb, arb
+
+from gdpbridge.losses.transforms.sampled_gaussian import (
+    Complexes,
+    Quadrature,
+    SampledGaussianTransform,
+)
+from gdpbridge.numeric.arrays import Floats
+from gdpbridge.numeric.kinds import ball
+
+__all__ = ["ReplaceOneTransform"]
+
+_HALF = Fraction(1, 2)
+
+
+class ReplaceOneTransform(SampledGaussianTransform):
+    """One step of the Poisson-subsampled Gaussian mechanism, replace-one neighbours.
+
+    Args:
+        sigma: the noise multiplier σ, positive.
+        rate: the sample rate q, strictly between 0 and 1.
+    """
+
+    symmetric = True
+
+    def __init__(self, sigma: Fraction, rate: Fraction) -> None:
+        super().__init__(sigma, rate)
+        # for q ≤ 1/2 the parts of both mixtures match up so that none is more than 1 apart
+        self.gaussian_bound = rate <= _HALF
+
+    # --- floats --------------------------------------------------------------------------------
+
+    def _log_weight(self, w: float, u: Floats) -> Floats:
+        return w * self._log_g(u) + (1 - w) * self._log_g(-u)
+
+    def _below_zero(self, w: Fraction) -> Fraction:
+        return min(w, Fraction(0)) + min(1 - w, Fraction(0))
+
+    def _tilted(self, w: float) -> tuple[float, float]:
+        return min(0.0, (w - 1) / self._s), max(0.0, w / self._s)
+
+    def _log_cut_above(self, w: float, x: float, shift: float) -> float:
+        back = float(self._log_g(np.array(-x))) if w <= 1 else self._log_unsampled
+        return super()._log_cut_above(w, x, shift) + (1 - w) * back
+
+    def _log_cut_below(self, w: float, x: float, shift: float) -> float:
+        return self._log_cut_above(1 - w, -x, shift)
+
+    def _shifted_logs(self, w: float, u: Complexes) -> tuple[Floats, Floats]:
+        first, second = self._log_g_complex(u), self._log_g_complex(-u)
+        return w * first.real + (1 - w) * second.real, first.imag - second.imag
+
+    # --- balls ---------------------------------------------------------------------------------
+
+    def _middle(self, w: Fraction) -> tuple[Fraction, Fraction]:
+        return min((w - 1) / self.sigma, Fraction(0)), max(w / self.sigma, Fraction(0))
+
+    def _logs(self, plan: Quadrature) -> tuple[list[acb], list[acb], list[acb]]:
+        """Return the nodes, L = log A/B and log B."""
+        places, logs, _ = super()._logs(plan)
+        sigma, rate = ball(self.sigma), ball(self.rate)
+        drift = 1 / (2 * sigma * sigma)
+        bases = [(1 - rate + rate * (-u / sigma - drift).exp()).log() for u in places]
+        return places, [log - base for log, base in zip(logs, bases, strict=True)], bases
+
+    def _cut_above(self, w: Fraction, x: arb) -> arb:
+        """Bound the integrand's integral above x: A as for one mixture, B falls to 1 - q."""
+        log_b = self._log_g_ball(-x) if w <= 1 else ball(1 - self.rate).log()
+        return super()._cut_above(w, x) * (ball(1 - w) * log_b).exp()
+
+    def _cut_below(self, w: Fraction, x: arb) -> arb:
+        return self._cut_above(1 - w, -x)
+
+    def largest(self) -> None:
+        """Return None: losses of either sign have no end."""
+        return None
+
+    def least(self) -> None:
+        """Return None: losses of either sign have no end."""
+        return None
