@@ -63,7 +63,7 @@ def test_right_values(sigma: str, rate: str, steps: int, eps: str, delta: str) -
     first = loss.directions[0]
     line = first.stretch(Fraction(eps)).line
     choice = replace(line.choice, count=2 * line.choice.count)
-    finer = Line(line.moments, choice, 2 * first.log_tol, mirrored=line.kind is Kind.PUT)
+    finer = Line(line.moments, choice, -10 - line.bits, mirrored=line.kind is Kind.PUT)
     with precision(finer.bits):
         at = ball(Fraction(eps))
         assert line.lower(at).lower() <= finer.lower(at).lower()
