@@ -26,7 +26,7 @@ def exact(cls: type[Profile]) -> bool:
         for name, field in cls.parameters().items()
         if field.is_required()
     }
-    return cls(**typical).curve.form is not Form.BETWEEN
+    return cls(**typical).curve.form not in (Form.BETWEEN, Form.COMPOSED)
 
 
 KINDS = {kind: cls for kind, cls in profiles.kinds().items() if drawable(cls)}

@@ -60,7 +60,7 @@ def test_json(run: Callable[[str], tuple[int, str, str]]) -> None:
     assert document["statement"] == "approximate"
     assert document["failure_probability"] == 1e-10
     assert document["whole_range_mu"] == {"low": 100, "high": 100}
-    assert document["certified"] is False
+    assert document["certified"] is True
     rows = document["by_failure"]
     assert [row["failure_probability"] for row in rows] == [1e-5, 1e-8, 1e-10, 1e-15, 1e-20]
     assert rows[2]["mu"] == document["mu"]
@@ -70,10 +70,11 @@ def test_convert(run: Callable[[str], tuple[int, str, str]]) -> None:
     """ε at a δ and δ at an ε are given as two ends."""
     _, out, _ = run(f"convert dpsgd {SETTING} --delta 1e-5 --json")
     ends = json.loads(out)["epsilon"]
-    assert ends["low"] <= 6.1877123 <= ends["high"]
+    # cut off, not rounded
+    assert 6.1877123 <= ends["low"] <= ends["high"] <= 6.1877124
     _, out, _ = run(f"convert dpsgd {SETTING} --epsilon 5 --json")
     ends = json.loads(out)["delta"]
-    assert ends["low"] <= 2.779296e-4 <= ends["high"]
+    assert ends["low"] - 5e-11 <= 2.779296e-4 <= ends["high"] + 5e-11
 
 
 def test_calibrate(run: Callable[[str], tuple[int, str, str]]) -> None:
@@ -90,7 +91,7 @@ def test_certificate_is_refused(run: Callable[[str], tuple[int, str, str]], tmp_
     file = tmp_path / "certificate.json"
     status, _, err = run(f"measure dpsgd {SETTING} --certificate {file}")
     assert status == 2
-    assert "numerically composed" in err
+    assert "there is no certificate" in err
     assert not file.exists()
 
 
@@ -104,7 +105,7 @@ def test_opacus_file(run: Callable[[str], tuple[int, str, str]], tmp_path: Path,
     file.write_text(json.dumps(data))
     _, out, _ = run(f"convert opacus {file} --delta 1e-5 --json")
     ends = json.loads(out)["epsilon"]
-    assert ends["low"] <= 1.51536192 <= ends["high"]
+    assert ends["low"] - 5e-9 <= 1.51536192 <= ends["high"] + 5e-9
 
 
 @pytest.mark.parametrize(

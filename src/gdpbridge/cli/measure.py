@@ -34,7 +34,7 @@ Tol = Annotated[
     typer.Option(
         metavar="WIDTH",
         help=f"largest width of the interval for μ, in [1e-100, 1] [default: {DEFAULT_TOL:g}; "
-        f"{COMPOSED_TOL:g} for dpsgd; relative to μ below 1]",
+        f"{COMPOSED_TOL:g} for losses composed on lattices; relative to μ below 1]",
     ),
 ]
 EpsH = Annotated[

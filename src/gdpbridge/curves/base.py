@@ -54,6 +54,9 @@ class Form(StrEnum):
     LINEAR = "linear"
     """Lines in e^ε between knots."""
 
+    COMPOSED = "composed"
+    """Smooth curves above and below, as close as asked."""
+
     BETWEEN = "between"
     """What lies between an upper and a lower curve."""
 

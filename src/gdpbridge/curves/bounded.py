@@ -35,7 +35,7 @@ from gdpbridge.numeric.kinds import (
 
 if TYPE_CHECKING:
     from gdpbridge.losses.composition import Bounds, ComposedLoss, Resolution
-    from gdpbridge.losses.step import Losses, LossPair
+    from gdpbridge.losses.moments import Losses, Part
 
 __all__ = ["CurveBounds", "composed_loss_curve"]
 
@@ -191,7 +191,7 @@ def _between(low: float, high: float) -> arb:
     return arb(low).union(arb(high)) if low > -np.inf else arb.nan()
 
 
-class ComposedCurve(PiecewiseCurve):
+class LatticeCurve(PiecewiseCurve):
     """The curve of composed privacy losses: its piece is the upper bound on floats."""
 
     form = Form.BETWEEN
@@ -287,8 +287,8 @@ class ComposedCurve(PiecewiseCurve):
             "mechanism", Words("composed"), "one whose privacy profile is known exactly"
         )
 
-    def _past(self, pieces: list[Piece], end: Constant, _: Fraction) -> ComposedCurve:
-        return ComposedCurve(self.bounds, pieces, ConstantTail(end, Fraction(0)), end)
+    def _past(self, pieces: list[Piece], end: Constant, _: Fraction) -> LatticeCurve:
+        return LatticeCurve(self.bounds, pieces, ConstantTail(end, Fraction(0)), end)
 
 
 def _off(log: Floats) -> Floats:
@@ -302,53 +302,77 @@ def composed_loss_curve(losses: Losses) -> Curve:
     Args:
         losses: privacy losses and how often each is composed.
     """
+    from gdpbridge.curves.composed import ComposedCurve
     from gdpbridge.losses.composition import ComposedLoss
+    from gdpbridge.losses.pairs import on_lattices
 
     if not losses:
         return zero_curve()
 
-    symmetric = all(pair.step.symmetric for pair in losses)
+    tail = _tail(losses)
+    end = tail.level.start if tail.level is not None and tail.level.value == 0 else None
+    if any(part.transform.tail_variance for part in losses):
+        return ComposedCurve(tuple(losses), tail, end)
+
+    # without a part whose transform decays a line would need too many nodes
+    pairs = [on_lattices(part) for part in losses]
+    symmetric = all(pair.step.symmetric for pair in pairs)
     directions = tuple(
-        ComposedLoss([pair.directed(reverse=reverse) for pair in losses])
+        ComposedLoss([pair.directed(reverse=reverse) for pair in pairs])
         for reverse in ((False,) if symmetric else (False, True))
     )
     bounds = CurveBounds(directions)
-    tail = _tail(losses, bounds.failure)
-    end = tail.level.start if tail.level is not None and tail.level.value == 0 else None
-    return ComposedCurve(bounds, (Piece(Fraction(0), bounds.formula),), tail, end)
+    return LatticeCurve(bounds, (Piece(Fraction(0), bounds.formula),), tail, end)
 
 
-def _tail(losses: Losses, failure: Fraction) -> Tail:
+def _tail(losses: Losses) -> Tail:
+    failure = _failure(losses)
+
     def mu_t() -> arb:
         return _variance(losses).sqrt()
 
     def mu() -> arb:
         # what has losses up to B is B-DP, and so μ-GDP for μ = -2·Φ⁻¹(1/(1 + e^B))
-        total = _variance(losses)
-        for pair in losses:
-            if not pair.step.tail_variance:
-                share = 1 / (1 + _largest(pair).exp())
+        total = ball(
+            sum((part.times * part.transform.gaussian_variance for part in losses), Fraction(0))
+        )
+        for part in losses:
+            if not part.transform.tail_variance:
+                share = 1 / (1 + _largest(part).exp())
                 one = 2 * arb(2).sqrt() * (2 * share).erfcinv()
-                total += pair.times * one * one
+                total += part.times * one * one
         return total.sqrt()
 
     def largest() -> arb:
-        return sum((pair.times * _largest(pair) for pair in losses), arb(0))
+        return sum((part.times * _largest(part) for part in losses), arb(0))
 
-    if all(not pair.step.tail_variance for pair in losses):
+    if all(not part.transform.tail_variance for part in losses):
         return ConstantTail(largest, failure)
     if failure:
         return FloorTail(failure)
-    if all(pair.step.tail_variance for pair in losses):
+    if all(0 < one.tail_variance == one.gaussian_variance for one in (p.transform for p in losses)):
         return GaussianBoundTail(mu_t)
     return GaussianBoundTail(mu, mu_t)
 
 
+def _failure(losses: Losses) -> Fraction:
+    """Return the probability of an infinite loss, of the direction where it is larger."""
+    from gdpbridge.losses.moments import Moments
+
+    with precision(128):
+        found = [
+            Moments([part.factor(backward=backward) for part in losses]).failure()
+            for backward in (False, True)
+        ]
+        return Fraction(max(0.0, *(float_above(one) for one in found)))
+
+
 def _variance(losses: Losses) -> arb:
-    return ball(sum((pair.times * pair.step.tail_variance for pair in losses), Fraction(0)))
+    return ball(sum((part.times * part.transform.tail_variance for part in losses), Fraction(0)))
 
 
-def _largest(pair: LossPair) -> arb:
+def _largest(part: Part) -> arb:
     """Return the greatest finite loss of either direction."""
-    other = -pair.step.least_loss() if pair.reverse is None else pair.reverse.greatest_loss()
-    return pair.step.greatest_loss().max(other)
+    ends = [part.factor(backward=backward).largest() for backward in (False, True)]
+    first, other = (end if end is not None else arb.pos_inf() for end in ends)
+    return first.max(other)

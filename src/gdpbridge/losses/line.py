@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -25,7 +26,7 @@ from gdpbridge.losses.transforms.base import Plan, short
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["Evidence", "Line"]
+__all__ = ["Evidence", "Kind", "Line"]
 
 
 # h·N·r of a panel's Taylor polynomial: fewer terms for many nodes, where each costs more
@@ -33,6 +34,19 @@ _REACH, _REACH_OF_MANY, _MANY = 3.0, 1.0, 4096
 # a panel may be used to so many of its radii
 _PANEL = 2
 _GUARD_BITS = 24
+
+
+class Kind(Enum):
+    """What a line computes at an ε."""
+
+    CALL = "call"
+    """D(ε) = δ(ε) - p_∞, with c > 0."""
+
+    REST = "rest"
+    """1 - δ(ε), with -1 < c < 0."""
+
+    PUT = "put"
+    """E_P[(e^{ε-L} - 1)⁺] = e^ε·D'(-ε), D' of the opposite direction, with c > 0 for that one."""
 
 
 @dataclass(frozen=True)
@@ -54,14 +68,18 @@ class Line:
     """One line of nodes.
 
     Args:
-        moments: M.
+        moments: M; of the opposite direction for a put.
         choice: the line.
         log_error: log of the relative error wanted.
+        mirrored: whether it is a put that is wanted.
     """
 
-    def __init__(self, moments: Moments, choice: Choice, log_error: float) -> None:
+    def __init__(
+        self, moments: Moments, choice: Choice, log_error: float, *, mirrored: bool = False
+    ) -> None:
         self.moments, self.choice = moments, choice
         self.complement = choice.c < 0
+        self.kind = Kind.PUT if mirrored else Kind.REST if self.complement else Kind.CALL
         depth = choice.lost - log_error
         self.bits = int(depth / math.log(2)) + moments.times.bit_length() + _GUARD_BITS
         share = math.log(16 * len(moments.factors))
@@ -110,11 +128,21 @@ class Line:
     # --- the curves ------------------------------------------------------------------------------
 
     def upper(self, eps: Any) -> Any:
-        """Enclose a smooth function above D, or above 1 - δ, at a ball or a power series."""
-        return (-self._c * eps).exp() * (self.wave(eps) + self._cut)
+        """Enclose a smooth function above what its kind says, at a ball or a power series."""
+        if self.kind is Kind.PUT:
+            return eps.exp() * self._upper(-eps)
+        return self._upper(eps)
 
     def lower(self, eps: Any) -> Any:
-        """Enclose a smooth function below D, or below 1 - δ; it may be negative."""
+        """Enclose a smooth function below what its kind says; it may be negative."""
+        if self.kind is Kind.PUT:
+            return eps.exp() * self._lower(-eps)
+        return self._lower(eps)
+
+    def _upper(self, eps: Any) -> Any:
+        return (-self._c * eps).exp() * (self.wave(eps) + self._cut)
+
+    def _lower(self, eps: Any) -> Any:
         below = (-self._c * eps).exp() * (self.wave(eps) - self._cut)
         for tilt, constant in self._aliases:
             below -= constant * (-tilt * eps).exp()

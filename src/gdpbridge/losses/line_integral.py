@@ -17,8 +17,8 @@ from typing import Any
 from flint import arb, arb_series
 
 from gdpbridge.errors import UndecidedError, WorkLimitError
-from gdpbridge.losses.choice import Choice, Wanted, chernoff, choose, estimate
-from gdpbridge.losses.line import Line
+from gdpbridge.losses.choice import Choice, Wanted, chernoff, choose, estimate, log_kappa
+from gdpbridge.losses.line import Kind, Line
 from gdpbridge.losses.moments import Moments, Part
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.numeric.flint_context import precision
@@ -31,9 +31,12 @@ DEFAULT_DIGITS = 12
 _SPAN = 5.0
 _LEAST_REACH = 1e-300
 # how often a line is made anew because its aliases hide δ; each time it is wanted 10^digits closer
-_ATTEMPTS = 40
+_ATTEMPTS = 12
+_FURTHER = 3.0
 # log of a D or 1 - δ below which that is computed, and not the other
 _SMALL = math.log(0.02)
+# nodes from which a line of another kind is looked for
+_MANY = 512
 _BITS = 96
 _SPARE_BITS = 32
 _LOG_LEAST = -1e9
@@ -41,8 +44,12 @@ _LOG_LEAST = -1e9
 _RECENT = 3
 # enough to see that one direction is below the other
 _COARSE_DIGITS = 2
-_NEWTON_STEPS = 25
-_BISECTIONS = 30
+_NEWTON_STEPS = 60
+# at first a root is found to this share of itself
+_CLOSE = 50
+# tilts of Chernoff's bound in a first look
+_LARGEST_TILT = 1e7
+_TILTS = [2.0 ** (k / 2) for k in range(-16, 46)]
 # doublings of the distance from the root found to the ε that are proved
 _PADS = 60
 
@@ -95,11 +102,14 @@ class Direction:
 
     Args:
         moments: its M.
+        opposite: M of the opposite direction, where that is of the same two distributions.
         digits: the digits of δ, or of 1 - δ where that is smaller, that lines are made for.
     """
 
-    def __init__(self, moments: Moments, digits: int = DEFAULT_DIGITS) -> None:
-        self.moments, self.digits = moments, digits
+    def __init__(
+        self, moments: Moments, opposite: Moments | None, digits: int = DEFAULT_DIGITS
+    ) -> None:
+        self.moments, self.opposite, self.digits = moments, opposite, digits
         self.log_tol = -digits * math.log(10)
         self._stretches: list[Stretch] = []
 
@@ -116,9 +126,12 @@ class Direction:
             WorkLimitError: if one would need too many nodes.
         """
         for known in self._stretches:
-            if known.start <= eps < known.stop or (eps == known.stop and stop is None):
+            if known.start <= eps < known.stop:
                 return known
         if stop is None:
+            for known in self._stretches:
+                if eps == known.stop:
+                    return known
             for known in self._stretches[-_RECENT:]:
                 if self._judged(known.line, eps).good:
                     return Stretch(eps, eps, known.line)
@@ -140,8 +153,9 @@ class Direction:
         end = eps if stop is None else min(stop, eps + self._reach(eps))
         places = _places(eps, end)
         guesses = self._guesses(places)
+        below = 0.0
         for _ in range(_ATTEMPTS):
-            line = self._cheapest(places, guesses)
+            line = self._cheapest(places, guesses, below)
             found = [self._judged(line, at) for at in places]
             if all(one.good for one in found):
                 return Stretch(eps, end, line)
@@ -162,42 +176,62 @@ class Direction:
             ]
             if max(min(one.call, one.put) for one in guesses) < _LOG_LEAST:
                 break
+            # δ may lie far below Chernoff's bound, and is then approached in growing steps
+            below = 2 * below if below else _FURTHER
         raise UndecidedError(f"no line comes close enough to δ at ε = {float(eps):g}")
 
-    def _cheapest(self, places: list[Fraction], guesses: list[_Guess]) -> Line:
-        """Return a line for δ or one for 1 - δ, whichever needs fewer nodes."""
-        targets = [min(one.call, one.put) + self.log_tol for one in guesses]
-        best: tuple[int, Choice, list[float]] | None = None
+    def _cheapest(self, places: list[Fraction], guesses: list[_Guess], below: float) -> Line:
+        """Return the line that needs fewest nodes for errors so far below what is guessed."""
+        targets = [min(one.call, one.put) + self.log_tol - below for one in guesses]
+        best: tuple[Choice, float, Kind] | None = None
         failed: WorkLimitError | None = None
-        for complement in self._kinds(guesses):
-            logs = [one.put if complement else one.call for one in guesses]
+        for kind in self._kinds(guesses):
+            # a put needs digits more, and is worth it where the others need many nodes
+            if kind is Kind.PUT and best is not None and best[0].count < _MANY:
+                break
+            logs = self._logs(kind, places, guesses)
+            sign = -1 if kind is Kind.PUT else 1
             wanted = [
-                Wanted(float(at), log, target)
+                Wanted(sign * float(at), log, target - (float(at) if sign < 0 else 0.0))
                 for at, log, target in zip(places, logs, targets, strict=True)
             ]
+            moments = self._moments_for(kind)
             try:
-                choice = choose(self.moments, wanted, complement=complement)
+                choice = choose(moments, wanted, complement=kind is Kind.REST)
             except WorkLimitError as error:
                 failed = error
                 continue
-            if best is None or choice.count < best[0]:
-                best = choice.count, choice, logs
+            if best is None or choice.count < best[0].count:
+                best = choice, min(one.log_error - one.log_value for one in wanted), kind
         if best is None:
             assert failed is not None
             raise failed
-        _, choice, logs = best
-        log_error = min(target - log for target, log in zip(targets, logs, strict=True))
-        return Line(self.moments, choice, log_error)
+        choice, log_error, kind = best
+        return Line(self._moments_for(kind), choice, log_error, mirrored=kind is Kind.PUT)
 
-    def _kinds(self, guesses: list[_Guess]) -> tuple[bool, ...]:
-        """Return whether lines for δ, for 1 - δ or both are worth a look."""
-        if self.moments.domain[1] <= 0:
-            return (True,)
-        if all(one.call < _SMALL for one in guesses):
-            return (False,)
-        if all(one.put < _SMALL for one in guesses):
-            return (True,)
-        return (False, True)
+    def _moments_for(self, kind: Kind) -> Moments:
+        if kind is not Kind.PUT:
+            return self.moments
+        assert self.opposite is not None
+        return self.opposite
+
+    def _logs(self, kind: Kind, places: list[Fraction], guesses: list[_Guess]) -> list[float]:
+        """Return log of what a line of a kind finds, roughly."""
+        if kind is Kind.PUT:
+            assert self.opposite is not None
+            return [estimate(self.opposite, -float(at), complement=False)[2] for at in places]
+        return [one.put if kind is Kind.REST else one.call for one in guesses]
+
+    def _kinds(self, guesses: list[_Guess]) -> list[Kind]:
+        """Return which lines are worth a look, the likeliest first."""
+        found = []
+        if self.moments.domain[1] <= 0 or any(one.call >= _SMALL for one in guesses):
+            found.append(Kind.REST)
+        if self.moments.domain[1] > 0 and any(one.put >= _SMALL for one in guesses):
+            found.append(Kind.CALL)
+        if self.opposite is not None and self.opposite.domain[1] > 0:
+            found.append(Kind.PUT)
+        return found
 
     def _reach(self, eps: Fraction) -> Fraction:
         complement = self.moments.domain[1] <= 0
@@ -217,13 +251,13 @@ class Direction:
         with precision(max(line.bits, self.bits)):
             at = ball(eps)
             upper, lower = line.upper(at).upper(), line.lower(at).lower()
-            whole = (1 - self.moments.failure()).upper()
-            smaller = lower.min((whole - upper).lower())
             off = (upper - lower).upper()
+            failure = self.moments.failure()
+            call = [value - failure for value in self.bounds(line, at)]
+            rest = self.complements(line, at)
+            smaller = call[0].min(rest[0]).lower()
             good = bool(smaller > 0 and off <= smaller * arb(self.log_tol).exp())
-            mine, other = _log(upper), _log((whole - lower).upper())
-            call, put = (other, mine) if line.complement else (mine, other)
-            return _Judged(good, call, put)
+            return _Judged(good, _log(call[1].upper()), _log(rest[1].upper()))
 
     # --- values --------------------------------------------------------------------------------
 
@@ -237,30 +271,69 @@ class Direction:
     def delta(self, eps: Fraction) -> tuple[arb, arb]:
         """Return exact numbers that enclose δ(ε), one below and one above.
 
-        Raises:
-            UndecidedError: if no line is close enough there.
-            WorkLimitError: if one would need too many nodes.
+        They are as close as the digits where a line can be, else as what a coarser one or
+        Chernoff's bound shows.
         """
         with precision(self.bits):
             if self.end is not None and eps >= self.end:
                 failure = self.moments.failure()
                 return failure.lower(), failure.upper()
-            low, high = self.bounds(self.stretch(eps).line, ball(eps))
+            at = ball(eps)
+            try:
+                line = self.stretch(eps).line
+            except (UndecidedError, WorkLimitError):
+                if self.digits > _COARSE_DIGITS:
+                    return self._coarse.delta(eps)
+                return self._without_line(at)
+            low, high = self.bounds(line, at)
             return low.lower().max(arb(0)), high.upper().min(arb(1))
+
+    def _without_line(self, eps: arb) -> tuple[arb, arb]:
+        """Return what is known without a line: δ is at least p_∞, and Chernoff's bound holds."""
+        best, _ = chernoff(self.moments, float(eps), complement=False)
+        failure = self._failure
+        if not best > 0:
+            return failure.lower(), arb(1)
+        bound = self.moments.chernoff(short(best), eps) + failure
+        return failure.lower(), bound.upper().min(arb(1))
 
     def bounds(self, line: Line, eps: Any) -> tuple[Any, Any]:
         """Return smooth functions below and above δ, at balls or power series."""
-        if line.complement:
+        if line.kind is Kind.REST:
             return 1 - line.upper(eps), 1 - line.lower(eps)
-        failure = self.moments.failure()
-        return line.lower(eps) + failure, line.upper(eps) + failure
+        start = self._start(line, eps)
+        return start + line.lower(eps), start + line.upper(eps)
 
     def complements(self, line: Line, eps: Any) -> tuple[Any, Any]:
         """Return smooth functions below and above 1 - δ, at balls or power series."""
-        if line.complement:
+        if line.kind is Kind.REST:
             return line.lower(eps), line.upper(eps)
-        kept = 1 - self.moments.failure()
-        return kept - line.upper(eps), kept - line.lower(eps)
+        start = 1 - self._start(line, eps)
+        return start - line.upper(eps), start - line.lower(eps)
+
+    def upper(self, line: Line, eps: Any) -> Any:
+        """Return the smooth function above δ alone."""
+        if line.kind is Kind.REST:
+            return 1 - line.lower(eps)
+        return self._start(line, eps) + line.upper(eps)
+
+    def upper_complement(self, line: Line, eps: Any) -> Any:
+        """Return one minus the smooth function above δ, without cancellation where it can be."""
+        if line.kind is Kind.REST:
+            return line.lower(eps)
+        return (1 - self._start(line, eps)) - line.upper(eps)
+
+    def _start(self, line: Line, eps: Any) -> Any:
+        """Return what is added to a call or a put to make δ."""
+        if line.kind is Kind.CALL:
+            return self._failure
+        # (1 - e^{ε-L})⁺ = 1 - e^{ε-L} + (e^{ε-L} - 1)⁺, and E_P[e^{-L}; L < ∞] = 1 - p_∞'
+        return 1 - eps.exp() * (1 - line.moments.failure())
+
+    @cached_property
+    def _failure(self) -> arb:
+        with precision(2 * self.bits):
+            return self.moments.failure()
 
     def is_at_most(self, eps: Fraction, value: arb) -> bool:
         """Whether δ(ε) ≤ value is proved with little work; False where that does not tell."""
@@ -281,7 +354,7 @@ class Direction:
 
     @cached_property
     def _coarse(self) -> Direction:
-        return Direction(self.moments, _COARSE_DIGITS)
+        return Direction(self.moments, self.opposite, _COARSE_DIGITS)
 
     def epsilon(self, delta: Fraction) -> tuple[Fraction, Fraction] | None:
         """Return ε with δ(ε) > δ, or 0, and ε with δ(ε) ≤ δ, as close as the digits; None for none.
@@ -297,30 +370,46 @@ class Direction:
             if self.is_at_most(Fraction(0), target):
                 return Fraction(0), Fraction(0)
             share = target - failure
-            at = self._guessed(float(share.log().mid()) if share > 0 else -math.inf)
-            unit = Fraction(1, 10**self.digits)
-            for _ in range(_NEWTON_STEPS):
-                step = self._newton(at, target)
-                after = max(at - step, at / 4)
-                close = abs(after - at) <= unit * after
-                at = after
-                if close:
-                    break
+            at, top = self._guessed(float(share.log().mid()) if share > 0 else -math.inf)
+            at = self._coarse.root(at, top, target, Fraction(1, _CLOSE))
+            at = self.root(at, top, target, Fraction(1, 10**self.digits))
             return self._proved_epsilon(at, target)
 
+    def root(self, at: Fraction, top: Fraction, target: arb, unit: Fraction) -> Fraction:
+        """Return about where δ falls to a number, by Newton's steps between 0 and ``top``."""
+        low, high = Fraction(0), top
+        with precision(self.bits):
+            for _ in range(_NEWTON_STEPS):
+                step = self._newton(at, target)
+                if step < 0:
+                    low = max(low, at)
+                else:
+                    high = min(high, at)
+                after = at - step
+                if not low < after < high:
+                    # nearer to the lower end, where the ends are far apart: there δ is cheaper
+                    after = 4 * low if 0 < 16 * low < high else low + (high - low) / 4
+                close = abs(after - at) <= unit * after
+                at = short_of(after, self.bits)
+                if close:
+                    break
+        return at
+
     def _newton(self, eps: Fraction, target: arb) -> Fraction:
-        """Return by how much an ε is too large, roughly."""
+        """Return by how much an ε is too large, roughly; its sign is right where δ is resolved."""
         series = arb_series([ball(eps), 1], 2)
+        if self.end is not None and eps >= self.end:
+            return eps
         line = self.stretch(eps).line
         value = self.bounds(line, series)[1]
-        slope = value[1].mid()
-        if line.complement:
-            return to_fraction(((value[0].mid() - target) / slope).mid())
+        slope, off = value[1].mid(), (value[0] - target).mid()
+        if line.kind is Kind.REST:
+            return to_fraction((off / slope).mid())
         failure = self.moments.failure()
-        excess = (value[0].mid() - failure).mid()
+        excess = (value[0] - failure).mid()
         # log D is nearly straight
         step = ((excess / (target - failure)).log() * excess / slope).mid()
-        return to_fraction(step) if step.is_finite() else -eps
+        return to_fraction(step) if step.is_finite() else to_fraction((off / slope).mid())
 
     def _proved_epsilon(self, at: Fraction, target: arb) -> tuple[Fraction, Fraction]:
         low: Fraction | None = None
@@ -337,29 +426,31 @@ class Direction:
             pad *= 2
         raise UndecidedError(f"the ε of δ = {float(target):g} could not be enclosed")
 
-    def _guessed(self, log_delta: float) -> Fraction:
-        """Return an ε at which log D is about a number."""
-        moments, top = self.moments, self.moments.domain[1]
-        low, high = 0.0, min(1e-2, top / 2)
-
-        def at(tilt: float) -> tuple[float, float]:
-            mean, deviation = moments.shape(tilt)
-            eps = mean + math.log(tilt / (1 + tilt))
-            width = math.sqrt(2 * math.pi) * deviation * tilt * (1 + tilt)
-            return eps, moments.log(tilt) - tilt * eps - math.log(max(width, 1.0))
-
-        while high < min(top, 1e7) and (at(high)[1] > log_delta or at(high)[0] < 0):
-            low, high = high, 2 * high
-        for _ in range(_BISECTIONS):
-            middle = (low + high) / 2
-            if at(middle)[1] > log_delta or at(middle)[0] < 0:
-                low = middle
-            else:
-                high = middle
-        eps = max(at(high)[0], 1e-300)
+    def _guessed(self, log_delta: float) -> tuple[Fraction, Fraction]:
+        """Return an ε at which log D is about a number, and one above it by Chernoff's bound."""
+        moments = self.moments
+        top = min(moments.domain[1], _LARGEST_TILT)
+        tilts = [b for b in _TILTS if b < top]
+        high = math.inf
+        for b in tilts:
+            found = (log_kappa(b) + moments.log(b) - log_delta) / b
+            if found > 2 * high:
+                break
+            high = min(high, found)
         if self.end is not None:
-            eps = min(eps, float(self.end))
-        return Fraction(eps)
+            high = min(high, float(self.end))
+        # the usual losses alone: a tilt downward leaves out rare large ones
+        mean, deviation = moments.shape(-0.5)
+        mean += deviation * deviation / 2
+
+        def bulk(z: float) -> float:
+            below = math.erfc(z / math.sqrt(2)) / 2
+            density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+            return math.log(max(deviation * (density - z * below), 1e-300))
+
+        z = min((k / 8 for k in range(-64, 97)), key=lambda z: abs(bulk(z) - log_delta))
+        near = min(max(mean + z * deviation, 0.0), high)
+        return Fraction(near if near > 0 else high / 4), Fraction(high)
 
 
 class ComposedLoss:
@@ -375,10 +466,15 @@ class ComposedLoss:
 
     def __init__(self, parts: Sequence[Part], digits: int = DEFAULT_DIGITS) -> None:
         self.parts = tuple(parts)
+        both = [
+            Moments([part.factor(backward=backward) for part in self.parts])
+            for backward in (False, True)
+        ]
+        one_pair = all(part.reverse is None for part in self.parts)
         symmetric = all(part.symmetric for part in self.parts)
         self.directions = tuple(
-            Direction(Moments([part.factor(backward=backward) for part in self.parts]), digits)
-            for backward in ((False,) if symmetric else (False, True))
+            Direction(moments, opposite if one_pair else None, digits)
+            for moments, opposite in list(zip(both, reversed(both), strict=True))[: 2 - symmetric]
         )
 
     def delta(self, eps: Fraction) -> tuple[arb, arb]:
@@ -386,10 +482,6 @@ class ComposedLoss:
 
         Args:
             eps: ε, of any sign.
-
-        Raises:
-            UndecidedError: if no line is close enough there.
-            WorkLimitError: if one would need too many nodes.
         """
         first, *others = self.directions
         low, high = first.delta(eps)
@@ -418,6 +510,12 @@ class ComposedLoss:
             more = other.epsilon(delta)
             found = more and (max(found[0], more[0]), max(found[1], more[1]))
         return found
+
+
+def short_of(value: Fraction, bits: int) -> Fraction:
+    """Return a positive fraction rounded to so many bits."""
+    shift = bits - (value.numerator.bit_length() - value.denominator.bit_length())
+    return Fraction(round(value * Fraction(2) ** shift)) / Fraction(2) ** shift
 
 
 def _places(eps: Fraction, end: Fraction) -> list[Fraction]:

@@ -14,7 +14,7 @@ from gdpbridge.losses.transforms.base import Plan, Transform, number_ball
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["Factor", "Moments", "Part", "kappa"]
+__all__ = ["Factor", "Losses", "Moments", "Part", "kappa"]
 
 _BITS = 96
 # of log M at a real place, where it is a bound
@@ -30,7 +30,8 @@ class Part:
     Attributes:
         transform: the privacy loss of one run.
         times: the number of runs.
-        reverse: the loss of Q against P, where it is not that of the same two distributions.
+        reverse: the loss of Q against P, where it is not that of the same two distributions; the
+            same object where it is taken to be the same.
     """
 
     transform: Transform
@@ -40,13 +41,16 @@ class Part:
     @property
     def symmetric(self) -> bool:
         """Whether both directions are the same."""
-        return self.reverse is None and self.transform.symmetric
+        return self.transform is self.reverse or (self.reverse is None and self.transform.symmetric)
 
     def factor(self, *, backward: bool) -> Factor:
         """Return it in one direction."""
         if backward and self.reverse is not None:
             return Factor(self.reverse, self.times, mirrored=False)
         return Factor(self.transform, self.times, mirrored=backward)
+
+
+Losses = Sequence[Part]
 
 
 @dataclass(frozen=True)
@@ -195,8 +199,8 @@ class Moments:
             before, at, after = self.log(s - step), self.log(s), self.log(s + step)
             variance = (before - 2 * at + after) / step**2
             # a step that is small beside 1/deviation, and not lost in rounding
-            if variance > 0 and 0.01 < variance * step * step < 0.3:
+            if variance > 0 and 1e-5 < variance * step * step < 0.3:
                 break
-            wanted = 0.3 / math.sqrt(variance) if variance > 0 else 4 * step
+            wanted = 0.1 / math.sqrt(variance) if variance > 0 else 4 * step
             step = min(max(wanted, step / 16), step * 16, 0.4 * (s - low), 0.4 * (high - s))
         return (after - before) / (2 * step), math.sqrt(max(variance, 0.0))

@@ -41,7 +41,8 @@ DEFAULT_METHOD = "certified"
 _DEFAULTS = {
     Form.SMOOTH: "certified",
     Form.LINEAR: "breakpoints",
-    Form.BETWEEN: "composed",
+    Form.COMPOSED: "composed",
+    Form.BETWEEN: "lattice",
     Form.VALUES: "adaptive",
 }
 
@@ -121,7 +122,7 @@ class Method:
         """
         if form in self.handles:
             return
-        if form is Form.BETWEEN:
+        if form in (Form.BETWEEN, Form.COMPOSED):
             allowed = f"certified or {_DEFAULTS[form]}: the curve is not known exactly"
         else:
             allowed = f"certified: {self.unfit}"

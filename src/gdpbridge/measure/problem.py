@@ -33,6 +33,8 @@ class Problem:
         progress: called now and then during long work.
         ceiling: a number known to be at least the supremum, if there is one.
         failure: p, where the curve is another one's past p (see Curve.past), else 0.
+        least: a number known to be at most the supremum of a curve that this one is a bound of: the
+            answer's upper end need not be less than half the tolerance above it.
     """
 
     curve: Curve
@@ -41,6 +43,7 @@ class Problem:
     progress: Progress = silent
     ceiling: Fraction | None = None
     failure: Fraction = Fraction(0)
+    least: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.kinds import ball
 
 if TYPE_CHECKING:
-    from gdpbridge.losses.step import Losses
+    from gdpbridge.losses.moments import Losses
 
 __all__ = ["ApproxDP"]
 
@@ -76,10 +76,10 @@ class ApproxDP(Profile):
 
     def privacy_losses(self) -> Losses:
         """Return the loss of randomized response that fails outright now and then."""
-        from gdpbridge.losses.atoms import two_losses
-        from gdpbridge.losses.step import LossPair
+        from gdpbridge.losses.moments import Part
+        from gdpbridge.losses.transforms.finite import two_valued
 
-        return [LossPair(two_losses(self.exact("epsilon"), self.exact("delta0")), 1)]
+        return [Part(two_valued(self.exact("epsilon"), self.exact("delta0")), 1)]
 
 
 # beyond it, the failure probability of all runs together has too many digits

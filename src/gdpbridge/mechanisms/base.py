@@ -32,7 +32,7 @@ from gdpbridge.numeric.exact import decimal_text, exact
 from gdpbridge.reading.parameters import Real, Whole, parameter
 
 if TYPE_CHECKING:
-    from gdpbridge.losses.step import Losses
+    from gdpbridge.losses.moments import Losses
 
 __all__ = ["DEFAULT_FAILURE", "Base", "Neighbours", "Profile", "Real", "Whole", "parameter"]
 

@@ -23,7 +23,7 @@ from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability
 from gdpbridge.numeric.kinds import ball as ball_of
 
 if TYPE_CHECKING:
-    from gdpbridge.losses.step import Losses
+    from gdpbridge.losses.moments import Losses
 
 __all__ = ["GDP", "Gaussian", "gaussian_curve", "gaussian_root"]
 
@@ -71,10 +71,10 @@ def gaussian_root(times: int, mu: Fraction) -> Constant:
 
 def gaussian_losses(mu: Fraction) -> Losses:
     """Return the loss of a μ-GDP mechanism, none for μ = 0."""
-    from gdpbridge.losses.step import LossPair
-    from gdpbridge.losses.subsampled_gaussian import SubsampledGaussian
+    from gdpbridge.losses.moments import Part
+    from gdpbridge.losses.transforms.gaussian import GaussianTransform
 
-    return [LossPair(SubsampledGaussian(1 / mu, Fraction(1)), 1)] if mu else []
+    return [Part(GaussianTransform(mu * mu), 1)] if mu else []
 
 
 @register

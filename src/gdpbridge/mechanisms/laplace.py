@@ -18,7 +18,7 @@ from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.kinds import Operations, Probability
 
 if TYPE_CHECKING:
-    from gdpbridge.losses.step import Losses
+    from gdpbridge.losses.moments import Losses
 
 __all__ = ["Laplace"]
 
@@ -68,7 +68,7 @@ class Laplace(Profile):
 
     def privacy_losses(self) -> Losses:
         """Return the loss of Laplace noise."""
-        from gdpbridge.losses.laplace import LaplaceLoss
-        from gdpbridge.losses.step import LossPair
+        from gdpbridge.losses.moments import Part
+        from gdpbridge.losses.transforms.laplace import LaplaceTransform
 
-        return [LossPair(LaplaceLoss(self.exact("sensitivity") / self.exact("scale")), 1)]
+        return [Part(LaplaceTransform(self.exact("sensitivity") / self.exact("scale")), 1)]

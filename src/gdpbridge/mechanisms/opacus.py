@@ -28,7 +28,7 @@ from gdpbridge.mechanisms.registry import profile_class, register
 from gdpbridge.reading.checkpoints import plain_values
 
 if TYPE_CHECKING:
-    from gdpbridge.losses.step import Losses
+    from gdpbridge.losses.moments import Losses
 
 __all__ = ["OpacusHistory", "profile_of_history"]
 

@@ -23,7 +23,7 @@ from gdpbridge.reading.loss_distributions import columns_of, direction
 from gdpbridge.reading.loss_files import losses_of_file
 
 if TYPE_CHECKING:
-    from gdpbridge.losses.step import Losses
+    from gdpbridge.losses.moments import Losses
 
 __all__ = ["PLD", "Direction"]
 
@@ -124,8 +124,8 @@ class PLD(Profile):
         Raises:
             InputError: for more losses than can be composed.
         """
-        from gdpbridge.losses.atoms import MAX_LOOSE, Atoms
-        from gdpbridge.losses.step import LossPair
+        from gdpbridge.losses.moments import Part
+        from gdpbridge.losses.transforms.finite import MAX_LOOSE, FiniteTransform
 
         steps = []
         for one in self._directions:
@@ -138,7 +138,7 @@ class PLD(Profile):
                 )
             masses = [Fraction(mass) for mass in one.masses.tolist()]
             steps.append(
-                Atoms(
+                FiniteTransform(
                     one.exact_losses,
                     masses,
                     spacing=one.spacing,
@@ -146,4 +146,4 @@ class PLD(Profile):
                     symmetric=len(self._directions) == 1,
                 )
             )
-        return [LossPair(steps[0], 1, steps[1] if len(steps) == 2 else None)]
+        return [Part(steps[0], 1, steps[-1])]

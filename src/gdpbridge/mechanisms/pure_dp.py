@@ -20,7 +20,7 @@ from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.kinds import Operations, Probability
 
 if TYPE_CHECKING:
-    from gdpbridge.losses.step import Losses
+    from gdpbridge.losses.moments import Losses
 
 __all__ = ["PureDP", "pure_dp_curve", "pure_dp_delta"]
 
@@ -72,7 +72,7 @@ class PureDP(Profile):
 
     def privacy_losses(self) -> Losses:
         """Return the loss of randomized response, the worst ε₀-DP mechanism; none for ε₀ = 0."""
-        from gdpbridge.losses.atoms import two_losses
-        from gdpbridge.losses.step import LossPair
+        from gdpbridge.losses.moments import Part
+        from gdpbridge.losses.transforms.finite import two_valued
 
-        return [LossPair(two_losses(self.exact("epsilon")), 1)] if self.epsilon else []
+        return [Part(two_valued(self.exact("epsilon")), 1)] if self.epsilon else []

@@ -25,7 +25,7 @@ from gdpbridge.mechanisms.base import (
 from gdpbridge.mechanisms.registry import register_transformation
 
 if TYPE_CHECKING:
-    from gdpbridge.losses.step import Losses
+    from gdpbridge.losses.moments import Losses
 
 __all__ = ["MAX_TIMES", "Composed"]
 

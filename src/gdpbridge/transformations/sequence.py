@@ -23,7 +23,7 @@ from gdpbridge.mechanisms.registry import register_transformation
 from gdpbridge.numeric.kinds import BALLS
 
 if TYPE_CHECKING:
-    from gdpbridge.losses.step import Losses, LossPair
+    from gdpbridge.losses.moments import Losses, Part
 
 __all__ = ["MAX_PARTS", "Sequence"]
 
@@ -91,7 +91,7 @@ class Sequence(Profile):
         for number, part in enumerate(self.parts):
             first, _, count = counted.get(key := part.model_dump_json(), (number, part, 0))
             counted[key] = first, part, count + 1
-        found: list[LossPair] = []
+        found: list[Part] = []
         for number, part, count in counted.values():
             try:
                 losses = part.privacy_losses()

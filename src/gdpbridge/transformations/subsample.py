@@ -36,7 +36,7 @@ from gdpbridge.mechanisms.registry import register_transformation
 from gdpbridge.numeric.kinds import Operations, Probability
 
 if TYPE_CHECKING:
-    from gdpbridge.losses.step import Losses
+    from gdpbridge.losses.moments import Losses
 
 __all__ = ["SCHEMES", "Subsampled"]
 
@@ -202,8 +202,8 @@ class Subsampled(Profile):
         Raises:
             InputError: for other mechanisms and schemes.
         """
-        from gdpbridge.losses.step import LossPair
-        from gdpbridge.losses.subsampled_gaussian import SubsampledGaussian
+        from gdpbridge.losses.moments import Part
+        from gdpbridge.losses.transforms.sampled_gaussian import one_step
 
         mu = self.base.tail.gaussian_mu
         if self.scheme != "poisson" or mu is None:
@@ -216,7 +216,8 @@ class Subsampled(Profile):
             raise InputError(
                 "mechanism", Words("composed before sampling"), "sampled before composition"
             )
-        return [LossPair(SubsampledGaussian(1 / mu, self.gamma()), 1)] if mu else []
+        step = one_step(1 / mu, self.gamma()) if mu else None
+        return [] if step is None else [Part(step, 1)]
 
     def _with_replacement(self, gamma: Fraction) -> Curve:
         draws, population = self.sample, self.population

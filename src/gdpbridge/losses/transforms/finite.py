@@ -19,9 +19,11 @@ from gdpbridge.losses.transforms.base import (
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["FiniteTransform", "only_fails", "two_valued"]
+__all__ = ["MAX_LOOSE", "FiniteTransform", "only_fails", "two_valued"]
 
 _BITS = 128
+# losses that are on no lattice
+MAX_LOOSE = 20_000
 
 
 class FiniteTransform(Transform):
@@ -33,6 +35,7 @@ class FiniteTransform(Transform):
         failure: P(L = ∞).
         reverse_failure: Q(L = -∞).
         symmetric: whether both directions are the same.
+        spacing: a number that all losses are whole multiples of, if there is one.
     """
 
     def __init__(
@@ -43,8 +46,9 @@ class FiniteTransform(Transform):
         failure: Number = Fraction(0),
         reverse_failure: Number = Fraction(0),
         symmetric: bool = False,
+        spacing: Fraction | None = None,
     ) -> None:
-        self.losses, self.masses = losses, masses
+        self.losses, self.masses, self.spacing = losses, masses, spacing
         self.failure, self.reverse_failure, self.symmetric = failure, reverse_failure, symmetric
 
     @cached_property
@@ -86,6 +90,7 @@ def only_fails(failure: Fraction) -> FiniteTransform:
         failure=failure,
         reverse_failure=failure,
         symmetric=True,
+        spacing=Fraction(1),
     )
 
 
@@ -100,10 +105,12 @@ def two_valued(epsilon: Number, delta: Fraction = Fraction(0)) -> FiniteTransfor
     def share(sign: int) -> arb:
         return ball(1 - delta) / (1 + (-sign * number_ball(epsilon)).exp())
 
+    exact = epsilon if isinstance(epsilon, Fraction) else None
     return FiniteTransform(
-        [lambda: -number_ball(epsilon), lambda: number_ball(epsilon)],
+        [lambda: -epsilon(), epsilon] if callable(epsilon) else [-epsilon, epsilon],
         [lambda: share(-1), lambda: share(1)],
         failure=delta,
         reverse_failure=delta,
         symmetric=True,
+        spacing=exact,
     )

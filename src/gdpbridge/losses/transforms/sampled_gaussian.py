@@ -21,10 +21,11 @@ from flint import acb, arb
 from numpy.typing import NDArray
 
 from gdpbridge.losses.transforms.base import Plan, Transform, exponential_sums, short
+from gdpbridge.losses.transforms.gaussian import GaussianTransform
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["Complexes", "Quadrature", "SampledGaussianTransform"]
+__all__ = ["Complexes", "Quadrature", "SampledGaussianTransform", "one_step"]
 
 Complexes = NDArray[np.complex128]
 
@@ -113,7 +114,12 @@ class SampledGaussianTransform(Transform):
 
     def _tilted(self, w: float) -> tuple[float, float]:
         """Return the ends of where φ·g^w has its bulk: between 0 and w/σ."""
-        return min(0.0, w / self._s), max(0.0, w / self._s)
+        far = w / self._s
+        if w < 0:
+            # below, g is flat, and a stronger tilt pulls no further
+            pulled = self._s * math.log1p(-w * self._q / (1 - self._q)) + 1 / self._s
+            far = -min(-far, pulled)
+        return min(0.0, far), max(0.0, far)
 
     def log_size(self, w: float) -> float:
         """Return log F(w) in float64."""
@@ -366,6 +372,13 @@ class SampledGaussianTransform(Transform):
 
     def _size_above(self, w: Fraction) -> arb:
         return self.values(self.plan(w, -20.0), w, Fraction(1), 1)[0].real.upper()
+
+
+def one_step(sigma: Fraction, rate: Fraction) -> Transform | None:
+    """Return the loss of one step with any sample rate in [0, 1]; None where nothing is told."""
+    if rate == 0:
+        return None
+    return GaussianTransform(1 / sigma**2) if rate == 1 else SampledGaussianTransform(sigma, rate)
 
 
 def _normal_tail(x: arb) -> arb:

@@ -84,9 +84,9 @@ class _Proof:
         # outward rounding of the ends to this grid costs a fiftieth of the tolerance
         self.places = digits_of(problem.tol) + 2
         self.witness = arb(0)
-        self.low = Fraction(0)
+        self.low = Fraction(floor_to_places(problem.least, self.places))
         self.candidate = arb(0)
-        self._raise_candidate(problem.tol / 2)
+        self._raise_candidate(self.low + problem.tol / 2)
 
     def run(self) -> Answer:
         self._accept(arb(0))

@@ -1,224 +1,230 @@
-"""Curves known between bounds: both ends of μ from bounds that come closer where it matters.
+"""Composed privacy losses: both ends of μ, proved on smooth curves above and below δ.
 
-Bounds are coarse at first. An ε whose upper bound of G is below the best lower bound cannot matter;
-the others get closer bounds, until the two ends are near enough. At the end, both are worked out
-in balls from the numbers found: the upper bounds of δ on a set of ε are a table of guarantees, δ
-lies below the lines between them in t = e^ε, and the lower bound at one ε is a witness.
+Each direction of the loss has a smooth curve above its δ, made of lines (see losses/line.py), and
+δ is the larger one of both: a μ that the certified method proves for every direction covers δ. The
+lower end is G at one ε, from the curve below.
+
+Where the supremum is not, little is needed: first Chernoff's bound at one tilt, then a line of few
+digits; a line of all digits only where neither is below what some ε is known to ask for.
 """
 
 from __future__ import annotations
 
-import functools
-import math
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 from flint import arb
 
+from gdpbridge.certificate.proof import Proof, ProvedCell
 from gdpbridge.curves.base import Form
-from gdpbridge.curves.bounded import ComposedCurve, CurveBounds
+from gdpbridge.curves.composed import COARSE_DIGITS, ComposedCurve
+from gdpbridge.curves.pieces import Formula, Piece
+from gdpbridge.curves.smooth import SmoothCurve
+from gdpbridge.curves.tails import UnknownTail
+from gdpbridge.errors import UndecidedError
 from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.gaussian.kernels import mu_from_logs
-from gdpbridge.losses.composition import Bounds, ComposedLoss
-from gdpbridge.measure.method import BOUNDS, COMPOSED_TOL, Method
-from gdpbridge.measure.methods import breakpoints
+from gdpbridge.losses.choice import chernoff
+from gdpbridge.losses.line_integral import Direction
+from gdpbridge.losses.transforms.base import short
+from gdpbridge.measure.method import PROVED, Method
+from gdpbridge.measure.methods import certified
 from gdpbridge.measure.problem import Answer, Problem
-from gdpbridge.mechanisms.table import Table
 from gdpbridge.numeric.arrays import Floats
-from gdpbridge.numeric.decide import certainly
-from gdpbridge.numeric.exact import float_ceiling
+from gdpbridge.numeric.exact import digits_of, floor_to_places
 from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import Probability, ball, float_below, to_fraction
+from gdpbridge.numeric.kinds import FLOATS, Probability, ball, to_fraction
 
 __all__ = ["METHOD", "solve"]
 
-NOT_CERTIFIED = (
-    "both ends are bounds: discrete laws above and below the privacy loss, their masses proved in "
-    "ball arithmetic, are composed by Fourier transforms whose rounding is bounded beforehand and "
-    "included; not certified, as SciPy's transform and the system's exp and log are trusted to be "
-    "right to a few units of rounding"
-)
-
-TIGHTER = (
-    "the losses given for the two directions are not those of one pair of distributions; what they "
-    "imply together is smaller than either"
-)
-
-# points to look at first, and the most to add at once
-_FIRST = 257
-_MOST = 20_000
-# where in a cell its chord is looked at
-_PLACES = (0.0, 0.25, 0.5, 0.75, 1.0)
-# the share of the width that the bounds may take
-_SHARE = 0.6
-_ROUNDS = 6
-# relative to μ: what is small, a width to aim at even if more is allowed, and the least one that
-# transforms in float64 can tell
-_SMALL = 1e-2
-_RELATIVE = 1e-3
-_LEAST_WIDTH = 2e-8
-_LEAST_AIM = 1e-15
-# the table's own supremum is found so many times closer
-_EXACT = 16
-_BITS = 128
+# of δ beyond those of μ
+_MORE_DIGITS = 3
+_ROUNDS = 3
+# G must be that much smaller than what is known, relative to it, where it is not looked at closely
+_MARGIN = 1e-3
+# where on a piece that is looked at
+_LOOKS = 9
+# shares of the rest of the range that a piece of Chernoff's bound may take
+_SHARES = (1.0, 0.5, 0.25, 0.1, 0.03)
 
 
 def solve(problem: Problem) -> Answer:
-    """Measure between bounds; see the module's text."""
-    assert isinstance(problem.curve, ComposedCurve)
-    return _Search(problem, problem.curve.bounds).run()
+    """Measure with proof; see the module's text.
+
+    Raises:
+        UndecidedError: if the precision cap is reached, or no line comes close enough.
+        WorkLimitError: if too many cells or nodes would be needed.
+    """
+    digits = digits_of(problem.tol) + _MORE_DIGITS
+    best = _Best()
+    for number in range(_ROUNDS):
+        answer = _Search(problem, digits, best, fine=number > 0).run()
+        if answer.high - answer.low <= problem.tol:
+            break
+        digits += _MORE_DIGITS
+    return answer
+
+
+@dataclass
+class _Best:
+    """The largest G that is proved to be exceeded.
+
+    Attributes:
+        low: it.
+        witness: where.
+    """
+
+    low: Fraction = Fraction(0)
+    witness: Fraction = Fraction(0)
 
 
 class _Search:
-    """One measurement."""
+    """One attempt."""
 
-    def __init__(self, problem: Problem, bounds: CurveBounds) -> None:
-        self.problem, self.bounds = problem, bounds
-        self.failure = float(problem.failure)
-        self.end = float(problem.end)
-        if Fraction(self.end) > problem.end:
-            self.end = math.nextafter(self.end, 0.0)
-        self.widths = [bounds.first_width()]
-        self.best = 0.0
+    def __init__(self, problem: Problem, digits: int, best: _Best, *, fine: bool) -> None:
+        assert isinstance(problem.curve, ComposedCurve)
+        self.problem, self.curve = problem, problem.curve
+        self.digits, self.best, self.fine = digits, best, fine
+        self.places = digits_of(problem.tol) + 2
+        self.loss = self.curve.loss_to(digits)
+        self.coarse = self.curve.loss_to(min(COARSE_DIGITS, digits))
 
     def run(self) -> Answer:
-        eps = np.linspace(0.0, self.end, _FIRST)
-        for number in range(1, _ROUNDS + 1):
-            self.problem.progress("composing", number / (_ROUNDS + 1))
-            found = self._bounds(eps)
-            high, aim = self._on_cells(eps, found), self._aim()
-            if float(high.max()) - self.best <= _SHARE * aim or number == _ROUNDS:
-                break
-            eps = self._finer(eps, high, aim)
-            self.widths.append(
-                max(min(_SHARE * aim, self.widths[-1] / 2), _LEAST_WIDTH * self.best, _LEAST_AIM)
-            )
-        return self._proved(eps, found, Fraction(aim))
-
-    def _aim(self) -> float:
-        """Return the width to aim at: the tolerance, or less where that is much beside μ."""
-        tol = float(self.problem.tol)
-        if tol <= _SMALL * self.best:
-            return tol
-        return min(tol, max(_RELATIVE * self.best, _LEAST_AIM))
-
-    def _bounds(self, eps: Floats) -> Bounds:
-        """Bound δ at some ε, closely where it may matter."""
-        found = (self._directed(eps, loss) for loss in self.bounds.directions)
-        return functools.reduce(lambda one, other: one.larger(other), found)
-
-    def _directed(self, eps: Floats, loss: ComposedLoss) -> Bounds:
-        found = loss.within(self.widths[0]).rough_bounds(eps)
-        for width in self.widths:
-            high = self._mu(eps, found.log_high, found.log_rest_at_high)
-            matters = high > self.best
-            if matters.any():
-                found = found.narrowed(matters, loss.within(width).bounds(eps[matters]))
-                self._raise(eps, found)
-        return found
-
-    def _raise(self, eps: Floats, found: Bounds) -> None:
-        low = self._mu(eps, found.log_low, found.log_rest_at_low)
-        self.best = max(self.best, float(low.max()))
-
-    def _mu(self, eps: Floats, log: Floats, rest: Floats) -> Floats:
-        """Return G past the failure probability, as floats."""
-        if self.failure:
-            kept = math.log1p(-self.failure)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                share = np.minimum(math.log(self.failure) - log, 0.0)
-                log = np.where(share < 0, log + np.log(-np.expm1(share)) - kept, -np.inf)
-            rest = np.minimum(rest - kept, 0.0)
-        return np.nan_to_num(mu_from_logs(eps, log, rest), nan=np.inf)
-
-    def _on_cells(self, eps: Floats, found: Bounds) -> Floats:
-        """Return about the largest G on the chords of the upper bound, a number a cell."""
-        width = np.diff(eps)
-        largest = np.zeros(width.size)
-        for place in _PLACES:
-            share = np.expm1(place * width) / np.expm1(width)
-            with np.errstate(divide="ignore"):
-                before, after = np.log1p(-share), np.log(share)
-            log = np.logaddexp(found.log_high[:-1] + before, found.log_high[1:] + after)
-            rest = np.logaddexp(
-                found.log_rest_at_high[:-1] + before, found.log_rest_at_high[1:] + after
-            )
-            at = eps[:-1] + place * width
-            largest = np.maximum(largest, self._mu(at, np.minimum(log, 0.0), np.minimum(rest, 0.0)))
-        return largest
-
-    def _finer(self, eps: Floats, high: Floats, aim: float) -> Floats:
-        """Add ε where the supremum may be: chords over cells of width w are w²/8μ too high."""
-        cells = np.flatnonzero(high > self.best)
-        wanted = math.sqrt(0.5 * aim * max(self.best, aim))
-        widths = eps[cells + 1] - eps[cells]
-        pieces = np.ceil(widths / max(wanted, float(widths.sum()) / _MOST)).astype(int)
-        added = [
-            np.linspace(eps[cell], eps[cell + 1], count, endpoint=False)[1:]
-            for cell, count in zip(cells, np.maximum(pieces, 2), strict=True)
-        ]
-        return np.unique(np.concatenate([eps, *added]))
-
-    def _proved(self, eps: Floats, found: Bounds, aim: Fraction) -> Answer:
-        """Work out both ends in balls."""
-        low, witness = self._lower_end(eps, found)
-        high, cells = self._upper_end(eps, found, aim / _EXACT)
-        notes: tuple[str, ...] = (NOT_CERTIFIED,)
-        if low > high:
-            # a table of guarantees says more than the sum of its rows: it holds in both directions
-            low, notes = high, (*notes, TIGHTER)
-        if self.problem.ceiling is not None:
-            high = min(high, self.problem.ceiling)
+        """Look at all of the range coarsely, then prove an upper bound in every direction."""
+        self._look()
+        high = Fraction(0)
+        cells: list[ProvedCell] = []
+        evaluations = 0
+        pairs = list(zip(self.loss.directions, self.coarse.directions, strict=True))
+        for direction, coarse in pairs:
+            upper = SmoothCurve(list(self._pieces(direction, coarse)), UnknownTail())
+            least = max(self.best.low, high - self.problem.tol / 2)
+            answer = certified.solve(replace(self.problem, curve=upper, least=least))
+            high = max(high, answer.high)
+            cells += answer.proof.cells if answer.proof is not None else ()
+            evaluations += answer.evaluations
+            self._accept(answer.attained_at)
         return Answer(
-            low=min(low, high),
+            low=min(self.best.low, high),
             high=high,
-            attained_at=Fraction(witness),
-            evaluations=self.bounds.evaluations,
-            cells=cells,
-            notes=notes,
+            attained_at=self.best.witness,
+            evaluations=evaluations,
+            cells=len(cells),
+            proof=Proof(tuple(cells), self.best.witness),
         )
 
-    def _lower_end(self, eps: Floats, found: Bounds) -> tuple[Fraction, float]:
-        index = int(np.argmax(self._mu(eps, found.log_low, found.log_rest_at_low)))
-        log, rest = float(found.log_low[index]), float(found.log_rest_at_low[index])
-        witness = float(eps[index])
-        with precision(_BITS):
-            failure, kept = ball(self.problem.failure), ball(1 - self.problem.failure)
-            past = arb(log).exp() - failure
-            if log == -math.inf or not certainly(past > 0):
-                return Fraction(0), witness
-            # both are lower bounds of μ: the one from 1 - δ keeps its digits where δ is close to 1
-            value = Probability((past / kept).log, lambda: arb(rest) - kept.log())
-            low = to_fraction(gaussian.mu_of(arb(witness), value).lower())
-        return max(low, Fraction(0)), witness
+    # --- the lower end ------------------------------------------------------------------------
 
-    def _upper_end(self, eps: Floats, found: Bounds, tol: Fraction) -> tuple[Fraction, int]:
-        """Return the largest μ of the table that the upper bounds make."""
-        pairs, end = dict(zip(eps.tolist(), found.log_high.tolist(), strict=True)), self.problem.end
-        if self.problem.failure:
-            # at the end δ was proved to be at most p, which bounds of another width need not show
-            last = float_ceiling(end)
-            with precision(_BITS):
-                log_failure = float_below(ball(self.problem.failure).log())
-            pairs[last] = min(pairs.get(last, 0.0), log_failure)
-        curve = Table(pairs=list(pairs.items()), log=True).curve
-        if self.problem.failure:
-            curve = curve.past(self.problem.failure)
-        problem = replace(self.problem, curve=curve, end=end, tol=tol)
-        answer = breakpoints.solve(problem)
-        return answer.high, answer.cells
+    def _accept(self, eps: Fraction) -> None:
+        """Make an ε the witness if the curve below shows a larger G there."""
+        low = self.loss.delta(eps)[0]
+        p = self.problem.failure
+        with precision(8 * self.digits + 64):
+            low = ((low - ball(p)) / ball(1 - p)).lower()
+            if not low > 0:
+                return
+            value = gaussian.mu_of(ball(eps), _probability(low))
+            found = Fraction(floor_to_places(to_fraction(value.lower()), self.places + 2))
+        if found > self.best.low:
+            self.best.low, self.best.witness = found, eps
+
+    def _look(self) -> None:
+        """See where the supremum is, on coarse lines."""
+        end = self.problem.end
+        best, at = -1.0, Fraction(0)
+        for direction in self.coarse.directions:
+            stop = end if direction.end is None else min(end, direction.end)
+            start = Fraction(0)
+            while True:
+                if self._by_chernoff(direction, start, stop, best) is not None:
+                    break
+                stretch = direction.stretch(start, stop)
+                points = _points(start, min(stretch.stop, stop))
+                formula = self.curve.upper_formula(direction, stretch.line)
+                values = _gs(formula, points)
+                top = int(np.argmax(values))
+                if values[top] > best:
+                    best, at = float(values[top]), Fraction(float(points[top]))
+                if stretch.stop >= stop:
+                    break
+                start = stretch.stop
+        self._accept(min(at, end))
+
+    # --- the upper end ------------------------------------------------------------------------
+
+    def _pieces(self, direction: Direction, coarse: Direction) -> Iterator[Piece]:
+        """Yield smooth pieces above δ, no closer than needed."""
+        end = self.problem.end
+        at = Fraction(0)
+        stop = end if direction.end is None else min(end, direction.end)
+        while True:
+            known = float(self.best.low) * (1 - _MARGIN)
+            found = self._by_chernoff(direction, at, end, known)
+            if found is not None:
+                formula, after = found
+            else:
+                formula, after = self._by_line(direction, coarse, at, stop, known)
+            yield Piece(at, formula)
+            if after >= end:
+                return
+            at = after
+
+    def _by_line(
+        self, direction: Direction, coarse: Direction, at: Fraction, stop: Fraction, known: float
+    ) -> tuple[Formula, Fraction]:
+        if at >= stop:
+            raise UndecidedError(f"no line ends where the losses do, at ε = {float(at):g}")
+        if not self.fine:
+            stretch = coarse.stretch(at, stop)
+            after = min(stretch.stop, stop)
+            formula = self.curve.upper_formula(coarse, stretch.line)
+            if float(_gs(formula, _points(at, after)).max()) < known:
+                return formula, after
+        stretch = direction.stretch(at, stop)
+        return self.curve.upper_formula(direction, stretch.line), min(stretch.stop, stop)
+
+    def _by_chernoff(
+        self, direction: Direction, at: Fraction, end: Fraction, known: float
+    ) -> tuple[Formula, Fraction] | None:
+        """Return Chernoff's bound where it will do, and to where it does."""
+        if direction.moments.domain[1] <= 0 or known <= 0:
+            return None
+        tilt, _ = chernoff(direction.moments, float(at), complement=False)
+        if not tilt > 0:
+            return None
+        formula = self.curve.chernoff_formula(direction, short(tilt))
+        for share in _SHARES:
+            after = end if share == 1 else at + short(float(end - at) * share)
+            if float(_gs(formula, _points(at, after)).max()) < known:
+                return formula, after
+        return None
+
+
+def _points(low: Fraction, high: Fraction) -> Floats:
+    return np.linspace(float(low), float(high), _LOOKS)
+
+
+def _gs(formula: Formula, points: Floats) -> Floats:
+    """Return G on floats; nothing where δ is not positive."""
+    value = formula(points, FLOATS)
+    log = np.fmin(np.nan_to_num(value.log(), nan=-np.inf), 0.0)
+    rest = np.fmin(np.nan_to_num(value.log_complement(), nan=0.0, neginf=-np.inf), 0.0)
+    return np.nan_to_num(mu_from_logs(points, log, rest), nan=np.inf)
+
+
+def _probability(value: arb) -> Probability:
+    return Probability(value.log, (-value).log1p)
 
 
 METHOD = Method(
     name="composed",
-    sentence="composing discrete laws above and below the privacy loss by Fourier transforms, "
-    "every rounding bounded",
-    assurance=BOUNDS,
-    handles=frozenset({Form.BETWEEN}),
-    unfit="nothing has to be composed numerically",
+    sentence="composing privacy losses by line integrals, and proving δ(ε) ≤ δ_μ(ε) on cells that "
+    "cover the range, in ball arithmetic",
+    assurance=PROVED,
+    handles=frozenset({Form.COMPOSED}),
     solve=solve,
-    default_tol=COMPOSED_TOL,
-    keeps_to_tol=False,
+    unfit="nothing has to be composed numerically",
     no_certificate="there is no certificate for numerically composed privacy losses yet",
 )

@@ -1,0 +1,309 @@
+"""The curve of composed privacy losses: smooth curves above and below δ, as close as asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from gdpbridge.curves.base import DEFAULT_FAILURE, Curve, Floats, Form
+from gdpbridge.curves.constants import Constant
+from gdpbridge.curves.pieces import Formula, Piece, past
+from gdpbridge.curves.smooth import SmoothCurve, zero_curve
+from gdpbridge.curves.tail import Tail
+from gdpbridge.curves.tails import ConstantTail
+from gdpbridge.errors import InputError, Words
+from gdpbridge.interval import Interval
+from gdpbridge.losses.line import Line
+from gdpbridge.losses.line_integral import DEFAULT_DIGITS, ComposedLoss, Direction
+from gdpbridge.losses.moments import Part
+from gdpbridge.numeric.exact import (
+    decimal_ceiling,
+    decimal_floor,
+    float_ceiling,
+    float_floor,
+    rational,
+)
+from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import (
+    FLOATS,
+    Operations,
+    Probability,
+    ball,
+    float_above,
+    float_below,
+    to_fraction,
+)
+
+__all__ = ["COARSE_DIGITS", "ComposedCurve"]
+
+# enough to see where the supremum is
+COARSE_DIGITS = 3
+# of δ, in a decimal
+_SHOWN_DIGITS = 20
+
+
+class ComposedCurve(Curve):
+    """What lies between smooth curves above and below the larger one of both directions.
+
+    Args:
+        parts: the mechanisms and how often each is run.
+        tail: what is known of δ(ε) for large ε.
+        end: where δ becomes 0 for good, or None if it never does.
+        failure: p, where it is the curve past p.
+    """
+
+    form = Form.COMPOSED
+    # far out, many lines are needed; the best ε for this α is nearly as good
+    least_alpha = 1e-30
+
+    def __init__(
+        self,
+        parts: tuple[Part, ...],
+        tail: Tail,
+        end: Constant | None = None,
+        failure: Fraction = Fraction(0),
+    ) -> None:
+        self.parts, self.tail, self.end, self.failure = parts, tail, end, failure
+        self.loss_to = cache(self._loss_to)
+
+    def _loss_to(self, digits: int) -> ComposedLoss:
+        return ComposedLoss(self.parts, digits)
+
+    @property
+    def loss(self) -> ComposedLoss:
+        """The loss, to the usual digits."""
+        return self.loss_to(DEFAULT_DIGITS)
+
+    @property
+    def default_failure(self) -> Fraction | None:
+        """Known to any ε, but not at once for every ε, unless the losses are bounded."""
+        with precision(128):
+            certain = max(float_above(one.moments.failure()) for one in self.loss.directions)
+        if self.tail.level is not None and not certain:
+            return None
+        return DEFAULT_FAILURE + Fraction(max(certain, 0.0))
+
+    # --- values -----------------------------------------------------------------------------
+
+    def _ends(self, eps: Fraction) -> tuple[arb, arb]:
+        """Return exact bounds of δ(ε), past p."""
+        low, high = self.loss.delta(eps)
+        if self.failure:
+            with precision(256):
+                p, kept = ball(self.failure), ball(1 - self.failure)
+                low = ((low - p) / kept).lower().max(arb(0)).lower()
+                high = ((high - p) / kept).upper().max(arb(0)).upper()
+        return low, high
+
+    def enclose(self, eps: arb) -> Probability:
+        """Enclose δ(ε) in what lies between the curves."""
+        first, last = to_fraction(eps.lower()), to_fraction(eps.upper())
+        if isinstance(self.end, Fraction) and first >= self.end:
+            return Probability(arb.neg_inf, lambda: arb(0))
+        # δ does not rise
+        low, high = self._ends(last)[0], self._ends(max(first, Fraction(0)))[1]
+        return Probability(
+            lambda: low.log().union(high.log()) if low > 0 else arb.nan(),
+            lambda: (-low).log1p().union((-high).log1p()),
+        )
+
+    def logs(self, eps: Floats) -> tuple[Floats, Floats]:
+        """Return those of the upper curve."""
+        flat = np.ravel(eps)
+        log, rest = np.full(flat.size, -np.inf), np.zeros(flat.size)
+        for direction in self.loss.directions:
+            for index, value, left in self._along(direction, flat):
+                log[index] = max(log[index], value)
+                rest[index] = min(rest[index], left)
+        return log.reshape(eps.shape), rest.reshape(eps.shape)
+
+    def _along(self, direction: Direction, eps: Floats) -> list[tuple[int, float, float]]:
+        """Return log δ and log(1 - δ) of one direction's upper curve, point by point."""
+        found = []
+        last = Fraction(float(eps.max())) if eps.size else Fraction(0)
+        with precision(direction.bits):
+            for index in np.argsort(eps, kind="stable").tolist():
+                at = Fraction(float(eps[index]))
+                if isinstance(self.end, Fraction) and at >= self.end:
+                    break
+                value, rest = self._upper_at(direction, at, last)
+                log = float_above(value.upper().log()) if value.upper() > 0 else -np.inf
+                left = float_below(rest.lower().log()) if rest.lower() > 0 else -np.inf
+                # e to the power of them must not be on the unsafe side
+                found.append((index, min(log + _hair(log), 0.0), min(left - _hair(left), 0.0)))
+        return found
+
+    def _upper_at(self, direction: Direction, eps: Fraction, last: Fraction) -> tuple[arb, arb]:
+        if direction.end is not None and eps >= direction.end:
+            value, rest = direction.moments.failure(), 1 - direction.moments.failure()
+        else:
+            line = direction.stretch(eps, last if last > eps else None).line
+            at = ball(eps)
+            value, rest = direction.upper(line, at), direction.upper_complement(line, at)
+        if not self.failure:
+            return value, rest
+        kept = ball(1 - self.failure)
+        return (value - ball(self.failure)) / kept, rest / kept
+
+    def delta_bounds(self, eps: Floats) -> tuple[Floats, Floats]:
+        """Round the proved ends outward."""
+        ends = [self._ends(Fraction(float(at))) for at in eps]
+        return (
+            np.array([max(float_below(low), 0.0) for low, _ in ends]),
+            np.array([min(float_above(high), 1.0) for _, high in ends]),
+        )
+
+    def delta_range(self, eps: Floats) -> tuple[Floats, Floats]:
+        """The proved bounds: there are no others."""
+        low, high = self.delta_bounds(np.ravel(eps))
+        return low.reshape(eps.shape), high.reshape(eps.shape)
+
+    def delta_at(self, eps: Fraction) -> Interval:
+        """Round the proved ends outward to decimals."""
+        low, high = (to_fraction(value) for value in self._ends(eps))
+        return Interval(
+            max(decimal_floor(low, _SHOWN_DIGITS), Decimal(0)),
+            min(decimal_ceiling(high, _SHOWN_DIGITS), Decimal(1)),
+        )
+
+    def _epsilons(self, delta: Fraction) -> tuple[Fraction, Fraction] | None:
+        """Return bounds of the least ε ≥ 0 with δ(ε) ≤ δ; None for none."""
+        if delta >= 1:
+            return Fraction(0), Fraction(0)
+        level = self.tail.level
+        if level is not None and callable(level.start) and delta <= _rational(level.value):
+            if delta < _rational(level.value):
+                return None
+            with precision(128):
+                start = level.start()
+                return to_fraction(start.lower()), to_fraction(start.upper())
+        if delta == 0 and level is None:
+            return None
+        return self.loss.epsilon(self.failure + (1 - self.failure) * delta)
+
+    def epsilon_at(self, delta: Fraction) -> Interval:
+        """Round the proved ends outward to decimals."""
+        found = self._epsilons(delta)
+        if found is None:
+            return Interval("Infinity", "Infinity")
+        low, high = found
+        return Interval(decimal_floor(low, _SHOWN_DIGITS), decimal_ceiling(high, _SHOWN_DIGITS))
+
+    def epsilon_bounds(self, delta: Floats) -> tuple[Floats, Floats]:
+        """Round the proved ends outward."""
+        found = [self._epsilons(rational(float(one))) for one in delta]
+        return (
+            np.array([np.inf if ends is None else float_floor(ends[0]) for ends in found]),
+            np.array([np.inf if ends is None else float_ceiling(ends[1]) for ends in found]),
+        )
+
+    def least_epsilon(self, delta: Floats) -> Floats:
+        """Take the upper one of both bounds."""
+        return self.epsilon_bounds(np.ravel(delta))[1].reshape(delta.shape)
+
+    def falls_to(self, failure: Fraction) -> Constant:
+        """Look along the upper curve."""
+        level = self.tail.level
+        if level is not None and level.value == failure:
+            return level.start
+        found = self._epsilons(failure)
+        assert found is not None
+        return found[1]
+
+    def log_delta_above(self, eps: Fraction) -> arb:
+        """Take the upper curve."""
+        high = self._ends(eps)[1]
+        return high.log() if high > 0 else arb.neg_inf()
+
+    # --- curves -----------------------------------------------------------------------------
+
+    def corners(self) -> list[Constant]:
+        """Return its ends: between them it is smooth."""
+        ends = (self.end, self.tail.level and self.tail.level.start)
+        return [Fraction(0), *(end for end in ends if end is not None)]
+
+    def sampled(self, _: Fraction) -> Curve:
+        """Refuse: sampling what is composed is another mechanism than composing what is sampled."""
+        raise InputError("mechanism", Words("composed"), "sampled before it is composed")
+
+    def past(self, failure: Fraction) -> Curve:
+        """Cut the curve off where it falls to p."""
+        end = self.falls_to(failure)
+        if end == 0:
+            return zero_curve()
+        return ComposedCurve(self.parts, ConstantTail(end, Fraction(0)), end, failure)
+
+    def piecewise(self, eps: Fraction, _: int) -> SmoothCurve:
+        """Return the upper curve, of the larger direction where both are close."""
+        if len(self.loss.directions) > 1:
+            raise InputError(
+                "mechanism",
+                Words("composed, with two directions"),
+                "one whose privacy profile is the same in both directions",
+            )
+        direction = self.loss.directions[0]
+        pieces = [
+            Piece(stretch.start, self.upper_formula(direction, stretch.line))
+            for stretch in direction.cover(Fraction(0), eps)
+        ]
+        return SmoothCurve(pieces, self.tail, self.end)
+
+    def upper_formula(self, direction: Direction, line: Line) -> Formula:
+        """Return the smooth function above δ that one line gives, past p."""
+
+        def delta(eps: Any, ops: Operations) -> Probability:
+            if ops is FLOATS:
+                return _on_floats(delta, eps, direction.bits)
+
+            def log() -> Any:
+                return direction.upper(line, eps).log()
+
+            def log_complement() -> Any:
+                return direction.upper_complement(line, eps).log()
+
+            return Probability(log, log_complement)
+
+        return past(delta, self.failure) if self.failure else delta
+
+    def chernoff_formula(self, direction: Direction, tilt: Fraction) -> Formula:
+        """Return Chernoff's bound of δ at one tilt, past p."""
+
+        def delta(eps: Any, ops: Operations) -> Probability:
+            if ops is FLOATS:
+                return _on_floats(delta, eps, direction.bits)
+            value = direction.moments.chernoff(tilt, eps) + direction.moments.failure()
+            return Probability(value.log, (1 - value).log)
+
+        return past(delta, self.failure) if self.failure else delta
+
+
+def _on_floats(formula: Formula, eps: Floats, bits: int) -> Probability:
+    """Evaluate a formula of balls on floats, one by one."""
+    from gdpbridge.numeric.kinds import BALLS
+
+    with precision(bits):
+        values = [formula(arb(float(at)), BALLS) for at in np.ravel(eps)]
+        log = np.array([_float(value.log) for value in values]).reshape(np.shape(eps))
+        rest = np.array([_float(value.log_complement) for value in values]).reshape(np.shape(eps))
+    return Probability(lambda: log, lambda: rest)
+
+
+def _hair(log: float) -> float:
+    """How much e^log may be off in floats, relative to it."""
+    return 2.0**-51 * (1 + abs(log)) if np.isfinite(log) else 0.0
+
+
+def _float(value: Callable[[], arb]) -> float:
+    found = value()
+    return float(found.mid()) if found.is_finite() else float("nan")
+
+
+def _rational(value: Constant) -> Fraction:
+    assert isinstance(value, Fraction)
+    return value
