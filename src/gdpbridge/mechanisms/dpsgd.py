@@ -1,9 +1,9 @@
 """DP-SGD: steps of the Poisson-subsampled Gaussian mechanism, composed exactly between bounds.
 
 Each step samples every record with probability q and adds Gaussian noise of σ times the clipping
-norm to the sum. For add-remove neighbours P = q·N(1, σ²) + (1 - q)·N(0, σ²) is against N(0, σ²), and
-both directions count. For replace-one neighbours it is against q·N(-1, σ²) + (1 - q)·N(0, σ²), a pair
-that dominates (docs/composition.md has the proof). Batches of a fixed size, drawn without
+norm to the sum. For add-remove neighbours P = q·N(1, σ²) + (1 - q)·N(0, σ²) is against N(0, σ²),
+and both directions count. For replace-one neighbours it is against q·N(-1, σ²) + (1 - q)·N(0, σ²),
+which dominates (docs/composition.md has the proof). Batches of a fixed size, drawn without
 replacement, are stated for replace-one: a step may be as bad as q·N(2, σ²) + (1 - q)·N(0, σ²) and
 N(0, σ²) in either order, and the pair that is as bad as both is composed.
 

@@ -63,8 +63,11 @@ class Composed(Profile):
                 self.neighbours,
                 f"{self.base.neighbours}, the relation of the {self.base.kind} profile",
             )
-        # kinds that do not compose are refused here
-        _ = self.curve
+        # kinds that do not compose are refused here; some do so beside others only
+        try:
+            self.privacy_losses()
+        except InputError:
+            _ = self.curve
 
     @property
     def profile_is(self) -> Nature:

@@ -17,7 +17,7 @@ from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.nature import Nature, weakest
 from gdpbridge.errors import InputError
-from gdpbridge.mechanisms.base import Base, Profile
+from gdpbridge.mechanisms.base import Counted, Profile
 from gdpbridge.mechanisms.gaussian import gaussian_curve
 from gdpbridge.mechanisms.registry import register_transformation
 from gdpbridge.numeric.kinds import BALLS
@@ -36,7 +36,7 @@ class Sequence(Profile):
 
     nature: ClassVar[Nature] = Nature.OWN
     kind: Literal["sequence"] = "sequence"
-    parts: tuple[Base, ...] = Field(
+    parts: tuple[Counted, ...] = Field(
         description="the mechanisms that are run",
         min_length=1,
         max_length=MAX_PARTS,
