@@ -150,13 +150,13 @@ def test_composition_agrees_with_the_other_engine() -> None:
     exact = profile.compose(20)
     from dataclasses import replace
 
-    from gdpbridge.curves.bounded import ComposedCurve, composed_loss_curve
+    from gdpbridge.curves.bounded import LatticeCurve, composed_loss_curve
     from gdpbridge.curves.linear import LinearCurve
 
     assert isinstance(exact.curve, LinearCurve)
     losses = [replace(pair, times=20) for pair in profile.privacy_losses()]
     composed = composed_loss_curve(losses)
-    assert isinstance(composed, ComposedCurve)
+    assert isinstance(composed, LatticeCurve)
     bounds = composed.bounds
     eps = np.array([0.0, 0.05, 1.0, 2.5, 5.0])
     found, truth = bounds.at(eps), exact.log_delta(eps)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -91,9 +91,11 @@ class ComposedCurve(Curve):
 
     # --- values -----------------------------------------------------------------------------
 
-    def _ends(self, eps: Fraction) -> tuple[arb, arb]:
-        """Return exact bounds of δ(ε), past p."""
-        low, high = self.loss.delta(eps)
+    def _ends(self, eps: Fraction, stop: Fraction | None = None) -> tuple[arb, arb]:
+        """Return exact bounds of δ(ε), past p; a line may go on to another ε."""
+        if isinstance(self.end, Fraction) and eps >= self.end:
+            return arb(0), arb(0)
+        low, high = self.loss.delta(eps, stop)
         if self.failure:
             with precision(256):
                 p, kept = ball(self.failure), ball(1 - self.failure)
@@ -151,9 +153,11 @@ class ComposedCurve(Curve):
         kept = ball(1 - self.failure)
         return (value - ball(self.failure)) / kept, rest / kept
 
-    def delta_bounds(self, eps: Floats) -> tuple[Floats, Floats]:
-        """Round the proved ends outward."""
-        ends = [self._ends(Fraction(float(at))) for at in eps]
+    def deltas_at(self, eps: Sequence[Fraction]) -> tuple[Floats, Floats]:
+        """Round the proved ends outward; one line serves what lies close together."""
+        last = max(eps, default=Fraction(0))
+        known = {at: self._ends(at, last) for at in sorted(set(eps))}
+        ends = [known[at] for at in eps]
         return (
             np.array([max(float_below(low), 0.0) for low, _ in ends]),
             np.array([min(float_above(high), 1.0) for _, high in ends]),
@@ -195,9 +199,9 @@ class ComposedCurve(Curve):
         low, high = found
         return Interval(decimal_floor(low, _SHOWN_DIGITS), decimal_ceiling(high, _SHOWN_DIGITS))
 
-    def epsilon_bounds(self, delta: Floats) -> tuple[Floats, Floats]:
+    def epsilons_at(self, delta: Sequence[Fraction]) -> tuple[Floats, Floats]:
         """Round the proved ends outward."""
-        found = [self._epsilons(rational(float(one))) for one in delta]
+        found = [self._epsilons(one) for one in delta]
         return (
             np.array([np.inf if ends is None else float_floor(ends[0]) for ends in found]),
             np.array([np.inf if ends is None else float_ceiling(ends[1]) for ends in found]),
@@ -205,7 +209,8 @@ class ComposedCurve(Curve):
 
     def least_epsilon(self, delta: Floats) -> Floats:
         """Take the upper one of both bounds."""
-        return self.epsilon_bounds(np.ravel(delta))[1].reshape(delta.shape)
+        targets = [rational(float(one)) for one in np.ravel(delta)]
+        return self.epsilons_at(targets)[1].reshape(delta.shape)
 
     def falls_to(self, failure: Fraction) -> Constant:
         """Look along the upper curve."""

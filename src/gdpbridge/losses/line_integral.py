@@ -31,7 +31,7 @@ DEFAULT_DIGITS = 12
 _SPAN = 5.0
 _LEAST_REACH = 1e-300
 # how often a line is made anew because its aliases hide δ; each time it is wanted 10^digits closer
-_ATTEMPTS = 12
+_ATTEMPTS = 16
 _FURTHER = 3.0
 # log of a D or 1 - δ below which that is computed, and not the other
 _SMALL = math.log(0.02)
@@ -150,12 +150,22 @@ class Direction:
             at = found.stop
 
     def _made(self, eps: Fraction, stop: Fraction | None) -> Stretch:
-        end = eps if stop is None else min(stop, eps + self._reach(eps))
+        reach = self._reach(eps)
+        end = eps if stop is None else min(stop, eps + reach)
         places = _places(eps, end)
         guesses = self._guesses(places)
         below = 0.0
         for _ in range(_ATTEMPTS):
-            line = self._cheapest(places, guesses, below)
+            try:
+                line = self._cheapest(places, guesses, below)
+            except WorkLimitError:
+                if len(places) == 1:
+                    raise
+                # a shorter stretch may need fewer nodes, and one ε fewest
+                end = eps + (end - eps) / 8 if end - eps > reach / 64 else eps
+                places = _places(eps, end)
+                guesses = self._guesses(places)
+                continue
             found = [self._judged(line, at) for at in places]
             if all(one.good for one in found):
                 return Stretch(eps, end, line)
@@ -268,11 +278,11 @@ class Direction:
             largest = self.moments.largest()
             return None if largest is None else max(to_fraction(largest.upper()), Fraction(0))
 
-    def delta(self, eps: Fraction) -> tuple[arb, arb]:
+    def delta(self, eps: Fraction, stop: Fraction | None = None) -> tuple[arb, arb]:
         """Return exact numbers that enclose δ(ε), one below and one above.
 
-        They are as close as the digits where a line can be, else as what a coarser one or
-        Chernoff's bound shows.
+        A line that is made for it goes on towards ``stop``, if that is given. They are as close as
+        the digits where a line can be, else as what a coarser one or Chernoff's bound shows.
         """
         with precision(self.bits):
             if self.end is not None and eps >= self.end:
@@ -280,10 +290,10 @@ class Direction:
                 return failure.lower(), failure.upper()
             at = ball(eps)
             try:
-                line = self.stretch(eps).line
+                line = self.stretch(eps, stop if stop is not None and stop > eps else None).line
             except (UndecidedError, WorkLimitError):
                 if self.digits > _COARSE_DIGITS:
-                    return self._coarse.delta(eps)
+                    return self._coarse.delta(eps, stop)
                 return self._without_line(at)
             low, high = self.bounds(line, at)
             return low.lower().max(arb(0)), high.upper().min(arb(1))
@@ -335,7 +345,7 @@ class Direction:
         with precision(2 * self.bits):
             return self.moments.failure()
 
-    def is_at_most(self, eps: Fraction, value: arb) -> bool:
+    def is_at_most(self, eps: Fraction, value: arb, stop: Fraction | None = None) -> bool:
         """Whether δ(ε) ≤ value is proved with little work; False where that does not tell."""
         with precision(self.bits):
             at, failure = ball(eps), self.moments.failure()
@@ -343,14 +353,20 @@ class Direction:
                 return bool(failure <= value)
             if not failure < value:
                 return False
-            best, _ = chernoff(self.moments, float(eps), complement=False)
-            if best > 0 and self.moments.chernoff(short(best), at) + failure <= value:
+            tilt = self._tilt_for(float(eps), _log((value - failure).lower()) - 1.0)
+            if tilt is not None and self.moments.chernoff(tilt, at) + failure <= value:
                 return True
-            coarse = self._coarse
-            try:
-                return bool(coarse.delta(eps)[1] <= value)
-            except (UndecidedError, WorkLimitError):
-                return False
+            return bool(self._coarse.delta(eps, stop)[1] <= value)
+
+    def _tilt_for(self, eps: float, log_value: float) -> Fraction | None:
+        """Return the least tilt of a few at which Chernoff's bound is below a number."""
+        # large tilts need many nodes, and a few ones serve many ε
+        for b in _TILTS:
+            if b >= self.moments.domain[1]:
+                return None
+            if log_kappa(b) + self.moments.log(b) - b * eps <= log_value:
+                return Fraction(b) if b.is_integer() else short(b)
+        return None
 
     @cached_property
     def _coarse(self) -> Direction:
@@ -477,17 +493,18 @@ class ComposedLoss:
             for moments, opposite in list(zip(both, reversed(both), strict=True))[: 2 - symmetric]
         )
 
-    def delta(self, eps: Fraction) -> tuple[arb, arb]:
+    def delta(self, eps: Fraction, stop: Fraction | None = None) -> tuple[arb, arb]:
         """Return exact numbers that enclose δ(ε), one below and one above.
 
         Args:
             eps: ε, of any sign.
+            stop: a larger ε up to which others will be asked for.
         """
         first, *others = self.directions
-        low, high = first.delta(eps)
+        low, high = first.delta(eps, stop)
         for other in others:
-            if not other.is_at_most(eps, low):
-                below, above = other.delta(eps)
+            if not other.is_at_most(eps, low, stop):
+                below, above = other.delta(eps, stop)
                 # the numbers are exact, and longer than the precision outside
                 low, high = below if below > low else low, above if above > high else high
         return low, high

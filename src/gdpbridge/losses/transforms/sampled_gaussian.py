@@ -43,6 +43,7 @@ _STEP = 0.4
 # of the size of what a bound far out saves: the error allowed in it
 _SHARE = 1e-3
 _LEAST_SAVING = 1e-12
+_LEAST_LOG = -700.0
 _HALVINGS = 60
 _FAR = 35.0
 
@@ -333,8 +334,10 @@ class SampledGaussianTransform(Transform):
         at = float(w)
         decays = self._decays(at, float(y))
         best = int(np.argmin(decays))
-        saving = max(-float(decays[best]), _LEAST_SAVING)
-        log_error = math.log(_SHARE * min(saving, 1.0)) + min(float(decays[best]), 0.0)
+        # where floats only see 0, less will do
+        decay = max(float(decays[best]), _LEAST_LOG)
+        saving = max(-decay, _LEAST_SAVING)
+        log_error = math.log(_SHARE * min(saving, 1.0)) + min(decay, 0.0)
         shift = float(self._shifted(at)[0][best])
         longest = min(math.pi * self._s / 2 * _EDGE - shift, _LONGEST_STRIP)
         strips = longest * _STRIPS
