@@ -92,9 +92,7 @@ def test_samples_without_replacement_compose_to_a_bound() -> None:
     base = gdp.profiles.Gaussian(sigma=1, sensitivity=2, neighbours="replace-one")
     several = base.subsample(0.1, "without-replacement").compose(300)
     assert several.profile_is == "bound"
-    run = gdp.profiles.DPSGD(
-        noise_multiplier=1, sample_rate=0.1, steps=300, sampling="fixed-size"
-    )
+    run = gdp.profiles.DPSGD(noise_multiplier=1, sample_rate=0.1, steps=300, sampling="fixed-size")
     assert several.delta_bounds(9.0) == run.delta_bounds(9.0)
 
 

@@ -109,6 +109,11 @@ class Profile(BaseModel):
         return weakest([self.profile_is, *(profile.composed_is for profile in self.inner)])
 
     @property
+    def composes_beside_others_only(self) -> bool:
+        """Whether several runs need a part with a Gaussian tail beside them to be composed."""
+        return False
+
+    @property
     def beyond_certificates(self) -> str:
         """Why this one has no certificate though its kind has, as a sentence; empty if it has."""
         return ""

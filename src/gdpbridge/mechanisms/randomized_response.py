@@ -73,6 +73,11 @@ class RandomizedResponse(Profile):
 
         return smooth_curve(delta, ConstantTail(eps0, Fraction(0)), eps0)
 
+    @property
+    def composes_beside_others_only(self) -> bool:
+        """Three losses ±ε₀ and 0 with ε₀ irrational are on no lattice of exact numbers."""
+        return self.buckets > 2 and self.noise_parameter < 1
+
     def composed_curve(self, times: int) -> Curve:
         """Return the binomial curve, for two possible answers.
 
@@ -80,7 +85,11 @@ class RandomizedResponse(Profile):
             InputError: for more answers, whose losses are not two numbers.
         """
         if self.buckets != 2:
-            raise InputError("buckets", self.buckets, "2 for exact composition")
+            raise InputError(
+                "buckets",
+                self.buckets,
+                "2 for exact composition, unless beside a part with a Gaussian tail",
+            )
         noise = self.exact("noise_parameter")
         if noise == 1:
             return binomial_curve(Fraction(0), times)

@@ -63,10 +63,8 @@ class Composed(Profile):
                 self.neighbours,
                 f"{self.base.neighbours}, the relation of the {self.base.kind} profile",
             )
-        # kinds that do not compose are refused here; some do so beside others only
-        try:
-            self.privacy_losses()
-        except InputError:
+        # kinds that do not compose are refused here
+        if not self.base.composes_beside_others_only:
             _ = self.curve
 
     @property
