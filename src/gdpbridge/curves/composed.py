@@ -119,39 +119,20 @@ class ComposedCurve(Curve):
         """Return those of the upper curve."""
         flat = np.ravel(eps)
         log, rest = np.full(flat.size, -np.inf), np.zeros(flat.size)
-        for direction in self.loss.directions:
-            for index, value, left in self._along(direction, flat):
-                log[index] = max(log[index], value)
-                rest[index] = min(rest[index], left)
+        last = Fraction(float(flat.max())) if flat.size else Fraction(0)
+        for index in np.argsort(flat, kind="stable").tolist():
+            at = Fraction(float(flat[index]))
+            if isinstance(self.end, Fraction) and at >= self.end:
+                break
+            high = self._ends(at, last)[1]
+            if not high > 0:
+                continue
+            with precision(self.loss.directions[0].bits):
+                above, below = float_above(high.log()), float_below((-high).log1p())
+            # e to the power of them must not be on the unsafe side
+            log[index] = min(above + _hair(above), 0.0)
+            rest[index] = min(below - _hair(below), 0.0)
         return log.reshape(eps.shape), rest.reshape(eps.shape)
-
-    def _along(self, direction: Direction, eps: Floats) -> list[tuple[int, float, float]]:
-        """Return log δ and log(1 - δ) of one direction's upper curve, point by point."""
-        found = []
-        last = Fraction(float(eps.max())) if eps.size else Fraction(0)
-        with precision(direction.bits):
-            for index in np.argsort(eps, kind="stable").tolist():
-                at = Fraction(float(eps[index]))
-                if isinstance(self.end, Fraction) and at >= self.end:
-                    break
-                value, rest = self._upper_at(direction, at, last)
-                log = float_above(value.upper().log()) if value.upper() > 0 else -np.inf
-                left = float_below(rest.lower().log()) if rest.lower() > 0 else -np.inf
-                # e to the power of them must not be on the unsafe side
-                found.append((index, min(log + _hair(log), 0.0), min(left - _hair(left), 0.0)))
-        return found
-
-    def _upper_at(self, direction: Direction, eps: Fraction, last: Fraction) -> tuple[arb, arb]:
-        if direction.end is not None and eps >= direction.end:
-            value, rest = direction.moments.failure(), 1 - direction.moments.failure()
-        else:
-            line = direction.stretch(eps, last if last > eps else None).line
-            at = ball(eps)
-            value, rest = direction.upper(line, at), direction.upper_complement(line, at)
-        if not self.failure:
-            return value, rest
-        kept = ball(1 - self.failure)
-        return (value - ball(self.failure)) / kept, rest / kept
 
     def deltas_at(self, eps: Sequence[Fraction]) -> tuple[Floats, Floats]:
         """Round the proved ends outward; one line serves what lies close together."""

@@ -34,7 +34,7 @@ Complexes = NDArray[np.complex128]
 _LONGEST_STRIP = 3.5
 _EDGE = 0.98
 # strips tried, as shares of the longest
-_STRIPS = np.linspace(0.05, 1.0, 39)
+_STRIPS = np.geomspace(1e-4, 1.0, 60)
 # shifts tried for bounds far out, as shares of the longest
 _SHIFTS = np.geomspace(1e-7, 1.0, 57)
 # float64 nodes reach to where φ is e^{-72/2 - …}, in steps with an error of e^{-2π·π} or less
