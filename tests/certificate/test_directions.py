@@ -93,3 +93,31 @@ def test_pi_is_between_its_ends() -> None:
     with gmpy2.context(precision=100):
         assert AT.pi.low < gmpy2.const_pi() < AT.pi.high
         assert AT.pi.high - AT.pi.low < 2e-3
+
+
+def test_ends_as_intervals_are_points() -> None:
+    """Each end on its own is an interval of one number."""
+    one = AT.between(Fraction(1, 3), Fraction(5, 3))
+    low, high = one.ends()
+    assert (low.low, low.high) == (one.low, one.low)
+    assert (high.low, high.high) == (one.high, one.high)
+
+
+def test_a_logarithm_of_what_may_be_undefined_has_no_lower_end() -> None:
+    """log(1 + x) for x from below -1 to 1/3 is anything up to log(4/3)."""
+    found = AT.between(Fraction(-3, 2), Fraction(1, 3)).log1p()
+    assert found.low == -gmpy2.inf()
+    with gmpy2.context(precision=100):
+        assert gmpy2.log(gmpy2.mpfr(4) / 3) <= found.high < 0.29
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 5, 40])
+def test_ends_of_erfc_where_one_value_serves_both(steps: int) -> None:
+    """From 1 on the lower end is had from the upper one, and is below the value all the same."""
+    for start in range(2048, 3 * 2048, 37):
+        one = AT.between(Fraction(start, 2048), Fraction(start + steps * (1 + start // 4096), 2048))
+        found = one.erfc()
+        with gmpy2.context(precision=200):
+            assert found.low <= gmpy2.erfc(one.high) <= gmpy2.erfc(one.low) <= found.high
+            near = gmpy2.erfc(one.low) * (1 + gmpy2.exp2(-10))
+            assert found.high <= near

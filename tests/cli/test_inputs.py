@@ -71,7 +71,10 @@ def test_subsampling(capsys: pytest.CaptureFixture[str]) -> None:
         (("laplace", "--scale", "1", "--subsample", "1/0"), "--subsample is 1/0: must be"),
         (("laplace", "--scale", "1", "--scheme", "poisson"), "together with --subsample"),
         (("laplace", "--scale", "1", "--subsample", "0.1", "--scheme", "x"), "--scheme is x"),
-        (("zcdp", "--rho", "1", "--compose", "2"), "mechanism is zcdp: must be"),
+        (
+            ("icea", "--messages", "20", "--users", "4", "--compose", "2"),
+            "mechanism is icea: must be",
+        ),
         (("pure-dp", "--epsilon", "1", "--compose", "0"), "--compose is 0: must be"),
         (("pure-dp", "--epsilon", "1", "--compose", "1.5"), "--compose is 1.5: must be"),
         (

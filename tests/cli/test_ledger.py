@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,14 @@ def test_numbers_and_mechanisms(ledger: Callable) -> None:
         assert (done.status, done.err) == (0, ""), text
     assert ledger("verify").rows["Valid"].startswith("yes")
     assert ledger("status").rows["Entries"].startswith("11, the last with hash ")
+
+
+def test_concentrated_privacy(ledger: Callable) -> None:
+    """ρ-zCDP is charged the μ of the class, rounded up: half of what one conversion of ρ says."""
+    done = ledger("spend census zcdp --rho 0.5 --purpose a --json")
+    assert Fraction("1.283912540113") <= Fraction(done.document["entry"]["mu"])
+    assert Fraction(done.document["entry"]["mu"]) < Fraction("1.283912541")
+    assert ledger("spend census zcdp --rho 0.05 --compose 3 --purpose b").status == 0
 
 
 def test_a_specification(ledger: Callable, tmp_path: Path) -> None:

@@ -39,6 +39,17 @@ def test_a_mechanism_is_charged_its_upper_end() -> None:
     assert found.failure <= charge.amount.failure <= found.failure + Fraction(1, 10**79)
 
 
+def test_concentrated_privacy_is_charged_its_own_mu() -> None:
+    """ρ-zCDP is charged the least μ that follows from it, and k runs of it √k times as much."""
+    one, four = (
+        charge_for(gdp.profiles.ZCDP(rho=0.5)),
+        charge_for(gdp.profiles.ZCDP(rho=0.5).compose(4)),
+    )
+    least = Fraction("1.283912540113")
+    assert least <= one.mu <= least + Fraction(1, 10**9)
+    assert 2 * least <= four.mu <= 2 * least + Fraction(1, 10**9)
+
+
 def test_a_failure_that_is_asked_for_is_rounded_up() -> None:
     """1/3 is longer than what a measurement takes: the next number above is charged."""
     charge = charge_for(gdp.profiles.ApproxDP(epsilon=1, delta=0.1), failure="1/3")

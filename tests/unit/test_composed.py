@@ -166,7 +166,6 @@ def test_randomized_response() -> None:
 @pytest.mark.parametrize(
     ("p", "field"),
     [
-        (profiles.ZCDP(rho=1), "mechanism"),
         (profiles.ICEA(messages=20, users=4), "mechanism"),
         (profiles.RandomizedResponse(noise_parameter=0.5, buckets=3), "buckets"),
         (profiles.Laplace(scale=1).subsample(0.1), "mechanism"),

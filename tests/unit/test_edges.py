@@ -617,3 +617,29 @@ def test_a_wrong_candidate_for_epsilon_is_found_out(
     with precision(128):
         found = gaussian.epsilon_of(arb(0.75), gaussian.probability(arb(eps), arb(0.75)))
         assert found.lower() <= eps <= found.upper()
+
+
+def test_a_width_is_rounded_up_to_its_last_digit() -> None:
+    """For δ = e^(-ε³/7) the bound is as good as equal at its start E: w² is 7/(2E), and no less."""
+    tail = _tail("-eps**3/7")
+    assert isinstance(tail, CoarseDecayTail)
+    least = Fraction(7) / (2 * Fraction(str(tail.start)))
+    assert least <= tail.width**2 < least * (1 + Fraction(1, 10**18))
+
+
+@pytest.mark.parametrize("sign", ["+", "-"])
+def test_a_tail_parameter_a_hair_from_a_decimal_is_within_its_interval(sign: str) -> None:
+    """μ_t = 1 ± 1e-70, which 192 bits do not tell from 1, lies strictly inside."""
+    tail = _tail(f"-eps**2/(2 {sign} 4*10**-70) + eps**1.75")
+    assert isinstance(tail, CoarseDecayTail)
+    square = 1 + (2 if sign == "+" else -2) * Fraction(1, 10**70)
+    assert Fraction(tail.mu_t.low) ** 2 < square < Fraction(tail.mu_t.high) ** 2
+
+
+def test_a_tail_parameter_is_rounded_outward() -> None:
+    """μ_t = √(3/2) is between decimals of twenty digits."""
+    tail = _tail("-eps**2/3 + eps**1.75")
+    assert isinstance(tail, CoarseDecayTail)
+    low, high = Fraction(tail.mu_t.low), Fraction(tail.mu_t.high)
+    assert low**2 < Fraction(3, 2) < high**2
+    assert high - low == Fraction(1, 10**19)

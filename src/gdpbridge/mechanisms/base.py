@@ -32,6 +32,7 @@ from gdpbridge.numeric.exact import decimal_text, exact
 from gdpbridge.reading.parameters import Real, Whole, parameter
 
 if TYPE_CHECKING:
+    from gdpbridge.guarantees.concentrated import Concentration
     from gdpbridge.losses.moments import Losses
 
 __all__ = [
@@ -112,6 +113,11 @@ class Profile(BaseModel):
     def composes_beside_others_only(self) -> bool:
         """Whether several runs need a part with a Gaussian tail beside them to be composed."""
         return False
+
+    @property
+    def concentration(self) -> Concentration | None:
+        """What ρ-zCDP and μ-GDP say of it, where that is how it composes; None for others."""
+        return None
 
     @property
     def beyond_certificates(self) -> str:
@@ -323,8 +329,8 @@ class Profile(BaseModel):
         raise InputError(
             "mechanism",
             self.kind,
-            "approx-dp, dpsgd, gaussian, gdp, laplace, pld or pure-dp for composition, or gaussian "
-            "with poisson sampling",
+            "approx-dp, dpsgd, gaussian, gdp, laplace, pld, pure-dp or zcdp for composition, or "
+            "gaussian with poisson sampling",
         )
 
     def composed_curve(self, times: int) -> Curve:

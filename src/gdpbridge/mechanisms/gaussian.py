@@ -23,6 +23,7 @@ from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability
 from gdpbridge.numeric.kinds import ball as ball_of
 
 if TYPE_CHECKING:
+    from gdpbridge.guarantees.concentrated import Concentration
     from gdpbridge.losses.moments import Losses
 
 __all__ = ["GDP", "Gaussian", "gaussian_curve", "gaussian_root"]
@@ -113,6 +114,13 @@ class Gaussian(Profile):
         """Return δ_μ with μ = sensitivity / sigma."""
         return gaussian_curve(self._mu())
 
+    @property
+    def concentration(self) -> Concentration:
+        """μ."""
+        from gdpbridge.guarantees.concentrated import Concentration
+
+        return Concentration.of_gdp(self._mu())
+
     def composed_curve(self, times: int) -> SmoothCurve:
         """Return the curve of √times·μ."""
         return gaussian_curve(gaussian_root(times, self._mu()))
@@ -144,6 +152,13 @@ class GDP(Profile):
     def build_curve(self) -> SmoothCurve:
         """Return δ_μ."""
         return gaussian_curve(self.exact("mu"))
+
+    @property
+    def concentration(self) -> Concentration:
+        """μ."""
+        from gdpbridge.guarantees.concentrated import Concentration
+
+        return Concentration.of_gdp(self.exact("mu"))
 
     def composed_curve(self, times: int) -> SmoothCurve:
         """Return the curve of √times·μ."""

@@ -10,22 +10,30 @@ it: a mechanism known to be Gaussian is better described as such.
 
 from __future__ import annotations
 
-from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
+from gdpbridge.curves.base import Curve
+from gdpbridge.curves.constants import upper_bound
+from gdpbridge.curves.least import least_pieces
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve
-from gdpbridge.curves.tails import GaussianDecayTail
-from gdpbridge.guarantees.boundary import zcdp_pieces
+from gdpbridge.curves.tails import TouchingTail
+from gdpbridge.guarantees.concentrated import (
+    MAX_RHO,
+    MIN_RHO,
+    Concentration,
+    zcdp_curve,
+    zcdp_mu,
+    zcdp_tail,
+)
 from gdpbridge.mechanisms.base import Profile, Real, parameter
+from gdpbridge.mechanisms.gaussian import gaussian_curve, gaussian_losses
 from gdpbridge.mechanisms.registry import register
-from gdpbridge.numeric.kinds import ball
 
-__all__ = ["ZCDP"]
+if TYPE_CHECKING:
+    from gdpbridge.losses.moments import Losses
 
-# below that, float64 does not find the boundary of what is possible
-MIN_RHO = 1e-6
-MAX_RHO = 1e4
+__all__ = ["ZCDP", "concentrated_curve"]
 
 
 @register
@@ -37,16 +45,55 @@ class ZCDP(Profile):
     rho: Real = parameter(
         "the ρ of zero-concentrated differential privacy",
         symbol="ρ",
-        allowed=f"a number in [{MIN_RHO:g}, {MAX_RHO:g}]",
+        allowed=f"a number in [{float(MIN_RHO):g}, {float(MAX_RHO):g}]",
         typical=(0.005, 5.0),
         effect="raises",
-        ge=MIN_RHO,
-        le=MAX_RHO,
+        ge=float(MIN_RHO),
+        le=float(MAX_RHO),
     )
+
+    @property
+    def composed_is(self) -> Nature:
+        """A bound: no one mechanism attains the whole curve."""
+        return Nature.BOUND
+
+    @property
+    def concentration(self) -> Concentration:
+        """ρ."""
+        return Concentration.of_zcdp(self.exact("rho"))
 
     def build_curve(self) -> SmoothCurve:
         """Return randomized response first, then the arcs of the boundary of what is possible."""
-        rho = self.exact("rho")
-        # for α > 1, δ ≤ e^{(α-1)(ρα-ε)}: least at -(ε - ρ)²/(4ρ) = -ρ/4 + ε/2 - ε²/(2·2ρ), ε > ρ
-        tail = GaussianDecayTail(-rho / 4, lambda: ball(2 * rho).sqrt(), rho, linear=Fraction(1, 2))
-        return SmoothCurve(zcdp_pieces(rho), tail)
+        return zcdp_curve(self.exact("rho"))
+
+    def composed_curve(self, times: int) -> Curve:
+        """Return the smaller δ of Σρ-zCDP and √(Σμ²)-GDP."""
+        return concentrated_curve(self.concentration.times(times))
+
+    def privacy_losses(self) -> Losses:
+        """Return the loss of a mechanism that is μ-GDP, as this one is."""
+        return gaussian_losses(upper_bound(zcdp_mu(self.exact("rho"))))
+
+
+def concentrated_curve(known: Concentration) -> SmoothCurve:
+    """Return the curve of mechanisms run together: the smaller δ of what is known of them.
+
+    Σρ-zCDP is closer far out, √(Σμ²)-GDP near 0.
+
+    Raises:
+        UndecidedError: if the μ of one of them could not be proved.
+    """
+    if known == Concentration.of_zcdp(known.rho):
+        return zcdp_curve(known.rho)
+    mu = known.mu()
+    if not known.counts:
+        return gaussian_curve(mu)
+    gaussian = gaussian_curve(mu)
+    if known.rho > MAX_RHO:
+        return gaussian
+    pieces = least_pieces(gaussian, zcdp_curve(known.rho))
+    if len(pieces) == 1:
+        return gaussian
+    decay = zcdp_tail(known.rho)
+    touches = pieces[0] is gaussian.pieces[0]
+    return SmoothCurve(pieces, TouchingTail(mu, decay) if touches else decay)

@@ -25,6 +25,7 @@ from gdpbridge.mechanisms.base import (
 from gdpbridge.mechanisms.registry import register_transformation
 
 if TYPE_CHECKING:
+    from gdpbridge.guarantees.concentrated import Concentration
     from gdpbridge.losses.moments import Losses
 
 __all__ = ["MAX_TIMES", "Composed"]
@@ -71,6 +72,17 @@ class Composed(Profile):
     def profile_is(self) -> Nature:
         """What is composed says what the composition is."""
         return weakest([self.nature, *(profile.composed_is for profile in self.inner)])
+
+    @property
+    def composes_beside_others_only(self) -> bool:
+        """That of the mechanism that is run."""
+        return self.base.composes_beside_others_only
+
+    @property
+    def concentration(self) -> Concentration | None:
+        """That of the mechanism that is run, as many times more."""
+        one = self.base.concentration
+        return None if one is None else one.times(self.times)
 
     def build_curve(self) -> Curve:
         """Return the curve of all runs together."""

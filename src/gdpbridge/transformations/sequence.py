@@ -1,13 +1,15 @@
 """Different mechanisms run one after another on the same records.
 
 Mechanisms whose profiles are the Gaussian curves with μ₁, ..., μ_k compose exactly to the one with
-μ² = Σ μ_i² (Dong, Roth and Su 2022, corollary 3.3). For others, their privacy losses are composed
-between bounds; :func:`gdpbridge.compose` adds up measured μ's instead, which is coarser.
+μ² = Σ μ_i² (Dong, Roth and Su 2022, corollary 3.3). With ρ-zCDP ones among them, Σρ-zCDP and the
+μ's that the ρ's imply are bounds, and the smaller δ is taken. For others, their privacy losses are
+composed between bounds; :func:`gdpbridge.compose` adds up measured μ's instead, which is coarser.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from flint import arb
@@ -17,9 +19,11 @@ from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.nature import Nature, weakest
 from gdpbridge.errors import InputError
+from gdpbridge.guarantees.concentrated import Concentration
 from gdpbridge.mechanisms.base import Counted, Profile
 from gdpbridge.mechanisms.gaussian import gaussian_curve
 from gdpbridge.mechanisms.registry import register_transformation
+from gdpbridge.mechanisms.zcdp import concentrated_curve
 from gdpbridge.numeric.kinds import BALLS
 
 if TYPE_CHECKING:
@@ -55,7 +59,7 @@ class Sequence(Profile):
                 )
         if self.neighbours is not None and relations - {self.neighbours}:
             raise InputError("neighbours", self.neighbours, "the relation of the parts")
-        if any(part.tail.gaussian_mu is None for part in self.parts):
+        if self.concentration is None and self._gaussian_mus() is None:
             # a part that cannot be composed is refused at once
             self.privacy_losses()
 
@@ -64,21 +68,41 @@ class Sequence(Profile):
         """What is composed says what the composition is."""
         return weakest([self.nature, *(profile.composed_is for profile in self.inner)])
 
+    @cached_property
+    def concentration(self) -> Concentration | None:
+        """The sum of those of the parts, if each has one."""
+        found = [part.concentration for part in self.parts]
+        known = [one for one in found if one is not None]
+        return Concentration.total(known) if len(known) == len(found) else None
+
+    def _gaussian_mus(self) -> list[Constant] | None:
+        """Return the μ's of the parts' Gaussian curves, if all are such."""
+        if any(part.composes_beside_others_only for part in self.parts):
+            return None
+        found = [part.tail.gaussian_mu for part in self.parts]
+        known = [one for one in found if one is not None]
+        return known if len(known) == len(found) else None
+
     def build_curve(self) -> Curve:
         """Return the curve of all parts together."""
-        found = [part.tail.gaussian_mu for part in self.parts]
-        parameters: list[Constant] = [parameter for parameter in found if parameter is not None]
-        if len(parameters) < len(self.parts):
+        found = None if self.concentration is not None else self._gaussian_mus()
+        if found is None:
             return self.composed_curve(1)
 
         def mu() -> arb:
             total = arb(0)
-            for parameter in parameters:
-                at = BALLS.constant(parameter)
+            for one in found:
+                at = BALLS.constant(one)
                 total += at * at
             return total.sqrt()
 
-        return gaussian_curve(mu if any(parameters) else parameters[0])
+        return gaussian_curve(mu if any(found) else found[0])
+
+    def composed_curve(self, times: int) -> Curve:
+        """Return the curve of ``times`` runs of all of them."""
+        if self.concentration is None:
+            return super().composed_curve(times)
+        return concentrated_curve(self.concentration.times(times))
 
     def privacy_losses(self) -> Losses:
         """Return those of all parts, like ones together.

@@ -5,6 +5,7 @@ from gdpbridge.curves.tails.gaussian import (
     GaussianBoundTail,
     GaussianCurveTail,
     GaussianDecayTail,
+    TouchingTail,
 )
 from gdpbridge.curves.tails.level import ConstantTail
 from gdpbridge.curves.tails.slow import (
@@ -30,5 +31,6 @@ __all__ = [
     "PlateauTail",
     "SlowDecayTail",
     "SlowerTail",
+    "TouchingTail",
     "UnknownTail",
 ]

@@ -22,9 +22,16 @@ from gdpbridge.interval import Interval
 from gdpbridge.numeric.exact import digits_of
 from gdpbridge.numeric.kinds import BALLS, ball
 
-__all__ = ["CoarseDecayTail", "GaussianBoundTail", "GaussianCurveTail", "GaussianDecayTail"]
+__all__ = [
+    "CoarseDecayTail",
+    "GaussianBoundTail",
+    "GaussianCurveTail",
+    "GaussianDecayTail",
+    "TouchingTail",
+]
 
 _BY_TAIL = "the supremum is the tail parameter μ_t, approached as ε grows"
+_AT_ZERO = "the supremum is at ε = 0, where δ is that of the Gaussian curve"
 _BETWEEN = "it lies between the tail parameter and what the mechanisms' own μ's compose to"
 
 
@@ -231,6 +238,44 @@ class GaussianBoundTail(_Gdp):
     def after_sampling(self, gamma: Fraction) -> GaussianBoundTail:
         """As for a Gaussian curve; the limit is the same too."""
         return self
+
+
+@dataclass(frozen=True)
+class TouchingTail(_Gdp):
+    """δ(ε) ≤ δ_μ(ε) for every ε ≥ 0, with δ(0) = δ_μ(0): μ is the least one for the whole range.
+
+    Attributes:
+        mu: the parameter of the bound, positive.
+        decay: how δ falls, for its own μ_t ≤ μ.
+    """
+
+    mu: Constant
+    decay: GaussianDecayTail
+
+    @property
+    def reason(self) -> str:
+        """Why."""
+        return (
+            f"δ(ε) stays below the Gaussian curve with μ = {constant_text(self.mu)}, and "
+            f"{self.decay.reason}"
+        )
+
+    @property
+    def mu_tail(self) -> Interval:
+        """That of the decay."""
+        return self.decay.mu_tail
+
+    def ceiling(self, tol: Fraction) -> Fraction:
+        """Return the parameter, rounded up."""
+        return Fraction(interval_around(self.mu, digits_of(tol) + 25).high)
+
+    def covered_from(self, largest: Callable[[], arb], tol: Fraction) -> Handover:
+        """Everywhere, by the bound; nothing less will do at 0."""
+        return Handover(Fraction(0), *_ends(self.mu, self.mu, tol), note=_AT_ZERO)
+
+    def after_sampling(self, gamma: Fraction) -> GaussianDecayTail:
+        """Return what the decay says: γ·δ(0) is below δ_μ(0)."""
+        return self.decay.after_sampling(gamma)
 
 
 def _ends(low: Constant, high: Constant, tol: Fraction) -> tuple[Fraction, Fraction]:
