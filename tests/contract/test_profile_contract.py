@@ -27,6 +27,8 @@ from gdpbridge.numeric.kinds import SERIES, ball
 
 Draw = Callable[[type[Profile]], st.SearchStrategy[dict[str, Any]]]
 
+# each proved point of these solves equations anew: fewer of them are tried
+SOLVED = ("zcdp",)
 # the fixture only names the kind: nothing of it changes between examples
 tried = settings(
     max_examples=10,
@@ -263,10 +265,11 @@ class TestData:
         profile = kind(**data.draw(parameters(kind)))
         alpha = np.linspace(0, 1, 9)
         found = np.asarray(profile.tradeoff(alpha))
-        low, high = profile.tradeoff_bounds(alpha)
+        proved = slice(None, None, 4 if profile.kind in SOLVED else 1)
+        low, high = profile.tradeoff_bounds(alpha[proved])
         assert (np.diff(found) <= 1e-12).all()
         assert ((found >= 0) & (found <= 1 - alpha + 1e-12)).all()
-        assert ((low <= found + 1e-12) & (found <= high + 1e-12)).all()
+        assert ((low <= found[proved] + 1e-12) & (found[proved] <= high + 1e-12)).all()
         for eps in (0.0, 0.3, 1.0, 3.0):
             rest = 1 - float(profile.delta(eps))
             assert (rest - math.exp(eps) * alpha <= found + 1e-9).all()

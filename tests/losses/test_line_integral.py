@@ -12,7 +12,7 @@ import pytest
 from flint import arb, arb_series
 
 from gdpbridge.gaussian import enclosures as gaussian
-from gdpbridge.losses.line import Line
+from gdpbridge.losses.line import Kind, Line
 from gdpbridge.losses.line_integral import ComposedLoss
 from gdpbridge.losses.moments import Part
 from gdpbridge.losses.transforms.finite import FiniteTransform, only_fails, two_valued
@@ -63,7 +63,7 @@ def test_right_values(sigma: str, rate: str, steps: int, eps: str, delta: str) -
     first = loss.directions[0]
     line = first.stretch(Fraction(eps)).line
     choice = replace(line.choice, count=2 * line.choice.count)
-    finer = Line(first.moments, choice, 2 * first.log_tol)
+    finer = Line(line.moments, choice, -10 - line.bits, mirrored=line.kind is Kind.PUT)
     with precision(finer.bits):
         at = ball(Fraction(eps))
         assert line.lower(at).lower() <= finer.lower(at).lower()

@@ -190,7 +190,11 @@ class _Arc:
     def _box(self, eps: arb) -> list[arb] | None:
         if not eps.is_finite():
             return None
-        guess = self.track.guess(np.array([float(eps.mid())]))[:, 0]
+        at = np.array([float(eps.mid())])
+        with np.errstate(all="ignore"):
+            guess = self.track.solved(at)[:, 0]
+        if not np.isfinite(guess).all():
+            guess = self.track.guess(at)[:, 0]
         return _located(self.track.equations, guess, eps)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -21,7 +22,7 @@ from gdpbridge.losses.choice import Choice, Wanted, chernoff, choose, estimate, 
 from gdpbridge.losses.line import Kind, Line
 from gdpbridge.losses.moments import Moments, Part
 from gdpbridge.losses.transforms.base import short
-from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.flint_context import precision, series_length, working_precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 
 __all__ = ["DEFAULT_DIGITS", "ComposedLoss", "Direction", "Stretch"]
@@ -288,14 +289,14 @@ class Direction:
             if self.end is not None and eps >= self.end:
                 failure = self.moments.failure()
                 return failure.lower(), failure.upper()
-            at = ball(eps)
             try:
                 line = self.stretch(eps, stop if stop is not None and stop > eps else None).line
             except (UndecidedError, WorkLimitError):
                 if self.digits > _COARSE_DIGITS:
                     return self._coarse.delta(eps, stop)
-                return self._without_line(at)
-            low, high = self.bounds(line, at)
+                return self._without_line(ball(eps))
+        with precision(max(self.bits, line.bits)):
+            low, high = self.bounds(line, ball(eps))
             return low.lower().max(arb(0)), high.upper().min(arb(1))
 
     def _without_line(self, eps: arb) -> tuple[arb, arb]:
@@ -311,27 +312,31 @@ class Direction:
         """Return smooth functions below and above δ, at balls or power series."""
         if line.kind is Kind.REST:
             return 1 - line.upper(eps), 1 - line.lower(eps)
-        start = self._start(line, eps)
-        return start + line.lower(eps), start + line.upper(eps)
+        with _enough(line):
+            start = self._start(line, eps)
+            return start + line.lower(eps), start + line.upper(eps)
 
     def complements(self, line: Line, eps: Any) -> tuple[Any, Any]:
         """Return smooth functions below and above 1 - δ, at balls or power series."""
         if line.kind is Kind.REST:
             return line.lower(eps), line.upper(eps)
-        start = 1 - self._start(line, eps)
-        return start - line.upper(eps), start - line.lower(eps)
+        with _enough(line):
+            start = 1 - self._start(line, eps)
+            return start - line.upper(eps), start - line.lower(eps)
 
     def upper(self, line: Line, eps: Any) -> Any:
         """Return the smooth function above δ alone."""
         if line.kind is Kind.REST:
             return 1 - line.lower(eps)
-        return self._start(line, eps) + line.upper(eps)
+        with _enough(line):
+            return self._start(line, eps) + line.upper(eps)
 
     def upper_complement(self, line: Line, eps: Any) -> Any:
         """Return one minus the smooth function above δ, without cancellation where it can be."""
         if line.kind is Kind.REST:
             return line.lower(eps)
-        return (1 - self._start(line, eps)) - line.upper(eps)
+        with _enough(line):
+            return (1 - self._start(line, eps)) - line.upper(eps)
 
     def _start(self, line: Line, eps: Any) -> Any:
         """Return what is added to a call or a put to make δ."""
@@ -527,6 +532,13 @@ class ComposedLoss:
             more = other.epsilon(delta)
             found = more and (max(found[0], more[0]), max(found[1], more[1]))
         return found
+
+
+def _enough(line: Line) -> AbstractContextManager[None]:
+    """Return a precision that a line's sum does not lose in: what is added to a put cancels."""
+    if line.kind is Kind.PUT and line.bits > working_precision():
+        return precision(line.bits, series_length())
+    return nullcontext()
 
 
 def short_of(value: Fraction, bits: int) -> Fraction:

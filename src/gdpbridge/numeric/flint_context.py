@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from flint import ctx
 
-__all__ = ["precision", "working_precision"]
+__all__ = ["precision", "series_length", "working_precision"]
 
 # flint's context is shared by all threads; two of them at different precisions would race
 _lock = threading.RLock()
@@ -29,3 +29,8 @@ def precision(bits: int, series_length: int = 3) -> Iterator[None]:
 def working_precision() -> int:
     """Return the precision in force, in bits."""
     return int(ctx.prec)
+
+
+def series_length() -> int:
+    """Return how many terms power series have."""
+    return int(ctx.cap)
