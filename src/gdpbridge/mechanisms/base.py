@@ -36,16 +36,7 @@ if TYPE_CHECKING:
     from gdpbridge.guarantees.concentrated import Concentration
     from gdpbridge.losses.moments import Losses
 
-__all__ = [
-    "DEFAULT_FAILURE",
-    "Base",
-    "Counted",
-    "Neighbours",
-    "Profile",
-    "Real",
-    "Whole",
-    "parameter",
-]
+__all__ = ["DEFAULT_FAILURE", "Base", "Neighbours", "Profile", "Real", "Whole", "parameter"]
 
 Neighbours = Literal["add-remove", "replace-one"]
 
@@ -436,20 +427,5 @@ def as_profile(value: object) -> object:
     return value
 
 
-def as_part(value: object) -> object:
-    """Accept a part of a sequence, the plain data of which may say how often it is run."""
-    if not isinstance(value, dict) or "count" not in value:
-        return as_profile(value)
-    part = as_profile({key: given for key, given in value.items() if key != "count"})
-    assert isinstance(part, Profile)
-    try:
-        return part.compose(value["count"])
-    except InputError as error:
-        raise error.renamed("count" if error.field == "times" else error.field) from None
-
-
 # a mechanism inside another one
 Base = Annotated[SerializeAsAny[Profile], BeforeValidator(as_profile)]
-
-# one of several, with how often it is run
-Counted = Annotated[SerializeAsAny[Profile], BeforeValidator(as_part)]

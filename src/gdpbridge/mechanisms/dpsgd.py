@@ -119,7 +119,7 @@ class DPSGD(Profile):
     sampling: Literal["poisson", "fixed-size"] = Field(
         default="poisson",
         description="how batches are drawn: each record by itself, or so many without replacement",
-        json_schema_extra={"allowed": "poisson or fixed-size"},
+        json_schema_extra={"allowed": "poisson or fixed-size", "usual": "poisson"},
     )
     neighbours: Neighbours | None = "add-remove"
 
