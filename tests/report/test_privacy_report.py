@@ -224,7 +224,7 @@ def test_first_lines_of_a_run(pages: dict[str, str]) -> None:
         r'<p class="mu">μ ≤ 0\.51\d+, but for a failure of probability 1e-10</p>', page
     )
     assert "For every ε, without a failure, that μ is 31.6228." in page
-    assert "not certified" in page
+    assert "proved in ball arithmetic" in page
     assert re.search(r"As an \(ε, δ\) pair: ε ≤ [\d.]+ at δ = 1e-5\.", page)
     assert '<p class="mu">μ ≤ 11.8845 up to ε = 100</p>' in html.unescape(pages["icea"])
 

@@ -333,7 +333,9 @@ def _tail(losses: Losses) -> Tail:
 
     def mu() -> arb:
         # what has losses up to B is B-DP, and so μ-GDP for μ = -2·Φ⁻¹(1/(1 + e^B))
-        total = _variance(losses)
+        total = ball(
+            sum((part.times * part.transform.gaussian_variance for part in losses), Fraction(0))
+        )
         for part in losses:
             if not part.transform.tail_variance:
                 share = 1 / (1 + _largest(part).exp())
@@ -348,7 +350,7 @@ def _tail(losses: Losses) -> Tail:
         return ConstantTail(largest, failure)
     if failure:
         return FloorTail(failure)
-    if all(part.transform.tail_variance for part in losses):
+    if all(0 < one.tail_variance == one.gaussian_variance for one in (p.transform for p in losses)):
         return GaussianBoundTail(mu_t)
     return GaussianBoundTail(mu, mu_t)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from gdpbridge.errors import InputError, Words
 from gdpbridge.losses.atoms import Atoms
 from gdpbridge.losses.laplace import LaplaceLoss
 from gdpbridge.losses.moments import Part
@@ -36,5 +37,10 @@ def _step(transform: Transform) -> Step:
 
 
 def _rational(value: Number) -> Fraction:
-    assert isinstance(value, Fraction)
+    if not isinstance(value, Fraction):
+        raise InputError(
+            "mechanism",
+            Words("composed of losses without a common lattice"),
+            "one with rational losses, or beside one with a Gaussian tail",
+        )
     return value

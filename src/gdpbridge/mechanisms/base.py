@@ -29,6 +29,7 @@ from gdpbridge.curves.tail import Tail
 from gdpbridge.errors import InputError, Words
 from gdpbridge.mechanisms.registry import profile_class
 from gdpbridge.numeric.exact import decimal_text, exact
+from gdpbridge.numeric.points import checked_points, decimals_of, shaped_like
 from gdpbridge.reading.parameters import Real, Whole, parameter
 
 if TYPE_CHECKING:
@@ -115,6 +116,11 @@ class Profile(BaseModel):
         return self
 
     @property
+    def composes_beside_others_only(self) -> bool:
+        """Whether several runs need a part with a Gaussian tail beside them to be composed."""
+        return False
+
+    @property
     def concentration(self) -> Concentration | None:
         """What ρ-zCDP and μ-GDP say of it, where that is how it composes; None for others."""
         return None
@@ -156,11 +162,11 @@ class Profile(BaseModel):
         Raises:
             InputError: for ε outside the range.
         """
-        return _like(eps, self.curve.logs(_checked_eps(eps))[0])
+        return shaped_like(eps, self.curve.logs(checked_points(eps, "eps", MAX_EPS))[0])
 
     def delta(self, eps: ArrayLike) -> float | NDArray[np.float64]:
         """Return δ(ε) in float64; arguments as in :meth:`log_delta`."""
-        return _like(eps, np.exp(self.curve.logs(_checked_eps(eps))[0]))
+        return shaped_like(eps, np.exp(self.curve.logs(checked_points(eps, "eps", MAX_EPS))[0]))
 
     def gdpt(self, eps: ArrayLike) -> float | NDArray[np.float64]:
         """Return the GDP transform G(ε) = μ(ε, δ(ε)) in float64; arguments as in :meth:`log_delta`.
@@ -169,8 +175,8 @@ class Profile(BaseModel):
         """
         from gdpbridge.gaussian.kernels import mu_from_logs
 
-        points = _checked_eps(eps)
-        return _like(eps, mu_from_logs(points, *self.curve.logs(points)))
+        points = checked_points(eps, "eps", MAX_EPS)
+        return shaped_like(eps, mu_from_logs(points, *self.curve.logs(points)))
 
     def least_epsilon(self, delta: ArrayLike) -> float | NDArray[np.float64]:
         """Return the least ε in [0, 1e5] with δ(ε) ≤ δ, inf if there is none, in float64.
@@ -187,7 +193,7 @@ class Profile(BaseModel):
         Raises:
             InputError: for δ outside the range.
         """
-        return _like(delta, self.curve.least_epsilon(_checked(delta, "delta", 1.0)))
+        return shaped_like(delta, self.curve.least_epsilon(checked_points(delta, "delta", 1.0)))
 
     def delta_bounds(
         self, eps: ArrayLike
@@ -208,9 +214,11 @@ class Profile(BaseModel):
         Raises:
             InputError: for ε outside the range.
         """
-        points = _checked_eps(eps)
-        low, high = self.curve.deltas_at(_decimals(points))
-        return _like(eps, low.reshape(points.shape)), _like(eps, high.reshape(points.shape))
+        points = checked_points(eps, "eps", MAX_EPS)
+        low, high = self.curve.deltas_at(decimals_of(points))
+        return shaped_like(eps, low.reshape(points.shape)), shaped_like(
+            eps, high.reshape(points.shape)
+        )
 
     def epsilon_bounds(
         self, delta: ArrayLike
@@ -228,9 +236,11 @@ class Profile(BaseModel):
             UndecidedError: at the precision cap. Of several δ, those that are decided are answered,
                 and a :class:`~gdpbridge.errors.UndecidedWarning` names the others.
         """
-        targets = _checked(delta, "delta", 1.0)
-        low, high = self.curve.epsilons_at(_decimals(targets))
-        return _like(delta, low.reshape(targets.shape)), _like(delta, high.reshape(targets.shape))
+        targets = checked_points(delta, "delta", 1.0)
+        low, high = self.curve.epsilons_at(decimals_of(targets))
+        return shaped_like(delta, low.reshape(targets.shape)), shaped_like(
+            delta, high.reshape(targets.shape)
+        )
 
     def tradeoff(self, alpha: ArrayLike) -> float | NDArray[np.float64]:
         """Return the trade-off function f(α), the least type II error, in float64.
@@ -250,9 +260,9 @@ class Profile(BaseModel):
         """
         from gdpbridge.curves.tradeoff import least_errors
 
-        points = _checked(alpha, "alpha", 1.0)
+        points = checked_points(alpha, "alpha", 1.0)
         found = least_errors(self.curve, points.ravel())
-        return _like(alpha, found.reshape(points.shape))
+        return shaped_like(alpha, found.reshape(points.shape))
 
     def tradeoff_bounds(
         self, alpha: ArrayLike
@@ -265,9 +275,11 @@ class Profile(BaseModel):
         """
         from gdpbridge.curves.tradeoff import errors_at
 
-        points = _checked(alpha, "alpha", 1.0)
-        low, high = errors_at(self.curve, _decimals(points))
-        return _like(alpha, low.reshape(points.shape)), _like(alpha, high.reshape(points.shape))
+        points = checked_points(alpha, "alpha", 1.0)
+        low, high = errors_at(self.curve, decimals_of(points))
+        return shaped_like(alpha, low.reshape(points.shape)), shaped_like(
+            alpha, high.reshape(points.shape)
+        )
 
     def subsample(
         self,
@@ -425,34 +437,6 @@ class Profile(BaseModel):
 def prefixed(name: str, texts: dict[str, str | None]) -> dict[str, str | None]:
     """Return texts with a name before each of theirs, and a dot between."""
     return {f"{name}.{key}": text for key, text in texts.items()}
-
-
-def _checked_eps(eps: ArrayLike) -> NDArray[np.float64]:
-    return _checked(eps, "eps", MAX_EPS)
-
-
-def _checked(values: ArrayLike, field: str, top: float) -> NDArray[np.float64]:
-    allowed = f"a number or an array of numbers in [0, {top:g}]"
-    try:
-        points = np.asarray(values)
-        if points.dtype.kind not in "iuf":
-            raise TypeError
-        points = points.astype(np.float64)
-    except (TypeError, ValueError):
-        raise InputError(field, values, allowed) from None
-    outside = ~((points >= 0) & (points <= top))
-    if outside.any():
-        raise InputError(field, points[outside].flat[0], allowed)
-    return points
-
-
-def _decimals(points: NDArray[np.float64]) -> list[Fraction]:
-    """Return the decimals that floats stand for."""
-    return [exact(point) for point in points.ravel().tolist()]
-
-
-def _like(given: ArrayLike, values: NDArray[np.float64]) -> float | NDArray[np.float64]:
-    return float(values) if np.ndim(given) == 0 else values
 
 
 def with_relation_of_base(given: dict[str, Any]) -> dict[str, Any]:

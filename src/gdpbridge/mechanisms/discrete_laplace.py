@@ -8,9 +8,11 @@ c the largest x whose loss is above ε (Ghosh, Roughgarden and Sundararajan 2012
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+from flint import arb
 
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.binomial import binomial_curve
@@ -19,10 +21,12 @@ from gdpbridge.curves.linear import linear_curve
 from gdpbridge.curves.lines import ArrayLines, Line, segments_from
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.tails import ConstantTail
-from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import Profile, Real, Whole, parameter
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.kinds import ball
+
+if TYPE_CHECKING:
+    from gdpbridge.losses.moments import Losses
 
 __all__ = ["DiscreteLaplace"]
 
@@ -68,14 +72,37 @@ class DiscreteLaplace(Profile):
         return linear_curve(lines, ConstantTail(end, Fraction(0)), end)
 
     def composed_curve(self, times: int) -> Curve:
-        """Return the binomial curve: at sensitivity 1 the losses are ±1/b.
+        """Return the binomial curve where the losses are ±1/b, else that of a lattice."""
+        if self.sensitivity != 1:
+            return super().composed_curve(times)
+        return binomial_curve(self._largest(), times)
+
+    def privacy_losses(self) -> Losses:
+        """Return the loss: Δ/b - 2x/b for x from 0 to Δ, of which the ends hold all beyond.
 
         Raises:
-            InputError: for a larger sensitivity, where the losses are not two numbers.
+            InputError: for a sensitivity with more losses than can be composed.
         """
-        if self.sensitivity != 1:
-            raise InputError("sensitivity", self.sensitivity, "1 for exact composition")
-        return binomial_curve(self._largest(), times)
+        from gdpbridge.losses.moments import Part
+        from gdpbridge.losses.transforms.finite import MAX_LOOSE, FiniteTransform
+
+        top, rate = self.sensitivity, 1 / self.exact("scale")
+        self.require("sensitivity", top < MAX_LOOSE, f"below {MAX_LOOSE} for composition")
+
+        def mass(x: int) -> arb:
+            # P(x) = r^x(1 - r)/(1 + r), and P(X ≤ 0) = 1/(1 + r), P(X ≥ Δ) = r^Δ/(1 + r)
+            fall = ball(-rate).exp()
+            share = ball(-rate * x).exp() / (1 + fall)
+            return share if x in (0, top) else share * (1 - fall)
+
+        order = range(top, -1, -1)
+        law = FiniteTransform(
+            [(top - 2 * x) * rate for x in order],
+            [partial(mass, x) for x in order],
+            symmetric=True,
+            spacing=rate if top % 2 else 2 * rate,
+        )
+        return [Part(law, 1)]
 
 
 class _Lines(ArrayLines):

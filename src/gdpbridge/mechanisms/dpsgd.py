@@ -1,8 +1,11 @@
 """DP-SGD: steps of the Poisson-subsampled Gaussian mechanism, composed exactly between bounds.
 
 Each step samples every record with probability q and adds Gaussian noise of σ times the clipping
-norm to the sum. The neighbouring relation is add-remove: P = q·N(1, σ²) + (1 - q)·N(0, σ²) against
-Q = N(0, σ²), and both directions count.
+norm to the sum. For add-remove neighbours P = q·N(1, σ²) + (1 - q)·N(0, σ²) is against N(0, σ²),
+and both directions count. For replace-one neighbours it is against q·N(-1, σ²) + (1 - q)·N(0, σ²),
+which dominates (docs/composition.md has the proof). Batches of a fixed size, drawn without
+replacement, are stated for replace-one: a step may be as bad as q·N(2, σ²) + (1 - q)·N(0, σ²) and
+N(0, σ²) in either order, and the pair that is as bad as both is composed.
 
 Without sampling, T steps have the Gaussian curve with μ = √T/σ. Sampling lowers δ(ε) everywhere and
 does not change how it falls in the limit: μ_t = √T/σ for every q > 0, since a run in which all
@@ -37,6 +40,10 @@ MAX_STEPS = 10_000_000
 _WHY_FAILURE = (
     "a μ for DP-SGD needs its p or ε_h: sampling does not change how δ(ε) falls in the limit, so "
     "that the one μ for every ε is that of the run without sampling"
+)
+_FIXED_SIZE = (
+    "batches of a fixed size: each step is replaced by one that is as bad as either direction at "
+    "every ε, since the larger one of both directions is no bound for several steps"
 )
 
 
@@ -109,13 +116,21 @@ class DPSGD(Profile):
         "Opacus takes rate 1/L and L steps an epoch, L = records/batch size, rounded up",
         json_schema_extra={"allowed": "opacus"},
     )
+    sampling: Literal["poisson", "fixed-size"] = Field(
+        default="poisson",
+        description="how batches are drawn: each record by itself, or so many without replacement",
+        json_schema_extra={"allowed": "poisson or fixed-size", "usual": "poisson"},
+    )
     neighbours: Neighbours | None = "add-remove"
 
     @model_validator(mode="before")
     @classmethod
     def _fill_in(cls, given: dict[str, Any]) -> dict[str, Any]:
-        """Work out rate and steps where other words are given."""
-        return {**(given := with_fraction(given)), **cls.derived(given)}
+        """Work out rate and steps where other words are given, and the relation of batches."""
+        given = with_fraction(given)
+        if given.get("sampling") == "fixed-size" and given.get("neighbours") is None:
+            given["neighbours"] = "replace-one"
+        return {**given, **cls.derived(given)}
 
     @classmethod
     def derived(cls, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,11 +138,20 @@ class DPSGD(Profile):
         return derived(with_fraction(given))
 
     def model_post_init(self, _: Any) -> None:
-        """Check the relation that Poisson sampling is stated for."""
-        if self.neighbours != "add-remove":
-            raise InputError(
-                "neighbours", self.neighbours, "add-remove, the relation of Poisson sampling"
-            )
+        """Check the relation that the sampling is stated for."""
+        if self.neighbours is None:
+            raise InputError("neighbours", None, "add-remove or replace-one")
+        if self.sampling == "fixed-size":
+            if self.neighbours != "replace-one":
+                raise InputError(
+                    "neighbours",
+                    self.neighbours,
+                    "replace-one, the relation of batches of a fixed size",
+                )
+            if self.like is not None:
+                raise InputError(
+                    "sampling", self.sampling, f"poisson, as {self.like} draws batches"
+                )
 
     @cached_property
     def run(self) -> Run:
@@ -152,7 +176,22 @@ class DPSGD(Profile):
     def remarks(self) -> tuple[str, ...]:
         """What was derived, and why one μ says little without its p."""
         why = () if self.default_failure is None else (_WHY_FAILURE,)
-        return (*((f"derived: {self.run.derived}",) if self.run.derived else ()), *why)
+        derived = (f"derived: {self.run.derived}",) if self.run.derived else ()
+        return (*derived, *((_FIXED_SIZE,) if self._is_bound else ()), *why)
+
+    @property
+    def _is_bound(self) -> bool:
+        return self.sampling == "fixed-size" and 0 < self.sample_rate < 1
+
+    @property
+    def profile_is(self) -> Nature:
+        """A bound for several batches of a fixed size; else the mechanism's own."""
+        return Nature.BOUND if self._is_bound and self.steps > 1 else self.nature
+
+    @property
+    def composed_is(self) -> Nature:
+        """A bound for batches of a fixed size."""
+        return Nature.BOUND if self._is_bound else self.nature
 
     @property
     def default_failure(self) -> Fraction | None:
@@ -168,16 +207,35 @@ class DPSGD(Profile):
         steps, rate = times * self.steps, self.exact("sample_rate")
         if steps == 0 or rate == 0:
             return gaussian_curve(Fraction(0))
+        sigma = self.exact("noise_multiplier")
         if rate == 1:
-            return gaussian_curve(gaussian_root(steps, 1 / self.exact("noise_multiplier")))
-        if steps == 1:
-            return Gaussian(sigma=self.noise_multiplier).subsample(self.sample_rate).curve
+            return gaussian_curve(gaussian_root(steps, self._apart / sigma))
+        if steps == 1 and self.sampling == "fixed-size":
+            base = Gaussian(sigma=self.noise_multiplier, sensitivity=2.0, neighbours="replace-one")
+            return base.curve.sampled(rate)
+        if steps == 1 and self.neighbours == "add-remove":
+            return Gaussian(sigma=self.noise_multiplier).curve.sampled(rate)
         return super().composed_curve(times)
+
+    @property
+    def _apart(self) -> int:
+        """How far neighbours may be apart in a step that looks at the record, in clipping norms."""
+        return 1 if self.neighbours == "add-remove" else 2
 
     def privacy_losses(self) -> Losses:
         """Return the loss of one step and the number of steps."""
         from gdpbridge.losses.moments import Part
-        from gdpbridge.losses.transforms.sampled_gaussian import one_step
+        from gdpbridge.losses.transforms.fixed_size import FixedSizeTransform
+        from gdpbridge.losses.transforms.gaussian import GaussianTransform
+        from gdpbridge.losses.transforms.replace_one import ReplaceOneTransform
+        from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
 
-        step = one_step(self.exact("noise_multiplier"), self.exact("sample_rate"))
-        return [Part(step, self.steps)] if step is not None and self.steps else []
+        sigma, rate = self.exact("noise_multiplier"), self.exact("sample_rate")
+        if self.steps == 0 or rate == 0:
+            return []
+        if rate == 1:
+            return [Part(GaussianTransform((self._apart / sigma) ** 2), self.steps)]
+        if self.sampling == "fixed-size":
+            return [Part(FixedSizeTransform(2 / sigma, rate), self.steps)]
+        one = SampledGaussianTransform if self.neighbours == "add-remove" else ReplaceOneTransform
+        return [Part(one(sigma, rate), self.steps)]

@@ -7,7 +7,9 @@ With probability p (the noise parameter) the answer is uniform over the k bucket
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from flint import arb
 
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.binomial import binomial_curve
@@ -18,8 +20,11 @@ from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import Neighbours, Profile, Real, Whole, parameter
 from gdpbridge.mechanisms.registry import register
-from gdpbridge.numeric.kinds import Operations, Probability
+from gdpbridge.numeric.kinds import Operations, Probability, ball
 from gdpbridge.reading.parameters import MAX_WHOLE
+
+if TYPE_CHECKING:
+    from gdpbridge.losses.moments import Losses
 
 __all__ = ["RandomizedResponse"]
 
@@ -68,6 +73,11 @@ class RandomizedResponse(Profile):
 
         return smooth_curve(delta, ConstantTail(eps0, Fraction(0)), eps0)
 
+    @property
+    def composes_beside_others_only(self) -> bool:
+        """Three losses ±ε₀ and 0 with ε₀ irrational are on no lattice of exact numbers."""
+        return self.buckets > 2 and self.noise_parameter < 1
+
     def composed_curve(self, times: int) -> Curve:
         """Return the binomial curve, for two possible answers.
 
@@ -75,8 +85,34 @@ class RandomizedResponse(Profile):
             InputError: for more answers, whose losses are not two numbers.
         """
         if self.buckets != 2:
-            raise InputError("buckets", self.buckets, "2 for exact composition")
+            raise InputError(
+                "buckets",
+                self.buckets,
+                "2 for exact composition, unless beside a part with a Gaussian tail",
+            )
         noise = self.exact("noise_parameter")
         if noise == 1:
             return binomial_curve(Fraction(0), times)
         return binomial_curve(logarithm((2 - noise) / noise), times)
+
+    def privacy_losses(self) -> Losses:
+        """Return the loss: ±ε₀, or 0 for the answers that are neither record's."""
+        from gdpbridge.losses.moments import Part
+        from gdpbridge.losses.transforms.base import Number
+        from gdpbridge.losses.transforms.finite import FiniteTransform
+
+        noise, buckets = self.exact("noise_parameter"), self.buckets
+        if noise == 1:
+            return []
+        share = noise / buckets
+        ratio = 1 + (1 - noise) / share
+
+        def top() -> arb:
+            return ball(ratio).log()
+
+        found: list[tuple[Number, Number]] = [(lambda: -top(), share)]
+        if buckets > 2:
+            found.append((Fraction(0), (buckets - 2) * share))
+        found.append((top, share + 1 - noise))
+        losses, masses = zip(*found, strict=True)
+        return [Part(FiniteTransform(losses, masses, symmetric=True), 1)]

@@ -159,9 +159,20 @@ def _built(data: object, place: str, level: int) -> Profile:
 def _parts(parts: object, place: str, level: int) -> list[Profile]:
     if not isinstance(parts, list | tuple):
         raise InputError(f"{place}parts", Words(_kind_of(parts)), "a list of mechanisms")
-    return [
-        _built(part, f"{place}parts[{number}].", level + 1) for number, part in enumerate(parts)
-    ]
+    return [_part(part, f"{place}parts[{number}].", level + 1) for number, part in enumerate(parts)]
+
+
+def _part(data: object, place: str, level: int) -> Profile:
+    """Build a part of a sequence, which may say how often it is run."""
+    if not isinstance(data, Mapping) or "count" not in data:
+        return _built(data, place, level)
+    profile = _built({key: value for key, value in data.items() if key != "count"}, place, level)
+    try:
+        return profile.compose(data["count"])
+    except InputError as error:
+        raise error.renamed(
+            f"{place}{'count' if error.field == 'times' else error.field}"
+        ) from None
 
 
 def _of_kind(given: dict[str, Any]) -> Profile:

@@ -21,6 +21,7 @@ _SUBSAMPLE = {
     },
     "additionalProperties": False,
 }
+_COUNT = {"type": "integer", "minimum": 1, "description": "of a part: how often it is run"}
 _COMPOSE = {"type": "integer", "minimum": 1, "description": "the number of runs"}
 
 
@@ -32,7 +33,7 @@ def mechanism_schema() -> dict[str, Any]:
         own = cls.model_json_schema()
         definitions.update(own.pop("$defs", {}))
         properties = own["properties"]
-        properties |= {"subsample": _SUBSAMPLE, "compose": _COMPOSE}
+        properties |= {"subsample": _SUBSAMPLE, "compose": _COMPOSE, "count": _COUNT}
         properties["release"] = {"$ref": "#/$defs/release"}
         for declared in properties.values():
             if declared.get("fraction"):

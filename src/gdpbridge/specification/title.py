@@ -33,8 +33,11 @@ def mechanism_title(mechanism: dict[str, Any]) -> str:
 
 
 def _part(name: str, field: FieldInfo, value: Any) -> Iterator[str]:
-    """A parameter with its symbol; nothing for one that is left out."""
-    symbol = cast(dict[str, Any], field.json_schema_extra).get("symbol", name)
+    """A parameter with its symbol; nothing for one that is left out, or as usual."""
+    extra = cast(dict[str, Any], field.json_schema_extra)
+    symbol = extra.get("symbol", name)
+    if value is not None and extra.get("usual") == value:
+        return
     match value:
         case None | False:
             return

@@ -65,12 +65,18 @@ class Composed(Profile):
                 f"{self.base.neighbours}, the relation of the {self.base.kind} profile",
             )
         # kinds that do not compose are refused here
-        _ = self.curve
+        if not self.base.composes_beside_others_only:
+            _ = self.curve
 
     @property
     def profile_is(self) -> Nature:
         """What is composed says what the composition is."""
         return weakest([self.nature, *(profile.composed_is for profile in self.inner)])
+
+    @property
+    def composes_beside_others_only(self) -> bool:
+        """That of the mechanism that is run."""
+        return self.base.composes_beside_others_only
 
     @property
     def concentration(self) -> Concentration | None:

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from flint import arb
-from pydantic import Field
+from pydantic import BeforeValidator, Field, SerializeAsAny
 
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.nature import Nature, weakest
 from gdpbridge.errors import InputError
 from gdpbridge.guarantees.concentrated import Concentration
-from gdpbridge.mechanisms.base import Base, Profile, prefixed
+from gdpbridge.mechanisms.base import Profile, as_profile, prefixed
 from gdpbridge.mechanisms.gaussian import gaussian_curve
 from gdpbridge.mechanisms.registry import register_transformation
 from gdpbridge.mechanisms.zcdp import concentrated_curve
@@ -34,13 +34,25 @@ __all__ = ["MAX_PARTS", "Sequence"]
 MAX_PARTS = 1000
 
 
+def _as_part(value: object) -> object:
+    """Accept a part as a profile or as plain data, which may say how often it is run."""
+    if not isinstance(value, dict) or "count" not in value:
+        return as_profile(value)
+    part = as_profile({key: given for key, given in value.items() if key != "count"})
+    assert isinstance(part, Profile)
+    try:
+        return part.compose(value["count"])
+    except InputError as error:
+        raise error.renamed("count" if error.field == "times" else error.field) from None
+
+
 @register_transformation
 class Sequence(Profile):
     """Several mechanisms run one after another on the same records."""
 
     nature: ClassVar[Nature] = Nature.OWN
     kind: Literal["sequence"] = "sequence"
-    parts: tuple[Base, ...] = Field(
+    parts: tuple[Annotated[SerializeAsAny[Profile], BeforeValidator(_as_part)], ...] = Field(
         description="the mechanisms that are run",
         min_length=1,
         max_length=MAX_PARTS,
@@ -93,6 +105,8 @@ class Sequence(Profile):
 
     def _gaussian_mus(self) -> list[Constant] | None:
         """Return the μ's of the parts' Gaussian curves, if all are such."""
+        if any(part.composes_beside_others_only for part in self.parts):
+            return None
         found = [part.tail.gaussian_mu for part in self.parts]
         known = [one for one in found if one is not None]
         return known if len(known) == len(found) else None

@@ -185,6 +185,13 @@ class Subsampled(Profile):
         attained = self.base.additive_noise or self.gamma() == 1
         return weakest([self.base.profile_is, self.nature if attained else Nature.CLASS])
 
+    @property
+    def composed_is(self) -> Nature:
+        """A bound for samples without replacement, of which a run may be bad either way."""
+        if self.scheme == "without-replacement" and self.gamma() < 1:
+            return Nature.BOUND
+        return super().composed_is
+
     def build_curve(self) -> Curve:
         """Return the base curve on the new scale of ε.
 
@@ -197,25 +204,28 @@ class Subsampled(Profile):
         return self.base.curve if gamma == 1 else self.base.curve.sampled(gamma)
 
     def privacy_losses(self) -> Losses:
-        """Return the loss of a Poisson-subsampled Gaussian mechanism.
+        """Return the loss of a Gaussian mechanism on a sample: without replacement, a bound of it.
 
         Raises:
             InputError: for other mechanisms and schemes.
         """
         from gdpbridge.losses.moments import Part
+        from gdpbridge.losses.transforms.fixed_size import FixedSizeTransform
         from gdpbridge.losses.transforms.sampled_gaussian import one_step
 
         mu = self.base.tail.gaussian_mu
-        if self.scheme != "poisson" or mu is None:
+        if self.scheme == "with-replacement" or mu is None:
             raise InputError(
                 "mechanism",
                 f"{self.base.kind} with {self.scheme} sampling",
-                "gaussian or gdp with poisson sampling for composition",
+                "gaussian or gdp with poisson or without-replacement sampling for composition",
             )
         if not isinstance(mu, Fraction):
             raise InputError(
                 "mechanism", Words("composed before sampling"), "sampled before composition"
             )
+        if mu and self.scheme == "without-replacement" and self.gamma() < 1:
+            return [Part(FixedSizeTransform(mu, self.gamma()), 1)]
         step = one_step(1 / mu, self.gamma()) if mu else None
         return [] if step is None else [Part(step, 1)]
 

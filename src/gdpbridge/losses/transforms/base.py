@@ -61,8 +61,8 @@ class Transform(ABC):
         failure: P(L = ∞).
         reverse_failure: Q(L = -∞).
         tail_variance: μ_t² of one run: the upper limit of ε²/(-2 log δ(ε)); 0 for bounded losses.
-        gaussian_bound: whether δ(ε) is at most that of the Gaussian curve with μ² = tail_variance,
-            where that is positive.
+        gaussian_variance: μ² of a Gaussian curve that δ(ε) of one run stays below; 0 for bounded
+            losses. At least tail_variance.
         domain: an open range of Re w where F is proved to be finite; it holds [0, 1] or its inside.
     """
 
@@ -70,8 +70,12 @@ class Transform(ABC):
     failure: Number = Fraction(0)
     reverse_failure: Number = Fraction(0)
     tail_variance: Fraction = Fraction(0)
-    gaussian_bound: bool = True
     domain: tuple[float, float] = (-math.inf, math.inf)
+
+    @property
+    def gaussian_variance(self) -> Fraction:
+        """See the class's attributes: the tail's own, for kinds that say nothing else."""
+        return self.tail_variance
 
     @abstractmethod
     def log_size(self, w: float) -> float:

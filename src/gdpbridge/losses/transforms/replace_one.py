@@ -40,10 +40,10 @@ class ReplaceOneTransform(SampledGaussianTransform):
 
     symmetric = True
 
-    def __init__(self, sigma: Fraction, rate: Fraction) -> None:
-        super().__init__(sigma, rate)
-        # for q ≤ 1/2 the parts of both mixtures match up so that none is more than 1 apart
-        self.gaussian_bound = rate <= _HALF
+    @property
+    def gaussian_variance(self) -> Fraction:
+        """For q ≤ 1/2 the parts of both mixtures match up so that none is more than 1 apart."""
+        return self.tail_variance * (1 if self.rate <= _HALF else 4)
 
     # --- floats --------------------------------------------------------------------------------
 
