@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import gdpbridge
 from gdpbridge.certificate.checker import mechanisms
 from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval, Jet
+from gdpbridge.certificate.checker.numbers import binary
 from gdpbridge.certificate.checker.refusal import Malformed, Refused
-from gdpbridge.certificate.checker.statement import binary
 from gdpbridge.certificate.kinds import KINDS
 from gdpbridge.certificate.reach import uncertifiable_because
 from gdpbridge.mechanisms.base import Profile

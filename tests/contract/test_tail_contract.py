@@ -54,6 +54,10 @@ EXAMPLES = [
     Example(tails.GaussianCurveTail(TWO), gaussian_curve(TWO)),
     Example(tails.GaussianBoundTail(TWO), gaussian_curve(TWO)),
     Example(tails.GaussianBoundTail(TWO, ONE), gaussian_curve(ONE)),
+    Example(
+        tails.TouchingTail(TWO, tails.GaussianDecayTail(Fraction(0), ONE, TWO)),
+        lambda eps: gaussian.log_delta_of(eps, ball(TWO)).min(-eps * eps / 2),
+    ),
     Example(tails.FloorTail(HALF), lambda eps: ((1 + (-eps).exp()) / 2).log()),
     Example(tails.SlowDecayTail(-ONE, TWO, ONE), lambda eps: -1 - 2 * eps),
     Example(tails.SlowerTail("ε", ONE), lambda eps: -eps),
@@ -92,7 +96,7 @@ def holds(tail: Tail, log: arb, eps: arb) -> bool:
             return not log > BALLS.constant(factor) - eps * eps / (2 * ball(width) ** 2)
         case tails.GaussianCurveTail(mu):
             return bool(log.overlaps(gaussian.log_delta_of(eps, BALLS.constant(mu))))
-        case tails.GaussianBoundTail(mu):
+        case tails.GaussianBoundTail(mu) | tails.TouchingTail(mu):
             return not log > gaussian.log_delta_of(eps, BALLS.constant(mu))
         case tails.FloorTail(value):
             return not log < ball(value).log()

@@ -23,6 +23,10 @@ _NUMBERS = {
         "right + wrong + gain * i < total",
     },
     "curves/bounded.py": {"logs <= log_delta[:, None]", "tail.level.value == 0"},
+    "curves/composed.py": {
+        "delta <= _rational(level.value)",
+        "delta < _rational(level.value)",
+    },
     "curves/loss_distribution.py": {
         "0 < failure <= ROUNDING",
         "failure >= 1",
@@ -32,10 +36,17 @@ _NUMBERS = {
     "expressions/domain.py": {"exponent.value < 0"},
     "expressions/isolate.py": {"exponent.value == 0"},
     "gaussian/ball.py": {"exact_delta == 0", "exact_delta == 1"},
+    "guarantees/decay.py": {"max(growth.terms) <= _LINEAR"},
     "guarantees/formulas.py": {"segment.start != end", "tail != declared"},
     "mechanisms/callable.py": {"found[1:] > least + slack"},
     "mechanisms/discrete_gaussian.py": {"x < len(tails)"},
     "mechanisms/table.py": {"last == 0", "last == 1"},
+    "measure/methods/composed.py": {
+        "self.problem.end < direction.end",
+        "stretch.stop >= stop",
+        "after >= end",
+        "best > 0",
+    },
     "numeric/kinds.py": {"x > -np.log(2.0)"},
     "transformations/clip_rectify.py": {
         "run.start == following.start",

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from gdpbridge.certificate.binaries import binary_text, optional_binary_text
 from gdpbridge.certificate.cells import accepted
 from gdpbridge.certificate.checker.check import CellChecker
-from gdpbridge.certificate.checker.statement import binary
+from gdpbridge.certificate.checker.numbers import binary
 from gdpbridge.certificate.model import (
     NAME,
     VERSION,

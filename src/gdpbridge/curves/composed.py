@@ -22,6 +22,7 @@ from gdpbridge.interval import Interval
 from gdpbridge.losses.line import Line
 from gdpbridge.losses.line_integral import DEFAULT_DIGITS, ComposedLoss, Direction
 from gdpbridge.losses.moments import Part
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.exact import (
     decimal_ceiling,
     decimal_floor,
@@ -113,7 +114,7 @@ class ComposedCurve(Curve):
         # δ does not rise
         low, high = self._ends(last)[0], self._ends(max(first, Fraction(0)))[1]
         return Probability(
-            lambda: low.log().union(high.log()) if low > 0 else arb.nan(),
+            lambda: low.log().union(high.log()) if certainly(low > 0) else arb.nan(),
             lambda: (-low).log1p().union((-high).log1p()),
         )
 
@@ -127,7 +128,7 @@ class ComposedCurve(Curve):
             if isinstance(self.end, Fraction) and at >= self.end:
                 break
             high = self._ends(at, last)[1]
-            if not high > 0:
+            if not certainly(high > 0):
                 continue
             with precision(self.loss.directions[0].bits):
                 above, below = float_above(high.log()), float_below((-high).log1p())
@@ -207,7 +208,7 @@ class ComposedCurve(Curve):
     def log_delta_above(self, eps: Fraction) -> arb:
         """Take the upper curve, and as much more as another line may be above this one."""
         high = self._ends(eps)[1]
-        return high.log() + _LINES_APART if high > 0 else arb.neg_inf()
+        return high.log() + _LINES_APART if certainly(high > 0) else arb.neg_inf()
 
     # --- curves -----------------------------------------------------------------------------
 

@@ -36,16 +36,7 @@ if TYPE_CHECKING:
     from gdpbridge.guarantees.concentrated import Concentration
     from gdpbridge.losses.moments import Losses
 
-__all__ = [
-    "DEFAULT_FAILURE",
-    "Base",
-    "Neighbours",
-    "Profile",
-    "Real",
-    "Whole",
-    "parameter",
-    "prefixed",
-]
+__all__ = ["DEFAULT_FAILURE", "Base", "Neighbours", "Profile", "Real", "Whole", "parameter"]
 
 Neighbours = Literal["add-remove", "replace-one"]
 
@@ -391,7 +382,7 @@ class Profile(BaseModel):
         for name, value in self.model_dump().items():
             given = getattr(self, name, None)
             if isinstance(given, Profile):
-                found |= prefixed(name, given.specification())
+                found |= {f"{name}.{key}": text for key, text in given.specification().items()}
             else:
                 found[name] = (
                     decimal_text(exact(value)) if isinstance(value, float | int) else value
@@ -432,11 +423,6 @@ class Profile(BaseModel):
         extra = cast(dict[str, Any], fields[name].json_schema_extra or {})
         place = ".".join(str(part) for part in first["loc"] if part != "[key]")
         return InputError(place, first["input"], str(extra.get("allowed", first["msg"])))
-
-
-def prefixed(name: str, texts: dict[str, str | None]) -> dict[str, str | None]:
-    """Return texts with a name before each of theirs, and a dot between."""
-    return {f"{name}.{key}": text for key, text in texts.items()}
 
 
 def with_relation_of_base(given: dict[str, Any]) -> dict[str, Any]:

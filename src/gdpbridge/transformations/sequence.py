@@ -20,7 +20,7 @@ from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.nature import Nature, weakest
 from gdpbridge.errors import InputError
 from gdpbridge.guarantees.concentrated import Concentration
-from gdpbridge.mechanisms.base import Profile, as_profile, prefixed
+from gdpbridge.mechanisms.base import Profile, as_profile
 from gdpbridge.mechanisms.gaussian import gaussian_curve
 from gdpbridge.mechanisms.registry import register_transformation
 from gdpbridge.mechanisms.zcdp import concentrated_curve
@@ -83,17 +83,17 @@ class Sequence(Profile):
     def specification(self) -> dict[str, str | None]:
         """Return the parts' as parts.0.…, parts.1.…, equal ones once and with their count."""
         found: dict[str, str | None] = {"kind": self.kind, "neighbours": self.neighbours}
-        for number, (part, count) in enumerate(self._counted()):
+        for number, (_, part, count) in enumerate(self._counted()):
             texts = {**part.specification(), "count": str(count)}
-            found |= prefixed(f"parts.{number}", texts)
+            found |= {f"parts.{number}.{name}": text for name, text in texts.items()}
         return found
 
-    def _counted(self) -> list[tuple[Profile, int]]:
-        """Return the parts, equal ones once, in the order in which they first come."""
-        counted: dict[str, tuple[Profile, int]] = {}
-        for part in self.parts:
-            _, count = counted.get(key := part.model_dump_json(), (part, 0))
-            counted[key] = part, count + 1
+    def _counted(self) -> list[tuple[int, Profile, int]]:
+        """Return the parts, equal ones once where they first come, with that place and a count."""
+        counted: dict[str, tuple[int, Profile, int]] = {}
+        for number, part in enumerate(self.parts):
+            first, _, count = counted.get(key := part.model_dump_json(), (number, part, 0))
+            counted[key] = first, part, count + 1
         return list(counted.values())
 
     @cached_property
@@ -139,12 +139,8 @@ class Sequence(Profile):
             InputError: for a part that does not know its privacy loss.
         """
         # equal parts are composed together, which is much quicker
-        counted: dict[str, tuple[int, Profile, int]] = {}
-        for number, part in enumerate(self.parts):
-            first, _, count = counted.get(key := part.model_dump_json(), (number, part, 0))
-            counted[key] = first, part, count + 1
         found: list[Part] = []
-        for number, part, count in counted.values():
+        for number, part, count in self._counted():
             try:
                 losses = part.privacy_losses()
             except InputError as error:

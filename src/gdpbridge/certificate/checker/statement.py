@@ -8,22 +8,16 @@ from functools import cached_property
 from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval, Jet
 from gdpbridge.certificate.checker.curve import GaussianCurve
 from gdpbridge.certificate.checker.mechanisms import Mechanism, Part
+from gdpbridge.certificate.checker.numbers import about, binary
 from gdpbridge.certificate.checker.rectified import mechanism_of
 from gdpbridge.certificate.checker.refusal import Malformed, Refused, Undecided
 from gdpbridge.certificate.kinds import KINDS, Nature
 from gdpbridge.certificate.model import Cell, Certificate, Range
 
-__all__ = ["Check", "about", "binary", "mu_range"]
+__all__ = ["Check", "mu_range"]
 
 MAX_MU = Fraction(10) ** 6
 MAX_EPS = Fraction(2) ** 200
-
-
-def binary(text: str) -> Fraction:
-    """Return the number that ``0x…p…`` stands for."""
-    mantissa, exponent = text.split("p")
-    whole, power = int(mantissa, 16), int(exponent)
-    return Fraction(whole << power) if power >= 0 else Fraction(whole, 1 << -power)
 
 
 class Check:
@@ -420,14 +414,6 @@ class Check:
         if difference < 0:
             raise Refused(line, f"short by {float(-difference.high):.3g}")
         raise Undecided(line)
-
-
-def about(value: Fraction) -> str:
-    """Return a number for a reader, of any size."""
-    try:
-        return f"{float(value):.12g}"
-    except OverflowError:
-        return "a number beyond 1e308"
 
 
 def _least(a: Interval, b: Interval) -> Interval:

@@ -35,6 +35,7 @@ from gdpbridge.measure.method import PROVED, Method
 from gdpbridge.measure.methods import certified
 from gdpbridge.measure.problem import Answer, Problem
 from gdpbridge.numeric.arrays import Floats
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.exact import digits_of, floor_to_places
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import FLOATS, Probability, ball, to_fraction
@@ -160,7 +161,7 @@ class _Search:
         p = self.problem.failure
         with precision(8 * self.digits + 64):
             low = ((low - ball(p)) / ball(1 - p)).lower()
-            if not low > 0:
+            if not certainly(low > 0):
                 return
             value = gaussian.mu_of(ball(eps), _probability(low))
             found = Fraction(floor_to_places(to_fraction(value.lower()), self.places + 2))

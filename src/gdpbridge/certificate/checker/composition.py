@@ -1,0 +1,134 @@
+"""Which mechanisms run one after the other, as a certificate names them: their parts and counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from gdpbridge.certificate.checker.lines import Runs
+from gdpbridge.certificate.checker.mechanisms import parameters_of
+from gdpbridge.certificate.checker.refusal import Malformed
+from gdpbridge.certificate.checker.transforms import (
+    Gaussian,
+    Laplace,
+    Losses,
+    SampledGaussian,
+    Transform,
+)
+from gdpbridge.certificate.kinds import KINDS, Nature
+
+__all__ = ["Composition", "composition_of"]
+
+Spec = dict[str, str | None]
+
+_MOST_RUNS = 10**15
+_MOST_PARTS = 1000
+_NATURES: tuple[Nature, ...] = ("own", "class", "bound")
+
+
+@dataclass(frozen=True)
+class Composition:
+    """The parts of a mechanism, the nature of δ, and which relation they agree on."""
+
+    parts: tuple[Runs, ...]
+    nature: Nature
+    relation: str | None
+
+
+def composition_of(spec: Spec) -> Composition:
+    """Read parts and counts from a certificate's mechanism.
+
+    Raises:
+        Malformed: for what is no composition of known mechanisms.
+    """
+    runs, natures, relations = _read(spec, 1)
+    total = sum(part.times for part in runs)
+    if len(runs) > _MOST_PARTS or total > _MOST_RUNS:
+        raise Malformed("mechanism", total, f"of at most {_MOST_PARTS} parts")
+    relations.add(spec.get("neighbours"))
+    if len(relations - {None}) > 1:
+        raise Malformed("mechanism.neighbours", spec.get("neighbours"), "the same in every part")
+    nature = max(natures, key=_NATURES.index)
+    return Composition(tuple(runs), nature, next(iter(relations - {None}), None))
+
+
+def _read(spec: Spec, times: int) -> tuple[list[Runs], set[Nature], set[str | None]]:
+    kind = spec.get("kind") or ""
+    if kind == "composed":
+        own = {name: text for name, text in spec.items() if "." not in name}
+        values = parameters_of(own)
+        return _read(_inner(spec, "base."), times * int(values["times"]))
+    if kind == "sequence":
+        runs: list[Runs] = []
+        natures: set[Nature] = set()
+        relations: set[str | None] = {spec.get("neighbours")}
+        for number in range(_MOST_PARTS):
+            part = _inner(spec, f"parts.{number}.")
+            if not part:
+                break
+            count = part.pop("count", "1") or ""
+            if not (count.isascii() and count.isdigit() and 0 < len(count) <= 16 and int(count)):
+                raise Malformed(f"mechanism.parts.{number}.count", count, "a whole number ≥ 1")
+            found = _read(part, times * int(count))
+            runs += found[0]
+            natures |= found[1]
+            relations |= found[2]
+        named = {name.split(".")[1] for name in spec if name.startswith("parts.")}
+        own_names = {name for name in spec if not name.startswith("parts.")}
+        if own_names != {"kind", "neighbours"} or named != {str(n) for n in range(len(named))}:
+            raise Malformed("mechanism", kind, "kind, neighbours and parts.0.…, parts.1.…")
+        if not runs:
+            raise Malformed("mechanism.parts", 0, "at least one part")
+        return runs, natures, relations
+    if kind == "subsampled":
+        own = {name: text for name, text in spec.items() if "." not in name}
+        if own.get("scheme") != "poisson":
+            raise Malformed("mechanism.scheme", own.get("scheme"), "poisson")
+        for name in ("scheme", "sample", "population"):
+            if own.pop(name, None) is not None and name != "scheme":
+                raise Malformed(f"mechanism.{name}", spec.get(name), "null: the rate says it")
+        rate = parameters_of(own)["rate"]
+        base = _inner(spec, "base.")
+        values = parameters_of(base)
+        if base["kind"] not in ("gaussian", "gdp"):
+            raise Malformed("mechanism.base.kind", base["kind"], "gaussian, or gdp")
+        mu = _mu(base["kind"], values)
+        return _leaf(_sampled(mu, rate), times, "own", spec, base)
+    values = parameters_of(spec)
+    if not KINDS[kind].composes:
+        raise Malformed("mechanism.kind", kind, "one that composes")
+    nature = KINDS[kind].nature
+    if kind == "dpsgd":
+        mu, rate = 1 / values["noise_multiplier"], values["sample_rate"]
+        return _leaf(_sampled(mu, rate), times * int(values["steps"]), nature, spec)
+    if kind in ("gaussian", "gdp"):
+        mu = _mu(kind, values)
+        transform: Transform = Gaussian(mu**2) if mu else Losses(Fraction(0))
+        return _leaf(transform, times, nature, spec)
+    if kind == "laplace":
+        epsilon = values["sensitivity"] / values["scale"]
+        return _leaf(Laplace(epsilon), times, nature, spec)
+    failure = values.get("delta", Fraction(0))
+    epsilon = values["epsilon"]
+    return _leaf(Losses(epsilon, failure), times, nature, spec)
+
+
+def _leaf(
+    transform: Transform, times: int, nature: Nature, *specs: Spec
+) -> tuple[list[Runs], set[Nature], set[str | None]]:
+    relations = {spec.get("neighbours") for spec in specs}
+    return [Runs(transform, times)], {nature}, relations
+
+
+def _mu(kind: str, values: dict[str, Fraction]) -> Fraction:
+    return values["mu"] if kind == "gdp" else values["sensitivity"] / values["sigma"]
+
+
+def _sampled(mu: Fraction, rate: Fraction) -> Transform:
+    return Gaussian(mu**2) if rate == 1 else SampledGaussian(1 / mu, rate)
+
+
+def _inner(spec: Spec, prefix: str) -> Spec:
+    return {
+        name.removeprefix(prefix): text for name, text in spec.items() if name.startswith(prefix)
+    }
