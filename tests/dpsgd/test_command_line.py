@@ -86,13 +86,17 @@ def test_calibrate(run: Callable[[str], tuple[int, str, str]]) -> None:
     assert 0.98 <= document["measurement"]["mu"]["high"] <= 1
 
 
-def test_certificate_is_refused(run: Callable[[str], tuple[int, str, str]], tmp_path: Path) -> None:
-    """There is no certificate yet, and none is written."""
+def test_certificate(run: Callable[[str], tuple[int, str, str]], tmp_path: Path) -> None:
+    """A run has a certificate that is accepted; of another relation there is none yet."""
     file = tmp_path / "certificate.json"
-    status, _, err = run(f"measure dpsgd {SETTING} --certificate {file}")
+    assert run(f"measure dpsgd {SETTING} --certificate {file}")[0] == 0
+    status, out, _ = run(f"verify {file}")
+    assert (status, "claims hold" in out) == (0, True)
+    other = tmp_path / "other.json"
+    status, _, err = run(f"measure dpsgd {SETTING} --neighbours replace-one --certificate {other}")
     assert status == 2
     assert "there is no certificate" in err
-    assert not file.exists()
+    assert not other.exists()
 
 
 STATE: dict[str, Any] = {"history": [[1.1, 0.01, 500], [1.1, 0.01, 500]], "mechanism": "rdp"}

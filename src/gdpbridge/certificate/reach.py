@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gdpbridge.certificate.kinds import KINDS, ONLY_COMPOSED
 from gdpbridge.curves.base import Form
 from gdpbridge.mechanisms.base import Profile
@@ -12,9 +14,23 @@ __all__ = ["uncertifiable_because"]
 def uncertifiable_because(profile: Profile) -> str:
     """Return why no certificate can be written about a mechanism; empty if one can."""
     named = profile.certified_as
-    for one in (named, *named.inner):
+    for one in _all(named):
         if one.kind not in KINDS:
             return f"there is no certificate for a mechanism of kind {one.kind} yet"
+        known = KINDS[one.kind]
+        if known.relation is not None and one.neighbours != known.relation:
+            return f"there is no certificate for {one.kind} with {one.neighbours} neighbours yet"
+        if named.kind in ONLY_COMPOSED and not (
+            KINDS[one.kind].composes or KINDS[one.kind].of_others
+        ):
+            return f"there is no certificate yet for compositions of {one.kind}"
     if named.kind in ONLY_COMPOSED and named.curve.form is not Form.COMPOSED:
         return f"there is no certificate for {named.kind} without a part that is composed by lines"
     return named.beyond_certificates
+
+
+def _all(profile: Profile) -> Iterator[Profile]:
+    """Yield a mechanism and all that it is made of."""
+    yield profile
+    for one in profile.inner:
+        yield from _all(one)

@@ -373,8 +373,10 @@ _MOST = Fraction(10) ** 400
 def _parameter(
     name: str, text: str | None, holds: Callable[[Fraction], bool], allowed: str
 ) -> Fraction:
-    if not re.fullmatch(f"{DECIMAL_PATTERN}|{_QUOTIENT}", text or ""):
-        raise Malformed(f"mechanism.{name}", text, f"{allowed}, as a decimal or a quotient")
+    # a rate is often a batch size over a number of records
+    written = f"{DECIMAL_PATTERN}|{_QUOTIENT}" if name == "sample_rate" else DECIMAL_PATTERN
+    if not re.fullmatch(written, text or ""):
+        raise Malformed(f"mechanism.{name}", text, f"{allowed}, as a decimal")
     value = Fraction(str(text))
     if not holds(value) or value > _MOST or (value and 1 / value > _MOST):
         raise Malformed(f"mechanism.{name}", text, allowed)
