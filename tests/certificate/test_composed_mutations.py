@@ -222,13 +222,15 @@ def test_the_oracle_tells_what_is_false(name: str) -> None:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_what_is_still_accepted_is_still_true(name: str) -> None:
     """One changed field never makes the checker crash, or accept what is false."""
-    tried, wrong = 0, []
-    for what, changed in plain.changes(fresh(name)):
-        tried += 1
-        if plain.outcome(changed) == "valid" and not is_true(changed):
-            wrong.append(what)
+    # there are some 20,000 in all; these are spread over every field
+    tried = list(plain.changes(fresh(name)))[3::20]
+    assert len(tried) > 150
+    wrong = [
+        what
+        for what, changed in tried
+        if plain.outcome(changed) == "valid" and not is_true(changed)
+    ]
     assert not wrong
-    assert tried > 1000
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -246,7 +248,7 @@ def test_a_missing_direction_or_cell_is_refused(name: str) -> None:
             assert plain.outcome(changed) in ("refused", "no certificate")
     for number, direction in enumerate(directions):
         cells = direction["cells"]
-        for index in range(len(cells) - 1):
+        for index in range(0, len(cells) - 1, 1 + len(cells) // 8):
             fewer = cells[:index] + cells[index + 1 :]
             changed = plain.put(document, ("evidence", "directions", number, "cells"), fewer)
             assert plain.outcome(changed) != "valid", index
