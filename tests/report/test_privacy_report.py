@@ -201,8 +201,11 @@ def test_certificate_and_its_hash(reports: Reports, tmp_path: Path) -> None:
     file.write_text(html.unescape(shown[1]), encoding="utf-8")
     assert hashlib.sha256(file.read_bytes()).hexdigest() == proof.sha256
     assert gdp.verify(file).valid
-    assert reports["dpsgd"].certificate.text is None
-    assert "no certificate" in reports["dpsgd"].certificate.absent_because
+    assert reports["table"].certificate.text is None
+    assert "no certificate" in reports["table"].certificate.absent_because
+    run = reports["dpsgd"].certificate.text
+    assert run is not None
+    assert gdp.verify(run.encode()).valid
 
 
 def test_composition(reports: Reports) -> None:

@@ -105,12 +105,12 @@ def test_with_other_parts() -> None:
     both = profiles.Sequence(parts=(ONE, profiles.Laplace(scale=2), ONE))
     assert both.profile_is == "bound"
     assert [pair.times for pair in both.privacy_losses()] == [2, 1]
-    square = both.privacy_losses()[0].step.tail_variance
+    square = both.privacy_losses()[0].transform.tail_variance
     assert Fraction(mu.low) ** 2 <= square <= Fraction(mu.high) ** 2
     (pair,) = ONE.privacy_losses()
     with precision(400):
         least = zcdp_mu(ONE.exact("rho"))().lower()
-        assert ball(pair.step.tail_variance).sqrt() >= least
+        assert ball(pair.transform.tail_variance).sqrt() >= least
 
 
 @pytest.mark.parametrize("rho", ["0.000001", "0.003", "0.256", "2.56", "40", "700", "10000"])
