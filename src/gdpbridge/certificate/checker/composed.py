@@ -110,8 +110,7 @@ class ComposedCheck(Check):
         if low is None or high is None:
             raise Refused("claim.mu_tail", "it is infinite, but the mechanism is GDP")
         if not low**2 <= self._tail_variance <= high**2:
-            actual = float(self._tail_variance) ** 0.5
-            raise Refused("claim.mu_tail", f"the tail parameter is {actual:.12g}")
+            raise Refused("claim.mu_tail", f"its square is {about(self._tail_variance)}")
         return f"the tail parameter: {self.claim.mu_tail.low} to {self.claim.mu_tail.high}"
 
     # --- the upper end ---------------------------------------------------------------------------
