@@ -12,8 +12,8 @@ from functools import cached_property
 from gdpbridge.certificate.checker.arithmetic import Interval, Jet
 from gdpbridge.certificate.checker.composition import Composition, composition_of
 from gdpbridge.certificate.checker.curve import GaussianCurve
-from gdpbridge.certificate.checker.lines import Line, LineData
-from gdpbridge.certificate.checker.mechanisms import Mechanism, Part
+from gdpbridge.certificate.checker.lines import Line, LineData, log_chernoff
+from gdpbridge.certificate.checker.mechanisms import Mechanism, Part, log1mexp
 from gdpbridge.certificate.checker.numbers import about, binary
 from gdpbridge.certificate.checker.refusal import Malformed, Refused
 from gdpbridge.certificate.checker.statement import Check, mu_range
@@ -247,29 +247,24 @@ class ComposedCheck(Check):
     def _of_line(self, line: Line) -> Part:
         if line.is_complement:
             # 1 - δ is at least what is below H
-            return Part(Fraction(0), None, lambda eps: _log1mexp(line.below(eps)), line.below)
+            return Part(Fraction(0), None, lambda eps: log1mexp(line.below(eps)), line.below)
 
         def log(eps: Jet) -> Jet:
             return self._with_failure(line.above(eps))
 
-        return Part(Fraction(0), None, log, lambda eps: _log1mexp(log(eps)))
+        return Part(Fraction(0), None, log, lambda eps: log1mexp(log(eps)))
 
     def _of_chernoff(self, direction: int, tilt: Fraction) -> Part:
         """D(ε) ≤ κ(b)·M(b)·e^{-bε}."""
         if tilt <= 0:
             raise Malformed("evidence.directions: tilt", about(tilt), "a number > 0")
         exactly = self.arithmetic.exactly
-        constant = exactly(tilt) * exactly(tilt).log()
-        constant += -(exactly(1 + tilt) * exactly(1 + tilt).log())
-        for part in self._composition.parts:
-            place = -tilt if direction else 1 + tilt
-            constant += exactly(part.times) * part.transform.at(self.arithmetic, place).log()
-        top = constant.ends()[1]
+        top = log_chernoff(self._composition.parts, bool(direction), tilt, self.arithmetic)
 
         def log(eps: Jet) -> Jet:
             return self._with_failure(-eps.scaled(exactly(tilt)) + top)
 
-        return Part(Fraction(0), None, log, lambda eps: _log1mexp(log(eps)))
+        return Part(Fraction(0), None, log, lambda eps: log1mexp(log(eps)))
 
     def _with_failure(self, log: Jet) -> Jet:
         return (log.exp() + self._failure_mass).log() if self._fails else log
@@ -303,10 +298,10 @@ class ComposedCheck(Check):
         point = Jet.variable(eps)
         if curve.is_complement:
             complement = curve.above(point)
-            below = Part(Fraction(0), None, lambda _: _log1mexp(complement), lambda _: complement)
+            below = Part(Fraction(0), None, lambda _: log1mexp(complement), lambda _: complement)
         else:
             log = self._with_failure(curve.below(point))
-            below = Part(Fraction(0), None, lambda _: log, lambda _: _log1mexp(log))
+            below = Part(Fraction(0), None, lambda _: log, lambda _: log1mexp(log))
         gaussian = GaussianCurve(self.arithmetic.exactly(self.low))
         if self.is_large(below, point):
             excess = gaussian.log_complement(eps) - self.log_complement(below, point).value
@@ -339,7 +334,3 @@ def _nodes(model: NodesModel | None) -> Nodes | None:
 def signed(text: str) -> Fraction:
     """Return the number that ``-0x…p…`` or ``0x…p…`` stands for."""
     return -binary(text[1:]) if text.startswith("-") else binary(text)
-
-
-def _log1mexp(value: Jet) -> Jet:
-    return (-value.expm1()).log()

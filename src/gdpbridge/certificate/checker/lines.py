@@ -24,7 +24,7 @@ from gdpbridge.certificate.checker.complexes import Ball, Complexes
 from gdpbridge.certificate.checker.refusal import Malformed, Undecided
 from gdpbridge.certificate.checker.transforms import Nodes, Transform
 
-__all__ = ["Line", "LineData", "Runs"]
+__all__ = ["Line", "LineData", "Runs", "log_chernoff"]
 
 # microseconds of one term of a Taylor coefficient
 _COST_OF_TERM = 1.0
@@ -195,15 +195,27 @@ class Line:
 
     def _alias(self, b: Fraction) -> Interval:
         of = self.of
-        log = of.exactly(0)
-        for part in self.parts:
-            log += of.exactly(part.times) * part.transform.at(of, self._place(b)).log().ends()[1]
-        if not self.is_complement and b > 0:
-            # κ(b) = b^b/(1 + b)^{1 + b}
-            log += of.exactly(b) * of.exactly(b).log()
-            log += -(of.exactly(1 + b) * of.exactly(1 + b).log())
+        if self.is_complement or b == 0:
+            log = _log_moment(self.parts, self.backward, b, of)
+        else:
+            log = log_chernoff(self.parts, self.backward, b, of)
         periods = 2 * of.pi * of.exactly(abs(b - self.data.c)) / of.exactly(self.data.h)
         return (log.exp() / periods.expm1()).ends()[1]
+
+
+def _log_moment(parts: Sequence[Runs], backward: bool, b: Fraction, of: Arithmetic) -> Interval:
+    """Bound log M(b) from above."""
+    place = -b if backward else 1 + b
+    log = of.exactly(0)
+    for part in parts:
+        log += of.exactly(part.times) * part.transform.at(of, place).log().ends()[1]
+    return log
+
+
+def log_chernoff(parts: Sequence[Runs], backward: bool, b: Fraction, of: Arithmetic) -> Interval:
+    """Bound log(κ(b)·M(b)) from above for b > 0, κ(b) = b^b/(1 + b)^{1 + b}."""
+    kappa = of.exactly(b) * of.exactly(b).log() - of.exactly(1 + b) * of.exactly(1 + b).log()
+    return (_log_moment(parts, backward, b, of) + kappa).ends()[1]
 
 
 def _power(value: Ball, times: int) -> Ball:

@@ -16,7 +16,7 @@ from gdpbridge.certificate.checker.refusal import Malformed, Refused, Undecided
 from gdpbridge.certificate.kinds import KINDS
 from gdpbridge.certificate.model import DECIMAL_PATTERN
 
-__all__ = ["GaussianDecay", "Mechanism", "Part", "mechanism_of", "parameters_of"]
+__all__ = ["GaussianDecay", "Mechanism", "Part", "log1mexp", "mechanism_of", "parameters_of"]
 
 Bracket = tuple[Fraction, Fraction]
 Formula = Callable[[Jet], Jet]
@@ -134,7 +134,7 @@ def _laplace(values: Values, _: list[Bracket], arithmetic: Arithmetic) -> Mechan
     def log_complement(eps: Jet) -> Jet:
         return (eps - end).scaled(arithmetic.exactly(Fraction(1, 2)))
 
-    return _bounded(lambda eps: _log1mexp(log_complement(eps)), log_complement, end, exact_end)
+    return _bounded(lambda eps: log1mexp(log_complement(eps)), log_complement, end, exact_end)
 
 
 def _pure_dp(values: Values, _: list[Bracket], arithmetic: Arithmetic) -> Mechanism:
@@ -146,7 +146,7 @@ def _pure_dp_formulas(end: Interval) -> tuple[Formula, Formula]:
     # δ = (e^ε₀ - e^ε)/(1 + e^ε₀), 1 - δ = (1 + e^ε)/(1 + e^ε₀)
     total = end + (-end).exp().log1p()
     return (
-        lambda eps: _log1mexp(eps - end) + (end - total),
+        lambda eps: log1mexp(eps - end) + (end - total),
         lambda eps: eps.exp().log1p() - total,
     )
 
@@ -181,7 +181,7 @@ def _randomized_response(values: Values, _: list[Bracket], arithmetic: Arithmeti
     log_share = arithmetic.exactly(share).log()
     others = arithmetic.exactly(buckets - 1)
     return _bounded(
-        lambda eps: _log1mexp(eps - end) + (end + log_share),
+        lambda eps: log1mexp(eps - end) + (end + log_share),
         lambda eps: (eps.exp() + others).log() + log_share,
         end,
     )
@@ -256,7 +256,7 @@ def _refined(
     to -1 afterwards. So a change of its sign from + to - where δ̂ is convex brackets the maximum
     of h, and everything beyond; before it, h is largest there or at the beginning.
     """
-    whole = Part(Fraction(0), None, naive, lambda eps: _log1mexp(naive(eps)))
+    whole = Part(Fraction(0), None, naive, lambda eps: log1mexp(naive(eps)))
     if not brackets:
         _require_falling_height(naive, is_convex_at, starts_below_one, arithmetic)
         return (whole,)
@@ -274,7 +274,7 @@ def _refined(
     def log_complement(eps: Jet) -> Jet:
         return eps.exp().log1p() + height
 
-    line = Part(Fraction(0), low, lambda eps: _log1mexp(log_complement(eps)), log_complement)
+    line = Part(Fraction(0), low, lambda eps: log1mexp(log_complement(eps)), log_complement)
     rest = Part(high, None, naive, whole.log_complement)
     if len(brackets) == 1:
         if starts_below_one:
@@ -332,7 +332,7 @@ def _slope_sign(naive: Formula, eps: Interval) -> Interval:
 
 def _log_height(naive: Formula, eps: Interval) -> Jet:
     variable = Jet.variable(eps)
-    return _log1mexp(naive(variable)) - variable.exp().log1p()
+    return log1mexp(naive(variable)) - variable.exp().log1p()
 
 
 def _require(what: str, positive: Interval) -> None:
@@ -350,7 +350,8 @@ def _bounded(
     return Mechanism((part,), vanishes_from=end, exact_end=exact_end)
 
 
-def _log1mexp(value: Jet) -> Jet:
+def log1mexp(value: Jet) -> Jet:
+    """Return log(1 - e^x) of a jet."""
     return (-value.expm1()).log()
 
 
