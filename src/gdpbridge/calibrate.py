@@ -92,9 +92,10 @@ def calibrate(
 
     def mu_at(value: float) -> Interval:
         tried = profile(value)
-        # a failure probability that is named spares the answers at others, which say more than μ
-        default = tried.default_failure
-        p = failure if default is None or eps_h is not None or failure is not None else float(default)
+        p, default = failure, tried.default_failure
+        if default is not None and eps_h is None and p is None:
+            # where it is named there are no answers at other failure probabilities
+            p = float(default)
         return measure(tried, tol, eps_h=eps_h, failure=p).mu
 
     info = cls.parameters()[free]
