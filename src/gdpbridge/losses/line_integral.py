@@ -15,13 +15,16 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 from flint import arb, arb_series
 
 from gdpbridge.errors import UndecidedError, WorkLimitError
-from gdpbridge.losses.choice import Choice, Wanted, chernoff, choose, estimate, log_kappa
+from gdpbridge.losses.choice import Choice, Wanted, choose
 from gdpbridge.losses.line import Kind, Line
 from gdpbridge.losses.moments import Moments, Part
+from gdpbridge.losses.tilts import Tilts, log_kappa
 from gdpbridge.losses.transforms.base import short
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.flint_context import precision, series_length, working_precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 
@@ -49,8 +52,7 @@ _NEWTON_STEPS = 60
 # at first a root is found to this share of itself
 _CLOSE = 50
 # tilts of Chernoff's bound in a first look
-_LARGEST_TILT = 1e7
-_TILTS = [2.0 ** (k / 2) for k in range(-16, 46)]
+_TILTS = 2.0 ** np.arange(-8, 23, 0.5)
 # doublings of the distance from the root found to the ε that are proved
 _PADS = 60
 
@@ -230,7 +232,7 @@ class Direction:
         """Return log of what a line of a kind finds, roughly."""
         if kind is Kind.PUT:
             assert self.opposite is not None
-            return [estimate(self.opposite, -float(at), complement=False)[2] for at in places]
+            return [float(one) for one in self.opposite.tilts.at(-_floats(places)).guess]
         return [one.put if kind is Kind.REST else one.call for one in guesses]
 
     def _kinds(self, guesses: list[_Guess]) -> list[Kind]:
@@ -245,16 +247,22 @@ class Direction:
         return found
 
     def _reach(self, eps: Fraction) -> Fraction:
-        complement = self.moments.domain[1] <= 0
-        _, deviation, _ = estimate(self.moments, float(eps), complement=complement)
+        deviation = float(self._tilts.at(_floats([eps])).deviation[0])
         return short(max(_SPAN * deviation, _LEAST_REACH))
 
+    @property
+    def _tilts(self) -> Tilts:
+        """Those for D, or for 1 - δ where D has none."""
+        moments = self.moments
+        return moments.tilts if moments.domain[1] > 0 else moments.tilts_inside
+
     def _guesses(self, places: list[Fraction]) -> list[_Guess]:
-        put = [estimate(self.moments, float(at), complement=True)[2] for at in places]
+        eps = _floats(places)
+        put = self.moments.tilts_inside.at(eps).guess.tolist()
         if self.moments.domain[1] <= 0:
             # δ is known to be small only when it is seen
             return [_Guess(0.0, log) for log in put]
-        call = [estimate(self.moments, float(at), complement=False)[2] for at in places]
+        call = self.moments.tilts.at(eps).guess.tolist()
         return [_Guess(*both) for both in zip(call, put, strict=True)]
 
     def _judged(self, line: Line, eps: Fraction) -> _Judged:
@@ -301,10 +309,10 @@ class Direction:
 
     def _without_line(self, eps: arb) -> tuple[arb, arb]:
         """Return what is known without a line: δ is at least p_∞, and Chernoff's bound holds."""
-        best, _ = chernoff(self.moments, float(eps), complement=False)
         failure = self._failure
-        if not best > 0:
+        if not self.moments.domain[1] > 0:
             return failure.lower(), arb(1)
+        best = float(self.moments.tilts.at(np.array([float(eps)])).tilt[0])
         bound = self.moments.chernoff(short(best), eps) + failure
         return failure.lower(), bound.upper().min(arb(1))
 
@@ -366,12 +374,18 @@ class Direction:
     def _tilt_for(self, eps: float, log_value: float) -> Fraction | None:
         """Return the least tilt of a few at which Chernoff's bound is below a number."""
         # large tilts need many nodes, and a few ones serve many ε
-        for b in _TILTS:
-            if b >= self.moments.domain[1]:
-                return None
-            if log_kappa(b) + self.moments.log(b) - b * eps <= log_value:
-                return Fraction(b) if b.is_integer() else short(b)
-        return None
+        tilts = _TILTS[self.moments.domain[1] > _TILTS]
+        enough = tilts[self._chernoff_logs[: tilts.size] - tilts * eps <= log_value]
+        if not enough.size:
+            return None
+        b = float(enough[0])
+        return Fraction(b) if b.is_integer() else short(b)
+
+    @cached_property
+    def _chernoff_logs(self) -> Floats:
+        """Log of κ(b)·M(b) for a few tilts."""
+        tilts = _TILTS[self.moments.domain[1] > _TILTS]
+        return log_kappa(tilts) + self.moments.logs(tilts)
 
     @cached_property
     def _coarse(self) -> Direction:
@@ -450,14 +464,8 @@ class Direction:
     def _guessed(self, log_delta: float) -> tuple[Fraction, Fraction]:
         """Return an ε at which log D is about a number, and one above it by Chernoff's bound."""
         moments = self.moments
-        top = min(moments.domain[1], _LARGEST_TILT)
-        tilts = [b for b in _TILTS if b < top]
-        high = math.inf
-        for b in tilts:
-            found = (log_kappa(b) + moments.log(b) - log_delta) / b
-            if found > 2 * high:
-                break
-            high = min(high, found)
+        tilts = _TILTS[: self._chernoff_logs.size]
+        high = float(((self._chernoff_logs - log_delta) / tilts).min(initial=math.inf))
         if self.end is not None:
             high = min(high, float(self.end))
         # the usual losses alone: a tilt downward leaves out rare large ones
@@ -545,6 +553,10 @@ def short_of(value: Fraction, bits: int) -> Fraction:
     """Return a positive fraction rounded to so many bits."""
     shift = bits - (value.numerator.bit_length() - value.denominator.bit_length())
     return Fraction(round(value * Fraction(2) ** shift)) / Fraction(2) ** shift
+
+
+def _floats(values: list[Fraction]) -> Floats:
+    return np.array([float(value) for value in values])
 
 
 def _places(eps: Fraction, end: Fraction) -> list[Fraction]:
