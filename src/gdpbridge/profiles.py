@@ -9,18 +9,22 @@ from gdpbridge.mechanisms.registry import kinds, profile_class
 
 if TYPE_CHECKING:
     from gdpbridge.mechanisms.approx_dp import ApproxDP
+    from gdpbridge.mechanisms.bounded_range import BoundedRange
     from gdpbridge.mechanisms.callable import Callable
     from gdpbridge.mechanisms.discrete_gaussian import DiscreteGaussian
     from gdpbridge.mechanisms.discrete_laplace import DiscreteLaplace
     from gdpbridge.mechanisms.dpsgd import DPSGD
+    from gdpbridge.mechanisms.exponential import Exponential
     from gdpbridge.mechanisms.formula import Formula
     from gdpbridge.mechanisms.gaussian import GDP, Gaussian
     from gdpbridge.mechanisms.icea import ICEA
     from gdpbridge.mechanisms.laplace import Laplace
     from gdpbridge.mechanisms.opacus import OpacusHistory
+    from gdpbridge.mechanisms.permute_and_flip import PermuteAndFlip
     from gdpbridge.mechanisms.pld import PLD
     from gdpbridge.mechanisms.pure_dp import PureDP
     from gdpbridge.mechanisms.randomized_response import RandomizedResponse
+    from gdpbridge.mechanisms.report_noisy_max import ReportNoisyMax
     from gdpbridge.mechanisms.sgd_family import SGDFamily
     from gdpbridge.mechanisms.table import Table
     from gdpbridge.mechanisms.tradeoff import Tradeoff
@@ -34,15 +38,19 @@ __all__ = [
     "PLD",
     "ZCDP",
     "ApproxDP",
+    "BoundedRange",
     "Callable",
     "DiscreteGaussian",
     "DiscreteLaplace",
+    "Exponential",
     "Formula",
     "Gaussian",
     "Laplace",
     "OpacusHistory",
+    "PermuteAndFlip",
     "PureDP",
     "RandomizedResponse",
+    "ReportNoisyMax",
     "SGDFamily",
     "Sequence",
     "Table",
@@ -52,6 +60,10 @@ __all__ = [
 ]
 
 _HOMES = {
+    "ReportNoisyMax": "mechanisms.report_noisy_max",
+    "PermuteAndFlip": "mechanisms.permute_and_flip",
+    "Exponential": "mechanisms.exponential",
+    "BoundedRange": "mechanisms.bounded_range",
     "ApproxDP": "mechanisms.approx_dp",
     "Callable": "mechanisms.callable",
     "DPSGD": "mechanisms.dpsgd",

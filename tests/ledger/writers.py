@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import random
+import select
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -25,12 +27,14 @@ def forked(work: Callable[[], None]) -> int:
     try:
         work()
         status = 0
+    except BaseException:
+        traceback.print_exc()
     finally:
         os._exit(status)
 
 
 def spend_many(url: str, writers: int, spends: int) -> None:
-    """Spend μ² = 1/5000 from all writers; every tenth key is asked for by two of them."""
+    """Spend μ² = 2 / spends from all writers; every tenth key is asked for by two of them."""
     share = spends // writers
     inputs, outputs = zip(*(os.pipe() for _ in range(writers)), strict=True)
 
@@ -43,7 +47,7 @@ def spend_many(url: str, writers: int, spends: int) -> None:
             try:
                 done = book.spend(
                     "census",
-                    mu_squared=Fraction(1, 5000),
+                    mu_squared=Fraction(2, spends),
                     purpose="count",
                     key=f"{owner}-{number}",
                 )
@@ -54,8 +58,11 @@ def spend_many(url: str, writers: int, spends: int) -> None:
         os.write(outputs[writer], json.dumps([accepted, refused]).encode())
 
     children = [forked(lambda writer=writer: work(writer)) for writer in range(writers)]
+    for one in outputs:
+        # a writer that failed has said nothing: its pipe is at its end then
+        os.close(one)
     statuses = [os.waitpid(child, 0)[1] for child in children]
-    counts = [json.loads(os.read(one, 1000)) for one in inputs]
+    counts = [json.loads(os.read(one, 1000) or b"[0, 0]") for one in inputs]
     print(json.dumps({"statuses": statuses, "counts": counts}))
 
 
@@ -88,6 +95,7 @@ def kill_many(url: str, kills: int) -> None:
         ]
         # from the first reservation on
         while b"-r\n" not in reported[seen:]:
+            assert select.select([reader], [], [], 120)[0], "no writer has reserved anything"
             reported += os.read(reader, 1 << 16)
         seen = len(reported)
         for child in children:

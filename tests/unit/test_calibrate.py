@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
 
@@ -88,6 +88,8 @@ def test_declared_effects_are_true() -> None:
             continue
         base: dict[str, Any] = {}
         for name, info in cls.parameters().items():
+            if info.is_required() and get_origin(info.annotation) is Literal:
+                base[name] = get_args(info.annotation)[0]
             if "typical" not in extras[name] or (not info.is_required() and info.default is None):
                 continue
             low, high = extras[name]["typical"]
