@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 
+import numpy as np
 from flint import arb
 
 from gdpbridge.errors import UndecidedError, WorkLimitError
-from gdpbridge.losses.choice import chernoff, log_kappa
 from gdpbridge.losses.moments import Moments, Part
 from gdpbridge.losses.roots import TILTS, least_epsilon
 from gdpbridge.losses.stretches import Stretches, log_of
+from gdpbridge.losses.tilts import log_kappa
 from gdpbridge.losses.transforms.base import short
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 
@@ -56,10 +58,10 @@ class Direction(Stretches):
 
     def _without_line(self, eps: arb) -> tuple[arb, arb]:
         """Return what is known without a line: δ is at least p_∞, and Chernoff's bound holds."""
-        best, _ = chernoff(self.moments, float(eps), complement=False)
         failure = self._failure
-        if not best > 0:
+        if not self.moments.domain[1] > 0:
             return failure.lower(), arb(1)
+        best = float(self.moments.tilts.at(np.array([float(eps)])).tilt[0])
         bound = self.moments.chernoff(short(best), eps) + failure
         return failure.lower(), bound.upper().min(arb(1))
 
@@ -79,12 +81,18 @@ class Direction(Stretches):
     def _tilt_for(self, eps: float, log_value: float) -> Fraction | None:
         """Return the least tilt of a few at which Chernoff's bound is below a number."""
         # large tilts need many nodes, and a few ones serve many ε
-        for b in TILTS:
-            if b >= self.moments.domain[1]:
-                return None
-            if log_kappa(b) + self.moments.log(b) - b * eps <= log_value:
-                return Fraction(b) if b.is_integer() else short(b)
-        return None
+        tilts = TILTS[self.moments.domain[1] > TILTS]
+        enough = tilts[self.chernoff_logs[: tilts.size] - tilts * eps <= log_value]
+        if not enough.size:
+            return None
+        b = float(enough[0])
+        return Fraction(b) if b.is_integer() else short(b)
+
+    @cached_property
+    def chernoff_logs(self) -> Floats:
+        """Log of κ(b)·M(b) for a few tilts."""
+        tilts = TILTS[self.moments.domain[1] > TILTS]
+        return log_kappa(tilts) + self.moments.logs(tilts)
 
     @cached_property
     def coarse(self) -> Direction:

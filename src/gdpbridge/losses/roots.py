@@ -6,10 +6,10 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import numpy as np
 from flint import arb, arb_series
 
 from gdpbridge.errors import UndecidedError
-from gdpbridge.losses.choice import log_kappa
 from gdpbridge.losses.line import Kind
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
@@ -23,8 +23,7 @@ _NEWTON_STEPS = 60
 # at first a root is found to this share of itself
 _CLOSE = 50
 # tilts of Chernoff's bound in a first look
-_LARGEST_TILT = 1e7
-TILTS = [2.0 ** (k / 2) for k in range(-16, 46)]
+TILTS = 2.0 ** np.arange(-8, 23, 0.5)
 # doublings of the distance from the root found to the ε that are proved
 _PADS = 60
 
@@ -108,14 +107,8 @@ def _proved(direction: Direction, at: Fraction, target: arb) -> tuple[Fraction, 
 def _guessed(direction: Direction, log_delta: float) -> tuple[Fraction, Fraction]:
     """Return an ε at which log D is about a number, and one above it by Chernoff's bound."""
     moments = direction.moments
-    top = min(moments.domain[1], _LARGEST_TILT)
-    tilts = [b for b in TILTS if b < top]
-    high = math.inf
-    for b in tilts:
-        found = (log_kappa(b) + moments.log(b) - log_delta) / b
-        if found > 2 * high:
-            break
-        high = min(high, found)
+    tilts = TILTS[: direction.chernoff_logs.size]
+    high = float(((direction.chernoff_logs - log_delta) / tilts).min(initial=math.inf))
     if direction.end is not None:
         high = min(high, float(direction.end))
     # the usual losses alone: a tilt downward leaves out rare large ones

@@ -15,13 +15,16 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 from flint import arb
 
 from gdpbridge.errors import UndecidedError, WorkLimitError
-from gdpbridge.losses.choice import Choice, Wanted, choose, estimate
+from gdpbridge.losses.choice import Choice, Wanted, choose
 from gdpbridge.losses.line import Kind, Line
 from gdpbridge.losses.moments import Moments
+from gdpbridge.losses.tilts import Tilts
 from gdpbridge.losses.transforms.base import short
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.flint_context import precision, series_length, working_precision
 from gdpbridge.numeric.kinds import ball
 
@@ -217,7 +220,7 @@ class Stretches:
         """Return log of what a line of a kind finds, roughly."""
         if kind is Kind.PUT:
             assert self.opposite is not None
-            return [estimate(self.opposite, -float(at), complement=False)[2] for at in places]
+            return [float(one) for one in self.opposite.tilts.at(-_floats(places)).guess]
         return [one.put if kind is Kind.REST else one.call for one in guesses]
 
     def _kinds(self, guesses: list[_Guess]) -> list[Kind]:
@@ -232,16 +235,22 @@ class Stretches:
         return found
 
     def _reach(self, eps: Fraction) -> Fraction:
-        complement = self.moments.domain[1] <= 0
-        _, deviation, _ = estimate(self.moments, float(eps), complement=complement)
+        deviation = float(self._tilts.at(_floats([eps])).deviation[0])
         return short(max(_SPAN * deviation, _LEAST_REACH))
 
+    @property
+    def _tilts(self) -> Tilts:
+        """Those for D, or for 1 - δ where D has none."""
+        moments = self.moments
+        return moments.tilts if moments.domain[1] > 0 else moments.tilts_inside
+
     def _guesses(self, places: list[Fraction]) -> list[_Guess]:
-        put = [estimate(self.moments, float(at), complement=True)[2] for at in places]
+        eps = _floats(places)
+        put = self.moments.tilts_inside.at(eps).guess.tolist()
         if self.moments.domain[1] <= 0:
             # δ is known to be small only when it is seen
             return [_Guess(0.0, log) for log in put]
-        call = [estimate(self.moments, float(at), complement=False)[2] for at in places]
+        call = self.moments.tilts.at(eps).guess.tolist()
         return [_Guess(*both) for both in zip(call, put, strict=True)]
 
     def _judged(self, line: Line, eps: Fraction) -> _Judged:
@@ -307,6 +316,10 @@ def _enough(line: Line) -> AbstractContextManager[None]:
     if line.kind is Kind.PUT and line.bits > working_precision():
         return precision(line.bits, series_length())
     return nullcontext()
+
+
+def _floats(values: list[Fraction]) -> Floats:
+    return np.array([float(value) for value in values])
 
 
 def _places(eps: Fraction, end: Fraction) -> list[Fraction]:
