@@ -74,6 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except Exception as error:
             if interruption.came:
                 # what was interrupted may tell it as an error of its own
+                interruption.enough()
                 return _complain(words, "interrupted", Status.INTERRUPTED)
             return _told(words, error)
         except KeyboardInterrupt:
