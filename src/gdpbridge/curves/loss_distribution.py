@@ -77,14 +77,14 @@ class Direction(Plain):
         return np.rint(self.losses / float(self.spacing)).astype(np.int64)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Direction):
-            return NotImplemented
-        same = (self.failure, self.spacing) == (other.failure, other.spacing)
-        arrays = (self.losses, other.losses), (self.masses, other.masses)
-        return same and all(np.array_equal(*pair) for pair in arrays)
+        return isinstance(other, Direction) and self._key == other._key
 
     def __hash__(self) -> int:
-        return hash((self.losses.tobytes(), self.masses.tobytes(), self.failure))
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[object, ...]:
+        return self.losses.tobytes(), self.masses.tobytes(), self.failure, self.spacing
 
     def exact_mass(self, number: int) -> arb:
         """Enclose a probability, at the working precision."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,7 @@ from pydantic.fields import FieldInfo
 from gdpbridge.curves.base import DEFAULT_FAILURE, Curve
 from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.curves.nature import Nature, weakest
-from gdpbridge.curves.remade import remade_from
+from gdpbridge.curves.remade import Described, found_in
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tail import Tail
 from gdpbridge.errors import InputError, Words
@@ -42,7 +42,7 @@ __all__ = ["DEFAULT_FAILURE", "Base", "Neighbours", "Profile", "Real", "Whole", 
 Neighbours = Literal["add-remove", "replace-one"]
 
 
-class Profile(BaseModel):
+class Profile(Described, BaseModel):
     """A mechanism's privacy profile δ(ε), ε ≥ 0, as a frozen value.
 
     Subclasses declare their parameters with :func:`parameter` and give their curve. A float
@@ -80,25 +80,7 @@ class Profile(BaseModel):
     @cached_property
     def curve(self) -> Curve:
         """The profile as the measuring methods see it."""
-        built = self.build_curve()
-        remade_from(built, Profile._curve_again, self)
-        remade_from(built.tail, Profile._tail_again, self)
-        return built
-
-    def _curve_again(self) -> Curve:
-        return self.curve
-
-    def _tail_again(self) -> Tail:
-        return self.tail
-
-    def __getstate__(self) -> dict[Any, Any]:
-        state = super().__getstate__()
-        # the parameters and what was read: the curve, of functions and balls, is made anew
-        kept = {name: state["__dict__"][name] for name in type(self).model_fields}
-        return {**state, "__dict__": kept}
-
-    def __deepcopy__(self, _: dict[int, Any] | None = None) -> Self:
-        return self
+        return found_in(self, self.build_curve())
 
     @property
     def inner(self) -> tuple[Profile, ...]:
