@@ -9,21 +9,28 @@ from gdpbridge.mechanisms.registry import kinds, profile_class
 
 if TYPE_CHECKING:
     from gdpbridge.mechanisms.approx_dp import ApproxDP
+    from gdpbridge.mechanisms.bounded_range import BoundedRange
     from gdpbridge.mechanisms.callable import Callable
     from gdpbridge.mechanisms.discrete_gaussian import DiscreteGaussian
     from gdpbridge.mechanisms.discrete_laplace import DiscreteLaplace
     from gdpbridge.mechanisms.dpsgd import DPSGD
+    from gdpbridge.mechanisms.exponential import Exponential
     from gdpbridge.mechanisms.formula import Formula
     from gdpbridge.mechanisms.gaussian import GDP, Gaussian
     from gdpbridge.mechanisms.icea import ICEA
     from gdpbridge.mechanisms.laplace import Laplace
     from gdpbridge.mechanisms.opacus import OpacusHistory
+    from gdpbridge.mechanisms.permute_and_flip import PermuteAndFlip
     from gdpbridge.mechanisms.pld import PLD
     from gdpbridge.mechanisms.pure_dp import PureDP
     from gdpbridge.mechanisms.randomized_response import RandomizedResponse
+    from gdpbridge.mechanisms.report_noisy_max import ReportNoisyMax
     from gdpbridge.mechanisms.sgd_family import SGDFamily
+    from gdpbridge.mechanisms.sparse_vector import SparseVector
     from gdpbridge.mechanisms.table import Table
+    from gdpbridge.mechanisms.thresholded_release import ThresholdedRelease
     from gdpbridge.mechanisms.tradeoff import Tradeoff
+    from gdpbridge.mechanisms.truncated_laplace import TruncatedLaplace
     from gdpbridge.mechanisms.zcdp import ZCDP
     from gdpbridge.transformations.sequence import Sequence
 
@@ -34,24 +41,38 @@ __all__ = [
     "PLD",
     "ZCDP",
     "ApproxDP",
+    "BoundedRange",
     "Callable",
     "DiscreteGaussian",
     "DiscreteLaplace",
+    "Exponential",
     "Formula",
     "Gaussian",
     "Laplace",
     "OpacusHistory",
+    "PermuteAndFlip",
     "PureDP",
     "RandomizedResponse",
+    "ReportNoisyMax",
     "SGDFamily",
     "Sequence",
+    "SparseVector",
     "Table",
+    "ThresholdedRelease",
     "Tradeoff",
+    "TruncatedLaplace",
     "kinds",
     "profile_class",
 ]
 
 _HOMES = {
+    "TruncatedLaplace": "mechanisms.truncated_laplace",
+    "ThresholdedRelease": "mechanisms.thresholded_release",
+    "SparseVector": "mechanisms.sparse_vector",
+    "ReportNoisyMax": "mechanisms.report_noisy_max",
+    "PermuteAndFlip": "mechanisms.permute_and_flip",
+    "Exponential": "mechanisms.exponential",
+    "BoundedRange": "mechanisms.bounded_range",
     "ApproxDP": "mechanisms.approx_dp",
     "Callable": "mechanisms.callable",
     "DPSGD": "mechanisms.dpsgd",

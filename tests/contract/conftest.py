@@ -3,30 +3,47 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
 from hypothesis import strategies as st
+from pydantic.fields import FieldInfo
 
 from gdpbridge import profiles
 from gdpbridge.curves.base import Form
 from gdpbridge.mechanisms.base import Profile
 
 
+def choices(field: FieldInfo) -> tuple[Any, ...]:
+    """The values that a parameter may have, where it is no number: a switch's, or some words."""
+    return (False, True) if field.annotation is bool else get_args(field.annotation)
+
+
 def drawable(cls: type[Profile]) -> bool:
-    """Whether a kind is made of numbers with a typical range alone."""
-    fields = cls.parameters().values()
-    return all("typical" in (field.json_schema_extra or {}) for field in fields)
+    """Whether a kind is made of numbers with a typical range, switches and choices alone."""
+    return all(
+        "typical" in (field.json_schema_extra or {})
+        or field.annotation is bool
+        or get_origin(field.annotation) is Literal
+        for field in cls.parameters().values()
+    )
+
+
+def typical(cls: type[Profile], which: int) -> dict[str, Any]:
+    """An end of the typical range of each parameter, or a choice."""
+    return {
+        name: field.json_schema_extra["typical"][which]
+        if "typical" in field.json_schema_extra
+        else choices(field)[which]
+        for name, field in cls.parameters().items()
+    }
 
 
 def exact(cls: type[Profile]) -> bool:
     """Whether a kind's curve is known exactly, not between bounds."""
-    typical = {
-        name: field.json_schema_extra["typical"][1]
-        for name, field in cls.parameters().items()
-        if field.is_required()
-    }
-    return cls(**typical).curve.form not in (Form.BETWEEN, Form.COMPOSED)
+    fields = cls.parameters()
+    required = {name: at for name, at in typical(cls, 1).items() if fields[name].is_required()}
+    return cls(**required).curve.form not in (Form.BETWEEN, Form.COMPOSED)
 
 
 KINDS = {kind: cls for kind, cls in profiles.kinds().items() if drawable(cls)}
@@ -50,6 +67,9 @@ def parameters(draw: st.DrawFn, cls: type[Profile]) -> dict[str, Any]:
         extra: Any = field.json_schema_extra
         if not field.is_required() and draw(st.booleans()):
             continue
+        if "typical" not in extra:
+            drawn[name] = draw(st.sampled_from(choices(field)))
+            continue
         low, high = extra["typical"]
         drawn[name] = draw(numbers(low, high, field.annotation is int))
     return drawn
@@ -67,6 +87,12 @@ def kind(request: pytest.FixtureRequest) -> type[Profile]:
     """Each kind whose curve is known exactly, in turn."""
     cls: type[Profile] = request.param
     return cls
+
+
+@pytest.fixture(name="typical")
+def typical_values() -> Any:
+    """What returns typical values of a kind's parameters."""
+    return typical
 
 
 @pytest.fixture(name="parameters")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
 
@@ -88,12 +88,17 @@ def test_declared_effects_are_true() -> None:
             continue
         base: dict[str, Any] = {}
         for name, info in cls.parameters().items():
+            if info.is_required() and get_origin(info.annotation) is Literal:
+                base[name] = get_args(info.annotation)[0]
             if "typical" not in extras[name] or (not info.is_required() and info.default is None):
                 continue
             low, high = extras[name]["typical"]
             middle = (low * high) ** 0.5
             base[name] = round(middle) if info.annotation is int else middle
         options = {"eps_h": 20.0} if kind == "icea" else {}
+        if cls(**base).default_failure is not None:
+            # nothing is measured at other failure probabilities
+            options = {"failure": 1e-10, "tol": 1e-5}
         less = measure(cls(**base), **options)
         for name, effect in effects.items():
             if effect is None:

@@ -19,6 +19,7 @@ _POSITIVE: Domain = (lambda value: value > 0, "a number > 0")
 _NON_NEGATIVE: Domain = (lambda value: value >= 0, "a number ≥ 0")
 _COUNT: Domain = (lambda value: value >= 1 and value.denominator == 1, "a whole number ≥ 1")
 _BUCKETS: Domain = (lambda value: value >= 2 and value.denominator == 1, "a whole number ≥ 2")
+_ONE: Domain = (lambda value: value == 1, "1")
 _SHARE: Domain = (lambda value: 0 < value <= 1, "a number in (0, 1]")
 _PROBABILITY: Domain = (lambda value: 0 <= value < 1, "a number in [0, 1)")
 
@@ -50,6 +51,7 @@ class Kind:
 
 KINDS = {
     "approx-dp": Kind({"epsilon": _NON_NEGATIVE, "delta": _PROBABILITY}, "class", composes=True),
+    "bounded-range": Kind({"range": _NON_NEGATIVE, "runs": _ONE}, "class"),
     "clip-rectify": Kind(nature="bound", of_others=True),
     "composed": Kind({"times": _COUNT}, of_others=True),
     "dpsgd": Kind(
@@ -63,6 +65,7 @@ KINDS = {
         {"messages": _COUNT, "users": _COUNT}, "bound", "replace-one", has_breakpoints=True
     ),
     "laplace": Kind({"scale": _POSITIVE, "sensitivity": _POSITIVE}, composes=True),
+    "permute-and-flip": Kind({"epsilon": _NON_NEGATIVE}, "class"),
     "pure-dp": Kind({"epsilon": _NON_NEGATIVE}, "class", composes=True),
     "randomized-response": Kind(
         {"noise_parameter": _SHARE, "buckets": _BUCKETS}, relation="replace-one"

@@ -88,6 +88,8 @@ def example_words(name: str, field: FieldInfo) -> list[str]:
     """Return words that give a required parameter a typical value."""
     if is_word(field):
         return [name.upper()]
+    if choices := _choices(field):
+        return [_spellings(name)[0], choices[0]]
     low, high = _extra(field)["typical"]
     return [_spellings(name)[0], f"{float(f'{(low * high) ** 0.5:.1g}'):g}"]
 

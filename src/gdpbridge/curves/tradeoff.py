@@ -23,6 +23,8 @@ __all__ = ["errors_at", "errors_range", "least_errors", "proved_errors"]
 _FARTHEST = 700.0
 _SECTIONS = 33
 _NARROWINGS = 11
+# for curves whose values take a while: places each way from ε = 0, and at most so many parabolas
+_GRID, _PARABOLAS = 97, 30
 # near points follow a bend closely, far ones are less disturbed by a gap between the bounds of δ
 _APART = tuple(10.0**-power for power in np.arange(0.5, 7.5, 0.5))
 # a few roundings of products and sums, relative to the largest term
@@ -71,6 +73,8 @@ def errors_range(curve: Curve, alpha: Floats) -> tuple[Floats, Floats]:
 def _best(curve: Curve, alpha: Floats) -> Floats:
     """Return the signed ε at which g is largest."""
     alpha = np.maximum(alpha, curve.least_alpha)
+    if curve.form is Form.COMPOSED and alpha.size:
+        return _along(curve, alpha)
     with np.errstate(divide="ignore"):
         # beyond the first, e^ε·α > 1; beyond the second, δ(ε) ≤ α could not make up for it
         reach = np.minimum(-np.log(alpha), np.log1p(np.exp(_capped(curve.least_epsilon(alpha)))))
@@ -96,6 +100,57 @@ def _largest(curve: Curve, first: Floats, last: Floats, alpha: Floats) -> Floats
         first = eps[rows, np.maximum(index - 1, 0)]
         last = eps[rows, np.minimum(index + 1, _SECTIONS - 1)]
     return best
+
+
+def _along(curve: Curve, alpha: Floats) -> Floats:
+    """Return where g is largest for a smooth convex δ of which every value takes a while.
+
+    One grid serves all α; from its three best points parabolas lead to the place.
+    """
+    shares = np.linspace(0.0, 1.0, _GRID) ** 2
+    far, back = _capped(curve.least_epsilon(np.array([alpha.min(), (1 - alpha.max()) / 2])))
+    eps = np.concatenate([-(back + np.log(2.0)) * shares[:0:-1], np.logaddexp(0.0, far) * shares])
+    values = _g(np.exp(curve.logs(np.abs(eps))[1])[:, None], eps[:, None], alpha)
+    middle = np.clip(np.argmax(values, axis=0), 1, eps.size - 2)
+    near = middle + np.array([[-1], [0], [1]])
+    at, found = eps[near], np.take_along_axis(values, near, axis=0)
+    open_ = np.arange(alpha.size)
+    for _ in range(_PARABOLAS):
+        place, gain = _vertex(at[:, open_], found[:, open_])
+        open_, place = open_[gain > _ROUNDING], place[gain > _ROUNDING]
+        if not open_.size:
+            break
+        value = _values(curve, place, alpha[open_])
+        # of four points in order the best and those beside it
+        four = np.vstack([at[:, open_], place])
+        order = np.argsort(four, axis=0)
+        four = np.take_along_axis(four, order, axis=0)
+        tall = np.take_along_axis(np.vstack([found[:, open_], value]), order, axis=0)
+        near = np.clip(np.argmax(tall, axis=0), 1, 2) + np.array([[-1], [0], [1]])
+        at[:, open_] = np.take_along_axis(four, near, axis=0)
+        found[:, open_] = np.take_along_axis(tall, near, axis=0)
+    return np.take_along_axis(at, np.argmax(found, axis=0)[None], axis=0)[0]
+
+
+def _vertex(at: Floats, value: Floats) -> tuple[Floats, Floats]:
+    """Return where the parabola through three points is highest, and how far above them all.
+
+    Where that is at the middle one or beyond the outer ones, the wider gap is halved.
+    """
+    (a, b, c), (low, top, end) = at, value
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rise, fall = (top - low) / (b - a), (end - top) / (c - b)
+        bend = (rise - fall) / (c - a)
+        # the slope at b, over twice the bend
+        step = (rise * (c - b) + fall * (b - a)) / (c - a) / (2 * bend)
+        gain = bend * step**2
+    place = b + np.nan_to_num(step)
+    halved = np.where(b - a > c - b, (a + b) / 2, (b + c) / 2)
+    fits = (place > a) & (place < c) & (np.abs(place - b) > 1e-3 * np.minimum(b - a, c - b))
+    # the outer points tell how high a curve can be that rises and then falls
+    most = np.maximum(rise * (c - b), -fall * (b - a))
+    gain = np.where(fits, gain, np.minimum(most, gain))
+    return np.where(fits, place, halved), gain
 
 
 def _capped(eps: Floats) -> Floats:

@@ -6,10 +6,12 @@ from fractions import Fraction
 
 from gdpbridge.errors import InputError, Words
 from gdpbridge.losses.atoms import Atoms
+from gdpbridge.losses.exponential import ExponentialStep
 from gdpbridge.losses.laplace import LaplaceLoss
 from gdpbridge.losses.moments import Part
 from gdpbridge.losses.step import LossPair, Step
 from gdpbridge.losses.transforms.base import Number, Transform
+from gdpbridge.losses.transforms.exponential import ExponentialTransform
 from gdpbridge.losses.transforms.finite import FiniteTransform
 from gdpbridge.losses.transforms.laplace import LaplaceTransform
 
@@ -25,6 +27,8 @@ def on_lattices(part: Part) -> LossPair:
 def _step(transform: Transform) -> Step:
     if isinstance(transform, LaplaceTransform):
         return LaplaceLoss(transform.epsilon)
+    if isinstance(transform, ExponentialTransform):
+        return ExponentialStep(transform.loss)
     assert isinstance(transform, FiniteTransform)
     return Atoms(
         [_rational(loss) for loss in transform.losses],

@@ -383,6 +383,9 @@ class Profile(BaseModel):
             given = getattr(self, name, None)
             if isinstance(given, Profile):
                 found |= {f"{name}.{key}": text for key, text in given.specification().items()}
+            elif isinstance(value, bool):
+                # what is switched off is as if it were not there
+                found |= {name: "true"} if value else {}
             else:
                 found[name] = (
                     decimal_text(exact(value)) if isinstance(value, float | int) else value

@@ -20,7 +20,24 @@ from gdpbridge.numeric.kinds import Operations, Probability
 if TYPE_CHECKING:
     from gdpbridge.losses.moments import Losses
 
-__all__ = ["Laplace"]
+__all__ = ["Laplace", "laplace_curve", "laplace_losses"]
+
+
+def laplace_curve(eps0: Fraction) -> SmoothCurve:
+    """Return the single piece on [0, ε₀], ε₀ > 0."""
+
+    def delta(eps: Any, ops: Operations) -> Probability:
+        return Probability.from_log_complement(ops, (eps - ops.constant(eps0)) / 2)
+
+    return smooth_curve(delta, ConstantTail(eps0, Fraction(0)), eps0)
+
+
+def laplace_losses(eps0: Fraction) -> Losses:
+    """Return the loss of noise with Δ/b = ε₀ > 0."""
+    from gdpbridge.losses.moments import Part
+    from gdpbridge.losses.transforms.laplace import LaplaceTransform
+
+    return [Part(LaplaceTransform(eps0), 1)]
 
 
 @register
@@ -59,16 +76,8 @@ class Laplace(Profile):
 
     def group_curve(self, size: int) -> SmoothCurve:
         """Return the curve for ``size`` times the sensitivity."""
-        eps0 = size * self.exact("sensitivity") / self.exact("scale")
-
-        def delta(eps: Any, ops: Operations) -> Probability:
-            return Probability.from_log_complement(ops, (eps - ops.constant(eps0)) / 2)
-
-        return smooth_curve(delta, ConstantTail(eps0, Fraction(0)), eps0)
+        return laplace_curve(size * self.exact("sensitivity") / self.exact("scale"))
 
     def privacy_losses(self) -> Losses:
         """Return the loss of Laplace noise."""
-        from gdpbridge.losses.moments import Part
-        from gdpbridge.losses.transforms.laplace import LaplaceTransform
-
-        return [Part(LaplaceTransform(self.exact("sensitivity") / self.exact("scale")), 1)]
+        return laplace_losses(self.exact("sensitivity") / self.exact("scale"))

@@ -53,6 +53,7 @@ def parameter(
     default: Any = ...,
     instead: str = "",
     fraction: bool = False,
+    usual: float | None = None,
     **bounds: Any,
 ) -> Any:
     """Declare a parameter once, for validation, the command line, schemas and test draws.
@@ -66,6 +67,7 @@ def parameter(
         default: its default; the parameter is required if left out.
         instead: of a required one, the other parameters that it may be derived from.
         fraction: whether a text such as 1/3 is read, too.
+        usual: a value that goes without saying.
         **bounds: pydantic's ``gt``, ``ge``, ``lt`` and ``le``.
     """
     extra: dict[str, Any] = {"symbol": symbol, "allowed": allowed, "typical": list(typical)}
@@ -73,6 +75,8 @@ def parameter(
         extra["effect"] = effect
     if fraction:
         extra["fraction"] = True
+    if usual is not None:
+        extra["usual"] = usual
     if instead:
         extra["instead"] = instead
     return Field(

@@ -138,6 +138,33 @@ def _laplace(values: Values, _: list[Bracket], arithmetic: Arithmetic) -> Mechan
     return _bounded(lambda eps: log1mexp(log_complement(eps)), log_complement, end, exact_end)
 
 
+def _bounded_range(values: Values, _: list[Bracket], arithmetic: Arithmetic) -> Mechanism:
+    # δ = (1 - u)²/(1 - s), u = e^{(ε - r)/2}, s = e^{-r}; 1 - δ = (u(2 - u) - s)/(1 - s)
+    width, half = values["range"], arithmetic.exactly(Fraction(1, 2))
+    end = arithmetic.exactly(width)
+    if width == 0:
+        return Mechanism((), vanishes_from=end, exact_end=width)
+    least = -end
+    log_norm = (-least.expm1()).log()
+
+    def log(eps: Jet) -> Jet:
+        return log1mexp((eps - end).scaled(half)).scaled(arithmetic.exactly(2)) - log_norm
+
+    def log_complement(eps: Jet) -> Jet:
+        # u(2 - u) - s = u((1 - u) + (1 - s/u))
+        log_u, log_other = (eps - end).scaled(half), -(eps + end).scaled(half)
+        return log_u + (-log_u.expm1() - log_other.expm1()).log() - log_norm
+
+    return _bounded(log, log_complement, end, width)
+
+
+def _permute_and_flip(values: Values, _: list[Bracket], arithmetic: Arithmetic) -> Mechanism:
+    # the largest move of a distribution G with |(log G)'|, |(log(1 - G))'| ≤ 1 is Laplace's
+    if values["epsilon"] == 0:
+        return Mechanism((), vanishes_from=arithmetic.exactly(0), exact_end=Fraction(0))
+    return _laplace({"sensitivity": values["epsilon"], "scale": Fraction(1)}, [], arithmetic)
+
+
 def _pure_dp(values: Values, _: list[Bracket], arithmetic: Arithmetic) -> Mechanism:
     end = arithmetic.exactly(values["epsilon"])
     return _bounded(*_pure_dp_formulas(end), end, values["epsilon"])
@@ -359,10 +386,12 @@ def log1mexp(value: Jet) -> Jet:
 Builder = Callable[[Values, list[Bracket], Arithmetic], Mechanism]
 _BUILDERS: dict[str, Builder] = {
     "approx-dp": _approx_dp,
+    "bounded-range": _bounded_range,
     "gaussian": _gaussian,
     "gdp": _gdp,
     "icea": _icea,
     "laplace": _laplace,
+    "permute-and-flip": _permute_and_flip,
     "pure-dp": _pure_dp,
     "randomized-response": _randomized_response,
     "sgd-family": _sgd_family,
