@@ -52,6 +52,22 @@ _NUMBERS = {
     "gaussian/ball.py": {"exact_delta == 0", "exact_delta == 1"},
     "guarantees/decay.py": {"max(growth.terms) <= _LINEAR"},
     "guarantees/formulas.py": {"segment.start != end", "tail != declared"},
+    "losses/line.py": {
+        "key == asked",
+        "place.mid() == at.mid()",
+        "place.rad() == at.rad()",
+    },
+    "losses/roots.py": {"near > 0"},
+    "losses/stretches.py": {
+        "max((min(one.call, one.put) for one in guesses)) < _LOG_LEAST",
+        "line.bits > working_precision()",
+    },
+    "losses/transforms/fixed_size.py": {"t.imag[1:] + angle > math.pi"},
+    "losses/transforms/sampled_gaussian.py": {
+        "bound(w, near + sign * far, shift) > wanted",
+        "bound(w, near + sign * middle, shift) > wanted",
+        "t.real < 1.0",
+    },
     "mechanisms/callable.py": {"found[1:] > least + slack"},
     "mechanisms/discrete_gaussian.py": {"x < len(tails)"},
     "mechanisms/table.py": {"last == 0", "last == 1"},
@@ -59,7 +75,6 @@ _NUMBERS = {
         "self.problem.end < direction.end",
         "stretch.stop >= stop",
         "after >= end",
-        "best > 0",
     },
     "numeric/kinds.py": {"x > -np.log(2.0)"},
     "transformations/clip_rectify.py": {

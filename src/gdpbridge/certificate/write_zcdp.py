@@ -16,6 +16,7 @@ from gdpbridge.certificate.model import Cell, Certificate, Tangent
 from gdpbridge.certificate.proof import Proof
 from gdpbridge.errors import UndecidedError
 from gdpbridge.guarantees.boundary import Boundary
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 
@@ -64,7 +65,7 @@ class _Writer:
         """Yield cells with their centres: the first one to where randomized response ends."""
         with precision(self.bits):
             first: Fraction = to_fraction(self.boundary.pieces[1].bracket()[1])
-        ends: list[Fraction] = [one.high for one in proof.cells if one.high > first]
+        ends = [one.high for one in proof.cells if certainly(one.high > first)]
         if ends and self.bare.claim.statement == "approximate":
             ends[-1] *= 1 + _PAST
         for low, high in pairwise([Fraction(0), first, *ends]):
