@@ -118,6 +118,21 @@ class Profile(Described, BaseModel):
         return None
 
     @property
+    def renyi_orders(self) -> frozenset[Fraction] | None:
+        """α - 1 of the orders at which alone something is known of it; None for other kinds."""
+        return None
+
+    def renyi_divergence(self, tilt: Fraction) -> Fraction | None:
+        """Return an upper bound of D_α in both orders of the pair, α = 1 + tilt; None for none.
+
+        Raises:
+            InputError: for kinds that know neither divergences nor their privacy loss.
+        """
+        from gdpbridge.guarantees.renyi import divergence_of
+
+        return divergence_of(self.privacy_losses(), tilt)
+
+    @property
     def beyond_certificates(self) -> str:
         """Why this one has no certificate though its kind has, as a sentence; empty if it has."""
         return ""
