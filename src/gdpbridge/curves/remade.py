@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, TypeVar
-
-if TYPE_CHECKING:
-    from gdpbridge.curves.base import Curve
+from typing import Any, Self
 
 __all__ = ["Described", "Plain", "Remade", "found_in"]
-
-C = TypeVar("C", bound="Curve")
 
 
 class Remade:
@@ -44,7 +39,7 @@ class Described:
         return self
 
 
-def found_in(profile: object, curve: C) -> C:
+def found_in(profile: object, curve: Any) -> Any:
     """Say whose a curve and its tail are, unless that is known: the first profile is the origin."""
     # past the guard of a frozen dataclass
     curve.__dict__.setdefault("_made_by", (getattr, (profile, "curve")))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 from typing import Any
 
 from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.files import read_bounded
+from gdpbridge.reading.sheets import decoded, rows_of, sheet_of
 from gdpbridge.reading.tables import MAX_BYTES
+from gdpbridge.reading.written import plain_numbers
 
 __all__ = ["losses_of_file"]
 
@@ -30,11 +31,7 @@ def losses_of_file(name: str) -> dict[str, Columns]:
     Raises:
         InputError: for a file that cannot be read or a row that is no loss.
     """
-    data = read_bounded(name, MAX_BYTES)
-    try:
-        text = data.decode("utf-8-sig")
-    except ValueError:
-        raise InputError("file", name, "a readable file (not text in UTF-8)") from None
+    text = decoded(read_bounded(name, MAX_BYTES), None)
     if text.lstrip().startswith(("[", "{")):
         names, rows = _json_rows(text)
     else:
@@ -43,15 +40,22 @@ def losses_of_file(name: str) -> dict[str, Columns]:
 
 
 def _text_rows(text: str) -> tuple[list[str], list[tuple[int, list[Any]]]]:
-    first_line = text.partition("\n")[0]
-    separator = next((mark for mark in "\t;," if mark in first_line), ",")
-    reader = csv.reader(io.StringIO(text), delimiter=separator)
-    rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
+    sheet = sheet_of(text)
+    try:
+        rows = list(rows_of(sheet, 0))
+    except csv.Error as error:
+        raise InputError("file", Words(str(error)), "cells without stray quotes") from None
     if not rows:
         raise InputError(
             "file", Words("empty"), "a file with rows of losses and their probabilities"
         )
-    return [cell.strip().lower() for cell in rows[0][1]], list(rows[1:])
+    names = [cell.lower() for cell in rows[0][1]]
+    numbers = [number for number, _ in rows[1:]]
+    cells = [row for _, row in rows[1:]]
+    if any(len(row) != len(names) for row in cells):
+        return names, list(rows[1:])
+    plain, _ = plain_numbers(list(zip(*cells, strict=True)), numbers, names)
+    return names, list(zip(numbers, map(list, zip(*plain, strict=True)), strict=True))
 
 
 def _json_rows(text: str) -> tuple[list[str], list[tuple[int, list[Any]]]]:
