@@ -37,6 +37,8 @@ PROFILES = [
     (P.SparseVector(threshold_scale=1, answer_scale=1), "bound"),
     (P.ThresholdedRelease(noise="gaussian", scale=1, threshold=6), "own"),
     (P.ThresholdedRelease(noise="laplace", scale=1, threshold=6, groups=2), "bound"),
+    (P.Renyi(orders=[2], epsilons=[1]), "class"),
+    (P.Renyi(orders=[2], epsilons=[1]).compose(2), "bound"),
     (P.Exponential(epsilon=1), "class"),
     (P.BoundedRange(range=1), "class"),
     (P.PermuteAndFlip(epsilon=1), "class"),
