@@ -39,6 +39,7 @@ PROFILES = [
     (P.ThresholdedRelease(noise="laplace", scale=1, threshold=6, groups=2), "bound"),
     (P.Renyi(orders=[2], epsilons=[1]), "class"),
     (P.Renyi(orders=[2], epsilons=[1]).compose(2), "bound"),
+    (GAUSSIAN.tune(10), "bound"),
     (P.Exponential(epsilon=1), "class"),
     (P.BoundedRange(range=1), "class"),
     (P.PermuteAndFlip(epsilon=1), "class"),

@@ -326,6 +326,24 @@ class Profile(Described, BaseModel):
         """
         return profile_class("composed")(base=self, times=times)
 
+    def tune(
+        self, mean: float, *, shape: float = 1.0, distribution: str = "truncated-negative-binomial"
+    ) -> Profile:
+        """Return an upper bound for the best one of a random number of runs.
+
+        Args:
+            mean: the mean of the number of runs, from 1 on.
+            shape: that of a truncated negative binomial distribution: 1 is geometric.
+            distribution: "truncated-negative-binomial" or "poisson".
+
+        Raises:
+            InputError: for a value outside its range, or a mechanism whose Rényi divergences are
+                not known.
+
+        Source: Papernot and Steinke (2022).
+        """
+        return profile_class("tuned")(base=self, mean=mean, shape=shape, distribution=distribution)
+
     def group_curve(self, size: int) -> SmoothCurve:
         """Return the curve for groups of ``size`` records, for kinds that know it.
 
