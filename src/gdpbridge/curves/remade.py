@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Protocol, Self, TypeVar
 
 __all__ = ["Described", "Plain", "Remade", "found_in"]
+
+
+class _WithTail(Protocol):
+    @property
+    def tail(self) -> object:
+        """Return its tail."""
+
+
+C = TypeVar("C", bound=_WithTail)
 
 
 class Remade:
@@ -39,7 +48,7 @@ class Described:
         return self
 
 
-def found_in(profile: object, curve: Any) -> Any:
+def found_in(profile: object, curve: C) -> C:
     """Say whose a curve and its tail are, unless that is known: the first profile is the origin."""
     # past the guard of a frozen dataclass
     curve.__dict__.setdefault("_made_by", (getattr, (profile, "curve")))
