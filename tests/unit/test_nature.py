@@ -40,6 +40,8 @@ PROFILES = [
     (P.Renyi(orders=[2], epsilons=[1]), "class"),
     (P.Renyi(orders=[2], epsilons=[1]).compose(2), "bound"),
     (GAUSSIAN.tune(10), "bound"),
+    (LAPLACE.group(3), "own"),
+    (P.ZCDP(rho=0.1).group(3), "bound"),
     (P.TradeoffFunction(alpha=[0.1], beta=[0.6]), "class"),
     (P.Exponential(epsilon=1), "class"),
     (P.BoundedRange(range=1), "class"),
