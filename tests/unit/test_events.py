@@ -10,7 +10,7 @@ from flint import arb
 
 from gdpbridge import profiles
 from gdpbridge.curves.pieces import Piece
-from gdpbridge.guarantees.boundary import Bound, renyi_pieces
+from gdpbridge.guarantees.boundary import Bound, renyi_pieces, zcdp_boundary
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS
 
@@ -74,3 +74,15 @@ def test_more_orders_say_more() -> None:
     for eps in (0.1, 1.0, 3.0, 5.0):
         least = whole.delta_bounds(eps)[1]
         assert least < delta(more, eps) <= delta(few, eps)
+
+
+@pytest.mark.parametrize("rho", [Fraction(1, 100), Fraction(1, 2), Fraction(64, 25)])
+def test_an_arc_says_nothing_where_another_bound_binds(rho: Fraction) -> None:
+    """Before an arc begins, and after it ends, its event breaks a bound, and δ is not a number."""
+    with precision(128):
+        _, divergence, order = pieces = zcdp_boundary(rho).pieces
+        first, turn = (BALLS.constant(piece.start).mid() for piece in pieces[1:])
+        for piece, eps in ((divergence, 0.9 * first), (divergence, 1.05 * turn), (order, turn / 2)):
+            assert piece.formula(eps.mid(), BALLS).log().is_nan()
+        for piece, eps in ((divergence, (first + turn) / 2), (order, 2 * turn)):
+            assert piece.formula(eps.mid(), BALLS).log().is_finite()
