@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from gdpbridge.mechanisms.table import Table
     from gdpbridge.mechanisms.thresholded_release import ThresholdedRelease
     from gdpbridge.mechanisms.tradeoff import Tradeoff
+    from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
     from gdpbridge.mechanisms.truncated_laplace import TruncatedLaplace
     from gdpbridge.mechanisms.zcdp import ZCDP
     from gdpbridge.transformations.sequence import Sequence
@@ -62,12 +63,14 @@ __all__ = [
     "Table",
     "ThresholdedRelease",
     "Tradeoff",
+    "TradeoffFunction",
     "TruncatedLaplace",
     "kinds",
     "profile_class",
 ]
 
 _HOMES = {
+    "TradeoffFunction": "mechanisms.tradeoff_function",
     "Renyi": "mechanisms.renyi",
     "TruncatedLaplace": "mechanisms.truncated_laplace",
     "ThresholdedRelease": "mechanisms.thresholded_release",

@@ -66,6 +66,11 @@ class DiscreteLaplace(Profile):
     def _largest(self) -> Fraction:
         return self.sensitivity / self.exact("scale")
 
+    def grouped_curve(self, size: int) -> Curve:
+        """Return the curve for ``size`` times the sensitivity."""
+        given = {"sensitivity": size * self.sensitivity}
+        return type(self)(**{**self.model_dump(), **given}).curve
+
     def build_curve(self) -> Curve:
         """Return the lines between the losses."""
         lines, end = _Lines(self.exact("scale"), self.sensitivity), self._largest()

@@ -1,19 +1,22 @@
-"""Where tables come from: files of text, Parquet files, standard input and data frames."""
+"""Tables from files of text, Parquet files, standard input and data frames; data frames of rows."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 
 from gdpbridge.errors import InputError, MissingExtraError, Words
 from gdpbridge.files import read_bounded
 from gdpbridge.reading.cells import Shortest
-from gdpbridge.reading.rows import Columns, Rows, find_columns, rows_of_numbers, rows_of_text
+from gdpbridge.reading.headers import Columns, find_columns
+from gdpbridge.reading.rows import Rows, rows_of_numbers, rows_of_text
+from gdpbridge.reading.sheets import decoded
 
-__all__ = ["MAX_BYTES", "rows_of_file", "rows_of_frame"]
+__all__ = ["MAX_BYTES", "frame_of", "rows_of_file", "rows_of_frame"]
 
 # a million rows of two numbers of 20 digits are 40 MB, and take ten times that in memory
 MAX_BYTES = 2**28
@@ -21,7 +24,7 @@ MAX_BYTES = 2**28
 _PARQUET = b"PAR1"
 
 
-def rows_of_file(name: str, columns: Columns) -> Rows:
+def rows_of_file(name: str, columns: Columns, encoding: str | None = None) -> Rows:
     """Read a file, or standard input for ``-``.
 
     Raises:
@@ -31,14 +34,7 @@ def rows_of_file(name: str, columns: Columns) -> Rows:
     data = read_bounded(name, MAX_BYTES)
     if data.startswith(_PARQUET):
         return _of_parquet(data, columns)
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        row = data.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"row {row}", Words("not UTF-8"), "text in UTF-8, or a Parquet file"
-        ) from None
-    return rows_of_text(text, columns)
+    return rows_of_text(decoded(data, encoding), columns)
 
 
 def _of_parquet(data: bytes, columns: Columns) -> Rows:
@@ -73,9 +69,9 @@ def rows_of_frame(frame: Any, columns: Columns) -> Rows:
         allowed = "a data frame of pandas, polars or pyarrow"
         raise InputError("frame", type(frame).__name__, allowed) from None
     names = [str(name) for name in table.columns]
-    eps_at, delta_at, is_log = find_columns(names, columns)
+    eps_at, delta_at, is_log, _, notes = find_columns(names, columns)
     given = [_numbers(table[table.columns[at]]) for at in (eps_at, delta_at)]
-    return rows_of_numbers(*given, is_log=is_log)
+    return replace(rows_of_numbers(*given, is_log=is_log), notes=notes)
 
 
 def _numbers(series: Any) -> Sequence[str]:
@@ -85,3 +81,21 @@ def _numbers(series: Any) -> Sequence[str]:
         return Shortest(values)
     # the shortest text of a narrow float is another number than that of the same float64
     return [str(value) for value in values]
+
+
+def frame_of(columns: Mapping[str, Sequence[object]], library: str) -> Any:
+    """Return a data frame of a library, such as "pyarrow".
+
+    Raises:
+        InputError: for a library that is not known, or not installed.
+        MissingExtraError: without the extra ``tables``.
+    """
+    try:
+        import narwhals
+    except ImportError:
+        raise MissingExtraError("tables", "a data frame") from None
+    try:
+        return narwhals.from_dict(dict(columns), backend=cast(Any, library)).to_native()
+    except (ImportError, ValueError):
+        allowed = "a library of data frames that is installed, such as pyarrow"
+        raise InputError("library", library, allowed) from None
