@@ -137,9 +137,9 @@ def rows_of_numbers(eps: Sequence[str], delta: Sequence[str], *, is_log: bool) -
 
 
 def _of_lines(sheet: Sheet, columns: Columns) -> Rows:
-    if not sheet.lines:
+    if not sheet.numbers.size:
         raise InputError("table", Words("empty"), "a table with rows of ε and δ")
-    names = split_line(sheet.lines[0], sheet.separator)
+    names = split_line(sheet.head, sheet.separator)
     headed = not all(map(_looks_like_number, names))
     notes = list(sheet.notes)
     if not headed and (above := _header(sheet, len(names))):
@@ -150,9 +150,9 @@ def _of_lines(sheet: Sheet, columns: Columns) -> Rows:
         first = int(headed)
     if not headed and (len(names) != 2 or columns != Columns()):
         allowed = "column names, unless the table is two columns, ε and δ"
-        raise _bad(int(sheet.numbers[0]), sheet.lines[0], allowed)
+        raise _bad(int(sheet.numbers[0]), sheet.head, allowed)
     found = find_columns(names, columns) if headed else Found(0, 1, False, False, ())
-    if len(sheet.lines) == first:
+    if sheet.numbers.size == first:
         raise InputError(
             "table", Words("a line of column names alone"), "a table with rows of ε and δ"
         )
@@ -183,11 +183,10 @@ def _header(sheet: Sheet, width: int) -> list[str] | None:
 def _read(sheet: Sheet, first: int, width: int, found: Found) -> Rows:
     """Read the lines below the names: at once where all is plain, else cell by cell."""
     numbers = sheet.numbers[first:]
-    lines = sheet.lines[first:]
-    separator = sheet.separator
+    body, separator = sheet.below(first), sheet.separator
     if separator == " ":
-        lines, separator = [",".join(line.split()) for line in lines], ","
-    quick = None if found.is_percent else cut("\n".join(lines), separator, width)
+        body, separator = "\n".join(",".join(line.split()) for line in body.split("\n")), ","
+    quick = None if found.is_percent else cut(body, separator, width)
     if quick is not None:
         texts, values = quick
         eps, delta = values[:, found.eps].copy(), values[:, found.delta].copy()

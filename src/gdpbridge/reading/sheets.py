@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_INDENTED = re.compile(r"\n\s")
 
 
 @dataclass(frozen=True)
@@ -29,18 +31,27 @@ class Sheet:
     """Lines with something on them.
 
     Attributes:
-        lines: without comments and blank lines.
+        text: its lines, without comments and blank lines.
         numbers: the number of each in the file.
         separator: what parts the cells; a space stands for any white space.
         comment: the last comment before the first line, without its mark.
         notes: what was understood, as sentences.
     """
 
-    lines: list[str]
+    text: str
     numbers: Indices
     separator: str
     comment: str
     notes: tuple[str, ...]
+
+    @property
+    def head(self) -> str:
+        """The first line."""
+        return self.text.partition("\n")[0]
+
+    def below(self, first: int) -> str:
+        """Return the text without its first line, or with it for 0."""
+        return self.text.partition("\n")[2] if first else self.text
 
 
 def decoded(data: bytes, encoding: str | None) -> str:
@@ -69,11 +80,13 @@ def decoded(data: bytes, encoding: str | None) -> str:
 
 def sheet_of(text: str) -> Sheet:
     """Part a text into lines, and find what parts their cells."""
-    lines = text.split("\n")
-    numbers = np.arange(1, len(lines) + 1)
+    text = text.rstrip("\n")
+    numbers = np.arange(1, text.count("\n") + 2) if text else np.arange(0)
     comment = ""
     notes: list[str] = []
-    if "#" in text or any(not line.strip() for line in lines):
+    # a list of a million lines takes longer, and more memory, than all the rest
+    if "#" in text or text[:1].isspace() or _INDENTED.search(text):
+        lines = text.split("\n")
         kept = [
             at
             for at, line in enumerate(lines)
@@ -85,12 +98,12 @@ def sheet_of(text: str) -> Sheet:
             notes.append(f"{told} that began with # left out")
             before = [at for at in comments if not kept or at < kept[0]]
             comment = lines[before[-1]].strip("# \t") if before else ""
-        lines, numbers = [lines[at] for at in kept], numbers[kept]
-    first = lines[0] if lines else ""
+        text, numbers = "\n".join(lines[at] for at in kept), numbers[kept]
+    first = text.partition("\n")[0]
     separator = next((mark for mark in "\t;," if mark in first), "")
     if not separator and (" " in first.strip()):
         separator = " "
-    return Sheet(lines, numbers, separator or ",", comment, tuple(notes))
+    return Sheet(text, numbers, separator or ",", comment, tuple(notes))
 
 
 def split_line(line: str, separator: str) -> list[str]:
@@ -107,10 +120,12 @@ def rows_of(sheet: Sheet, first: int) -> Iterator[tuple[int, list[str]]]:
         csv.Error: for a stray quote, as ``(message)``.
     """
     if sheet.separator == " ":
-        for number, line in zip(sheet.numbers[first:].tolist(), sheet.lines[first:], strict=True):
+        for number, line in zip(
+            sheet.numbers[first:].tolist(), sheet.below(first).split("\n"), strict=True
+        ):
             yield number, line.split()
         return
-    body = io.StringIO("\n".join(sheet.lines[first:]))
+    body = io.StringIO(sheet.below(first))
     reader = csv.reader(body, delimiter=sheet.separator, strict=True)
     for row in reader:
         yield int(sheet.numbers[first + reader.line_num - 1]), [cell.strip() for cell in row]
