@@ -197,7 +197,8 @@ def _row(
     given: Mapping[str, Any], found: Calibration, fixed: Mapping[str, Any], delta: Real | None
 ) -> PlanRow:
     profile: Any = found.profile
-    measured = found.measured or measure(profile)
+    p = profile.default_failure
+    measured = found.measured or measure(profile, failure=None if p is None else float(p))
     records = given.get("records", fixed.get("records"))
     sigma, rate = float(profile.noise_multiplier), float(profile.sample_rate)
     epsilon = None
