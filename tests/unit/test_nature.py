@@ -40,6 +40,7 @@ PROFILES = [
     (P.Renyi(orders=[2], epsilons=[1]), "class"),
     (P.Renyi(orders=[2], epsilons=[1]).compose(2), "bound"),
     (GAUSSIAN.tune(10), "bound"),
+    (P.Matrix(entries=[1, 0.5], sigma=1), "own"),
     (LAPLACE.group(3), "own"),
     (P.ZCDP(rho=0.1).group(3), "bound"),
     (P.TradeoffFunction(alpha=[0.1], beta=[0.6]), "class"),

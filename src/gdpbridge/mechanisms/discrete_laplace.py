@@ -3,6 +3,9 @@
 For two answers Δ apart the loss at x is (|x - Δ| - |x|)/b. With r = e^{-1/b} the line between
 losses is A - B·e^ε with A = P(x ≤ c) = 1 - r^{c+1}/(1 + r) and B = P(x ≤ c - Δ) = r^{Δ-c}/(1 + r),
 c the largest x whose loss is above ε (Ghosh, Roughgarden and Sundararajan 2012).
+
+Clamped to a range of answers, as the geometric mechanism with bounds is, the worst two answers in a
+range of Δ or more have the same profile: the event x ≤ c lies between them, and clamping keeps it.
 """
 
 from __future__ import annotations
