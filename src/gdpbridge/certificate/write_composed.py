@@ -19,6 +19,7 @@ from gdpbridge.certificate.model import (
 from gdpbridge.certificate.proof import Proof, ProvedPiece
 from gdpbridge.losses.line import Evidence
 from gdpbridge.losses.transforms.base import Plan
+from gdpbridge.losses.transforms.fixed_size import Ray
 from gdpbridge.losses.transforms.sampled_gaussian import Quadrature
 
 __all__ = ["with_directions"]
@@ -82,6 +83,10 @@ def _line(evidence: Evidence) -> Line:
 
 
 def _nodes(plan: Plan) -> Nodes | None:
+    if isinstance(plan, Ray):
+        half = binary_text(plan.angle)
+        step = binary_text(plan.step)
+        return Nodes(shift=half, strip=half, step=step, first=plan.first, last=plan.last)
     if not isinstance(plan, Quadrature):
         return None
     return Nodes(
