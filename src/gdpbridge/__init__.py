@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from types import ModuleType
-from typing import TYPE_CHECKING
-
 from gdpbridge.starting import guard_start
 
 # the imports below take a good part of a second, and run what they find
 guard_start()
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from gdpbridge import profiles
 from gdpbridge.errors import (

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from typing import Any, cast
 
 from pydantic.fields import FieldInfo
@@ -86,17 +87,40 @@ def calibrate(
     target = _target(target_mu)
     free, raises = _free_parameter(cls, parameter, parameters)
 
-    def at(value: float) -> Measurement:
-        profile = cls(**parameters, **{free: value})
-        return measure(profile, tol, eps_h=eps_h, failure=failure)
+    def profile(value: float) -> Profile:
+        return cls(**parameters, **{free: value})
+
+    def mu_at(value: float) -> Interval:
+        tried = profile(value)
+        p, default = failure, tried.default_failure
+        if default is not None and eps_h is None and p is None:
+            # where it is named there are no answers at other failure probabilities
+            p = float(default)
+        return measure(tried, tol, eps_h=eps_h, failure=p).mu
 
     info = cls.parameters()[free]
     # at most the target, read as a decimal and as a binary number alike
     limit = min(Decimal(float.__repr__(target)), Decimal(target))
-    search = _Search(info, raises, limit, tol, at)
-    safe, beyond = search.bracket()
-    measured = safe.measurement
-    return Calibration(free, target, safe.value, beyond.value, measured.profile, measured)
+    safe, beyond = _Search(info, raises, limit, _width(profile, info, limit, tol), mu_at).bracket()
+    found = profile(safe.value)
+    measured = measure(found, tol, eps_h=eps_h, failure=failure)
+    return Calibration(free, target, safe.value, beyond.value, found, measured)
+
+
+def _typical(info: FieldInfo) -> tuple[float, float]:
+    low, high = cast(dict[str, Any], info.json_schema_extra)["typical"]
+    return float(low), float(high)
+
+
+def _width(
+    profile: Callable[[float], Profile], info: FieldInfo, target: Decimal, tol: Real | None
+) -> Decimal:
+    """Return how wide the intervals for μ are near the target."""
+    if tol is None:
+        # relative below 1, as measured intervals are
+        return Decimal(str(default_tol(profile(_typical(info)[0])))) * min(target, Decimal(1))
+    exact_between("tol", tol, Fraction(1, 10**100), Fraction(1), "a number in [1e-100, 1]")
+    return Decimal(str(tol))
 
 
 def _target(target_mu: Real) -> float:
@@ -144,7 +168,7 @@ def _free_parameter(
 @dataclass(frozen=True)
 class _Tried:
     value: float
-    measurement: Measurement
+    mu: Interval
 
 
 class _Search:
@@ -155,20 +179,13 @@ class _Search:
         info: FieldInfo,
         raises: bool,
         target: Decimal,
-        tol: Real | None,
-        at: Callable[[float], Measurement],
+        width: Decimal,
+        mu_at: Callable[[float], Interval],
     ) -> None:
-        extra = cast(dict[str, Any], info.json_schema_extra)
-        self.typical = [float(value) for value in extra["typical"]]
         self.whole = info.annotation is int
-        self.raises, self.target, self.at = raises, target, at
-        if tol is None:
-            # relative below 1, as measured intervals are
-            default = default_tol(at(self.typical[0]).profile)
-            self.tol = Decimal(str(default)) * min(target, Decimal(1))
-        else:
-            exact_between("tol", tol, Fraction(1, 10**100), Fraction(1), "a number in [1e-100, 1]")
-            self.tol = Decimal(str(tol))
+        self.typical = _typical(info)
+        self.raises, self.target, self.mu_at = raises, target, cache(mu_at)
+        self.near = width / _NEAR
 
     def bracket(self) -> tuple[_Tried, _Tried]:
         """Return a value with μ ≤ target and one with μ > target, both proved, close together."""
@@ -179,52 +196,83 @@ class _Search:
         return nearest, next_
 
     def _reach(self, below: bool) -> _Tried:
-        """Widen the typical range until an end is proved to be below, or above, the target.
+        """Go out from a typical value until μ is proved to be below, or above, the target.
 
         Raises:
             InputError: if the parameter's range ends before.
         """
         downwards = below == self.raises
-        value = self.typical[0] if downwards else self.typical[1]
+        end = self.typical[0 if downwards else 1]
+        middle = math.sqrt(math.prod(self.typical))
+        value = float(round(middle)) if self.whole else middle
         nearest: _Tried | None = None
         for _ in range(_MAX_STEPS):
             try:
-                nearest = _Tried(value, self.at(value))
+                nearest = _Tried(value, self.mu_at(value))
             except InputError as error:
                 if nearest is None or error.field.startswith("tol"):
                     raise
                 break
-            mu = nearest.measurement.mu
+            mu = nearest.mu
             if mu.high <= self.target if below else mu.low > self.target:
                 return nearest
             step = value / _WIDEN if downwards else value * _WIDEN
+            # an end of the typical range is not passed over: it may be that of the range allowed
+            if min(value, step) < end < max(value, step):
+                step = end
             if self.whole and step < 1:
                 break
             value = float(math.floor(step)) if self.whole else step
         assert nearest is not None
         bound = "at least" if below else "below"
-        raise InputError("target_mu", self.target, f"{bound} {nearest.measurement.mu.upper:.6g}")
+        raise InputError("target_mu", self.target, f"{bound} {nearest.mu.upper:.6g}")
 
     def _narrow(
         self, low: _Tried, high: _Tried, excess: Callable[[Interval], Decimal]
     ) -> tuple[_Tried, _Tried]:
         """Close in on the change of sign of ``excess``: it is ≤ 0 at ``low``, > 0 at ``high``."""
-        below, above = excess(low.measurement.mu), excess(high.measurement.mu)
+        below, above = excess(low.mu), excess(high.mu)
+        last, other = (low, below), (high, above)
         for step in range(_MAX_STEPS):
-            if -below <= self.tol / _NEAR and above <= self.tol / _NEAR:
+            if -below <= self.near and above <= self.near:
                 break
-            # the secant converges fast, bisection now and then makes sure that it does at all
-            share = 0.5 if step % 3 == 2 or above.is_infinite() else float(below / (below - above))
-            value = self._between(low.value, high.value, min(max(share, 0.01), 0.99))
+            # the line through the last two points, to where the end that is not near yet will be;
+            # bisection now and then makes sure that this converges at all
+            aim = self.near / 2 if -below <= self.near else -self.near / 2
+            share = 0.5 if step % 4 == 3 else self._share(low.value, high.value, last, other, aim)
+            value = self._between(low.value, high.value, share)
             if value in (low.value, high.value):
                 break
-            tried = _Tried(value, self.at(value))
-            gap = excess(tried.measurement.mu)
+            tried = _Tried(value, self.mu_at(value))
+            gap = excess(tried.mu)
+            other, last = last, (tried, gap)
             if gap <= 0:
                 low, below = tried, gap
             else:
                 high, above = tried, gap
         return low, high
+
+    def _share(
+        self,
+        low: float,
+        high: float,
+        last: tuple[_Tried, Decimal],
+        other: tuple[_Tried, Decimal],
+        aim: Decimal,
+    ) -> float:
+        """Return how far between two values a line, in logarithms, takes the excess to an aim."""
+        if not (last[1].is_finite() and other[1].is_finite()) or last[1] == other[1]:
+            return 0.5
+        at, before = (math.log(one[0].value / low) for one in (last, other))
+        # μ is nearer to a power of the parameter than to a line
+        size, past, aimed = (
+            float((self.target + excess).ln()) if self.target + excess > 0 else -math.inf
+            for excess in (last[1], other[1], aim)
+        )
+        if not math.isfinite(size - past) or size == past:
+            return 0.5
+        share = (at + (aimed - size) * (at - before) / (size - past)) / math.log(high / low)
+        return share if 0 < share < 1 else 0.5
 
     def _between(self, low: float, high: float, share: float) -> float:
         if self.whole:

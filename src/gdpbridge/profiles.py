@@ -26,8 +26,11 @@ if TYPE_CHECKING:
     from gdpbridge.mechanisms.randomized_response import RandomizedResponse
     from gdpbridge.mechanisms.report_noisy_max import ReportNoisyMax
     from gdpbridge.mechanisms.sgd_family import SGDFamily
+    from gdpbridge.mechanisms.sparse_vector import SparseVector
     from gdpbridge.mechanisms.table import Table
+    from gdpbridge.mechanisms.thresholded_release import ThresholdedRelease
     from gdpbridge.mechanisms.tradeoff import Tradeoff
+    from gdpbridge.mechanisms.truncated_laplace import TruncatedLaplace
     from gdpbridge.mechanisms.zcdp import ZCDP
     from gdpbridge.transformations.sequence import Sequence
 
@@ -53,13 +56,19 @@ __all__ = [
     "ReportNoisyMax",
     "SGDFamily",
     "Sequence",
+    "SparseVector",
     "Table",
+    "ThresholdedRelease",
     "Tradeoff",
+    "TruncatedLaplace",
     "kinds",
     "profile_class",
 ]
 
 _HOMES = {
+    "TruncatedLaplace": "mechanisms.truncated_laplace",
+    "ThresholdedRelease": "mechanisms.thresholded_release",
+    "SparseVector": "mechanisms.sparse_vector",
     "ReportNoisyMax": "mechanisms.report_noisy_max",
     "PermuteAndFlip": "mechanisms.permute_and_flip",
     "Exponential": "mechanisms.exponential",

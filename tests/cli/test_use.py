@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import gdpbridge as gdp
+from gdpbridge.calibrate import calibrate
 from gdpbridge.errors import UndecidedError
 from gdpbridge.interval import Interval
 
@@ -226,9 +229,13 @@ def test_tiny_answers_are_short(run: Callable, eps: str) -> None:
     assert document["delta"]["high"] == "1e-4000"
 
 
-def test_calibrate_says_proved_only_where_it_is(run: Callable) -> None:
+def test_calibrate_says_proved_only_where_it_is(
+    run: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The words follow the measurement: what rests on floating point is not called proved."""
-    words = "calibrate dpsgd --mu 1 --sample-rate 0.1 --steps 10"
+    module = sys.modules[calibrate.__module__]
+    monkeypatch.setattr(module, "calibrate", cache(calibrate))
+    words = "calibrate dpsgd --mu 0.1 --sample-rate 0.1 --steps 10 --tol 0.05"
     document = run(f"{words} --json").document["measurement"]
     shown = " ".join(run(words).out.split())
     assert ("proved at this value" in shown) is document["certified"] is document["proof"]["proved"]

@@ -46,6 +46,7 @@ _COMMANDS = {
     "risk": "Say what a μ means for an attacker.",
     "amplify": "Make a mechanism safer: by clipping and noise, or on a sample of the data.",
     "plot": "Draw pictures: PNG, SVG, PDF, or HTML that needs no network.",
+    "explore": "Write a page on which mechanisms are chosen, seen and compared, with no network.",
     "report": "Write a report on a mechanism: one page for those who must judge a release.",
     "verify": "Re-prove a certificate with arithmetic of its own; exit status 3 if a line fails.",
     "ledger": "Keep privacy budgets in a database, where they cannot be overspent.",
@@ -73,6 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except Exception as error:
             if interruption.came:
                 # what was interrupted may tell it as an error of its own
+                interruption.enough()
                 return _complain(words, "interrupted", Status.INTERRUPTED)
             return _told(words, error)
         except KeyboardInterrupt:

@@ -59,6 +59,7 @@ class ComposedCurve(Curve):
         tail: what is known of δ(ε) for large ε.
         end: where δ becomes 0 for good, or None if it never does.
         failure: p, where it is the curve past p.
+        whole: the curve that it is part of, whose lines serve it too.
     """
 
     form = Form.COMPOSED
@@ -71,9 +72,12 @@ class ComposedCurve(Curve):
         tail: Tail,
         end: Constant | None = None,
         failure: Fraction = Fraction(0),
+        whole: ComposedCurve | None = None,
     ) -> None:
         self.parts, self.tail, self.end, self.failure = parts, tail, end, failure
-        self.loss_to = cache(self._loss_to)
+        self.loss_to: Callable[[int], ComposedLoss] = (
+            cache(self._loss_to) if whole is None else whole.loss_to
+        )
 
     def _loss_to(self, digits: int) -> ComposedLoss:
         return ComposedLoss(self.parts, digits)
@@ -226,7 +230,7 @@ class ComposedCurve(Curve):
         end = self.falls_to(failure)
         if end == 0:
             return zero_curve()
-        return ComposedCurve(self.parts, ConstantTail(end, Fraction(0)), end, failure)
+        return ComposedCurve(self.parts, ConstantTail(end, Fraction(0)), end, failure, self)
 
     def piecewise(self, eps: Fraction, _: int) -> SmoothCurve:
         """Return the upper curve, of the larger direction where both are close."""

@@ -175,6 +175,11 @@ class Tail(ABC):
         """Return a μ that covers the whole range, close to the least one known, if there is one."""
         return None
 
+    def ceiling_past(self, failure: Fraction, tol: Fraction) -> Fraction | None:
+        """Return a μ with δ ≤ p + (1 - p)·δ_μ everywhere, for a p that δ falls to, likewise."""
+        # as δ_μ ≤ p + (1 - p)·δ_μ; a failure may save little of it
+        return self.ceiling(tol)
+
     def default_scope(self) -> Scope | None:
         """Return the statement made where none is asked for; None for a head of default length."""
         return Scope() if self.verdict is Verdict.GDP else None

@@ -14,9 +14,11 @@ import numpy as np
 
 from gdpbridge.errors import WorkLimitError
 from gdpbridge.losses.moments import Moments
+from gdpbridge.losses.tilts import LARGEST_TILT, log_kappa
 from gdpbridge.losses.transforms.base import short
+from gdpbridge.numeric.arrays import Floats
 
-__all__ = ["Choice", "Wanted", "chernoff", "choose", "log_kappa"]
+__all__ = ["Choice", "Wanted", "choose"]
 
 # tilts tried, in deviations of the loss about the best one, and as multiples of it
 _OFFSETS = np.geomspace(0.25, 64.0, 17)
@@ -24,10 +26,8 @@ _MULTIPLES = np.geomspace(0.02, 16.0, 21)
 # tilts in (-1, 0), for 1 - δ
 _INSIDE = np.linspace(0.0, 1.0, 41)
 # lines whose nodes are counted, of those that look cheapest
-_COUNTED = 5
+_COUNTED = 3
 MAX_NODES = 1 << 18
-_LARGEST_TILT = 1e7
-_GOLDEN = (math.sqrt(5) - 1) / 2
 # each of the two aliases, and what is cut off, may take this share of the error
 _SHARE = 0.2
 
@@ -68,55 +68,6 @@ class Choice:
     lost: float
 
 
-def log_kappa(b: float) -> float:
-    """Return log of κ(b) = b^b/(1 + b)^{1+b} for b ≥ 0: (1 - e^{-u})⁺ ≤ κ(b)·e^{bu}."""
-    return 0.0 if b <= 0 else b * math.log(b) - (1 + b) * math.log1p(b)
-
-
-def _exponent(moments: Moments, b: float, eps: float) -> float:
-    """Return log of Chernoff's bound of D(ε), or for b in [-1, 0] of 1 - δ."""
-    return log_kappa(b) + moments.log(b) - b * eps
-
-
-def chernoff(moments: Moments, eps: float, *, complement: bool) -> tuple[float, float]:
-    """Return the best tilt and log of the bound that it gives."""
-    if complement:
-        low, high = -1.0, 0.0
-    else:
-        low, high = 0.0, _start(moments)
-        top = min(moments.domain[1], _LARGEST_TILT)
-        while high < top and _exponent(moments, high, eps) < _exponent(moments, high / 2, eps):
-            low, high = high / 2, min(2 * high, top)
-        if high >= top:
-            high = top * (1 - 1e-9)
-    for _ in range(60):
-        one, other = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        if _exponent(moments, one, eps) < _exponent(moments, other, eps):
-            high = other
-        else:
-            low = one
-        if high - low < 1e-3 * max(abs(high), 1e-6):
-            break
-    best = (low + high) / 2
-    return best, min(_exponent(moments, best, eps), 0.0)
-
-
-def _start(moments: Moments) -> float:
-    return min(1e-2, moments.domain[1] / 2)
-
-
-def estimate(moments: Moments, eps: float, *, complement: bool) -> tuple[float, float, float]:
-    """Return the best tilt, the deviation there, and a guess at log of D(ε), or of 1 - δ."""
-    tilt, bound = chernoff(moments, eps, complement=complement)
-    inside = min(max(tilt, -0.98), -0.02) if complement else tilt
-    _, deviation = moments.shape(inside)
-    # the saddle's width, and what κ leaves out
-    width = math.sqrt(2 * math.pi) * max(deviation, 1e-300)
-    factor = abs(inside * (1 + inside))
-    guess = moments.log(inside) - inside * eps - math.log(max(width * factor, 1.0))
-    return tilt, deviation, min(bound, guess)
-
-
 def choose(moments: Moments, wanted: Sequence[Wanted], *, complement: bool) -> Choice:
     """Return the line that costs least for all that is wanted.
 
@@ -124,32 +75,32 @@ def choose(moments: Moments, wanted: Sequence[Wanted], *, complement: bool) -> C
         WorkLimitError: if it needs too many nodes.
     """
     tilts = _tilts(moments, wanted, complement=complement)
-    found = []
-    table = np.array([[_exponent(moments, float(b), want.eps) for want in wanted] for b in tilts])
-    allowed = np.array([want.log_error for want in wanted]) + math.log(_SHARE)
-    for index, c in enumerate(tilts.tolist()):
-        if index == 0 or index == len(tilts) - 1 or c in (0.0, -1.0):
-            continue
-        # e^{χ(b) - |b - c|R}/(1 - r) must be below what is allowed, for all ε at once
-        excess = (table - allowed).max(axis=1)
-        gaps = np.abs(tilts - c)
-        with np.errstate(divide="ignore"):
-            periods = np.maximum(excess, 1.0) / gaps
-        right = index + 1 + int(np.argmin(periods[index + 1 :]))
-        left = int(np.argmin(periods[:index]))
-        period = float(max(periods[right], periods[left]))
-        log_m = moments.log(c)
-        lost = max(log_m - c * want.eps - want.log_value for want in wanted)
-        digits = max(log_m - c * want.eps - want.log_error for want in wanted)
-        found.append((period * max(digits, 1.0), c, period, right, left, lost))
-    found.sort()
-    best: tuple[int, Choice] | None = None
-    for _, tilt, period, right, left, lost in found[:_COUNTED]:
-        at, h = _exact(tilt), short(2 * math.pi / period)
+    eps = np.array([want.eps for want in wanted])
+    errors = np.array([want.log_error for want in wanted])
+    values = np.array([want.log_value for want in wanted])
+    logs = moments.logs(tilts)
+    # log of the terms of a line, and of Chernoff's bound, for each tilt and ε
+    terms = logs[:, None] - tilts[:, None] * eps
+    bounds = terms if complement else terms + log_kappa(tilts)[:, None]
+    # e^{χ(b) - |b - c|R}/(1 - r) must be below what is allowed, for all ε at once
+    excess = np.maximum((bounds - errors).max(axis=1) - math.log(_SHARE), 1.0)
+    gaps = tilts - tilts[:, None]
+    with np.errstate(divide="ignore"):
+        right = np.where(gaps > 0, excess / np.maximum(gaps, 0.0), np.inf)
+        left = np.where(gaps < 0, excess / np.maximum(-gaps, 0.0), np.inf)
+    periods = np.maximum(right.min(axis=1), left.min(axis=1))
+    lost = (terms - values).max(axis=1)
+    costs = periods * np.maximum((terms - errors).max(axis=1), 1.0)
+    costs[(tilts == 0) | (tilts == -1)] = np.inf
+    best: Choice | None = None
+    for index in np.argsort(costs)[:_COUNTED].tolist():
+        if not np.isfinite(costs[index]):
+            break
+        at, h = _exact(tilts[index]), short(2 * math.pi / float(periods[index]))
         count = _nodes(moments, wanted, float(at), float(h))
-        if count is not None and (best is None or count < best[0]):
-            ends = _exact(float(tilts[right])), _exact(float(tilts[left]))
-            best = count, Choice(at, h, count, *ends, max(lost, 0.0))
+        if count is not None and (best is None or count < best.count):
+            above, below = (_exact(tilts[side[index].argmin()]) for side in (right, left))
+            best = Choice(at, h, count, above, below, max(float(lost[index]), 0.0))
     if best is None:
         raise WorkLimitError(
             f"the privacy loss of these parameters falls off too slowly: more than {MAX_NODES} "
@@ -157,24 +108,18 @@ def choose(moments: Moments, wanted: Sequence[Wanted], *, complement: bool) -> C
             MAX_NODES + 1,
             MAX_NODES,
         )
-    return best[1]
+    return best
 
 
-def _tilts(
-    moments: Moments, wanted: Sequence[Wanted], *, complement: bool
-) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _tilts(moments: Moments, wanted: Sequence[Wanted], *, complement: bool) -> Floats:
     if complement:
         return _INSIDE - 1.0
-    top = moments.domain[1]
-    places = [np.zeros(1)]
-    for want in wanted:
-        best, _ = chernoff(moments, want.eps, complement=False)
-        _, deviation = moments.shape(best)
-        offsets = _OFFSETS / deviation if deviation > 0 else np.zeros(1)
-        places += [np.array([best]), best + offsets, best - offsets, best * _MULTIPLES]
-    tilts = np.concatenate(places)
-    tilts = tilts[(tilts > 0) & (tilts < min(top, _LARGEST_TILT))]
-    return np.array(sorted({0.0, *(float(_exact(float(b))) for b in tilts)}))
+    saddles = moments.tilts.at(np.array([want.eps for want in wanted]))
+    best, deviation = saddles.tilt[:, None], saddles.deviation[:, None]
+    offsets = _OFFSETS / np.maximum(deviation, 1e-300)
+    tilts = np.hstack([best, best + offsets, best - offsets, best * _MULTIPLES]).ravel()
+    tilts = tilts[(tilts > 0) & (tilts < min(moments.domain[1], LARGEST_TILT))]
+    return np.array(sorted({0.0, *(float(_exact(b)) for b in tilts.tolist())}))
 
 
 def _exact(value: float) -> Fraction:

@@ -12,18 +12,19 @@ in (-1, 0) minus the same sum is the like of 1 - δ. See docs/composition.md for
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from flint import acb, arb, arb_mat, arb_poly, arb_series, fmpq
+from flint import acb, acb_mat, arb, arb_poly, arb_series, fmpq
 
 from gdpbridge.losses.choice import Choice
 from gdpbridge.losses.moments import Moments, kappa
 from gdpbridge.losses.transforms.base import Plan, short
-from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import ball
 
 __all__ = ["Evidence", "Kind", "Line"]
@@ -31,6 +32,8 @@ __all__ = ["Evidence", "Kind", "Line"]
 
 # h·N·r of a panel's Taylor polynomial: fewer terms for many nodes, where each costs more
 _REACH, _REACH_OF_MANY, _MANY = 3.0, 1.0, 4096
+# places that were asked for last, about which more may be asked
+_KEPT = 4
 # a panel may be used to so many of its radii
 _PANEL = 2
 _GUARD_BITS = 24
@@ -99,9 +102,13 @@ class Line:
             self._cut = (top / (arb.pi() * ball(edge))).upper()
             self._aliases = [(ball(b), self._alias(b)) for b in (choice.right, choice.left)]
         self._panels: dict[int, _Panel] = {}
+        self._kept: list[tuple[tuple[int, int], arb, list[arb]]] = []
 
-    def _evaluated(self, plans: tuple[Plan, ...]) -> list[acb]:
-        """Return the terms M(s_k)·(h/2π)/(s_k(s_k + 1)), twice for k > 0, with their sign."""
+    def _evaluated(self, plans: tuple[Plan, ...]) -> acb_mat:
+        """Return the terms M(s_k)·(h/2π)/(s_k(s_k + 1)), twice for k > 0, with their sign.
+
+        That of k = r·k₀ + k₁ is in row k₀ and column k₁; behind the last one are zeros.
+        """
         choice = self.choice
         count = choice.count + 1
         columns = [
@@ -109,14 +116,16 @@ class Line:
             for factor, plan in zip(self.moments.factors, plans, strict=True)
         ]
         times = [factor.times for factor in self.moments.factors]
-        start, step = ball(choice.c), ball(choice.h)
-        unit = step / (2 * arb.pi()) * (-1 if self.complement else 1)
+        start, after, step = ball(choice.c), ball(choice.c + 1), ball(choice.h)
+        unit = step / arb.pi() * (-1 if self.complement else 1)
         found = []
-        for number in range(count):
-            s = acb(start, step * number)
-            value = _product([column[number] for column in columns], times)
-            found.append(value * unit / (s * (s + 1)) * (2 if number else 1))
-        return found
+        for number, values in enumerate(zip(*columns, strict=True)):
+            y = step * number
+            found.append(_product(values, times) * unit / (acb(start, y) * acb(after, y)))
+        found[0] /= 2
+        row = math.isqrt(count - 1) + 1
+        rows = -(-count // row)
+        return acb_mat(rows, row, found + [acb(0)] * (rows * row - count))
 
     def _alias(self, b: Fraction) -> arb:
         """Return the constant of e^{-bε} in the bound of the aliases on b's side."""
@@ -166,24 +175,43 @@ class Line:
         return result
 
     def _jet(self, at: arb, length: int) -> list[arb]:
+        asked = working_precision(), length
+        for key, place, jet in self._kept:
+            if key == asked and place.mid() == at.mid() and place.rad() == at.rad():
+                return jet
+        jet = self._found(at, length)
+        self._kept = [*self._kept[1 - _KEPT :], (asked, at, jet)]
+        return jet
+
+    def _found(self, at: arb, length: int) -> list[arb]:
         if self.choice.count >= _MANY and at.is_exact():
-            return self._direct(at, length)
+            # with many nodes a panel is dear for one ε
+            with precision(self.bits):
+                return self._taylor(at, arb(1), length)
         width = 2 * self._radius
         # the panel of the middle; nothing is asked far from where the line is good
         panel = self._panel(math.floor(float(at.mid()) / float(width)))
         return panel.jet(at, length)
 
-    def _direct(self, at: arb, length: int) -> list[arb]:
-        """Enclose Taylor coefficients at one ε: with many nodes a panel is dear for one ε."""
-        with precision(self.bits):
-            step = ball(self.choice.h)
-            terms = self._turned(-step * at)
-            found = []
-            for number in range(length):
-                if number:
-                    terms = [term * acb(0, -step * k / number) for k, term in enumerate(terms)]
-                found.append(sum((term.real for term in terms), arb(0)))
-            return found
+    def _taylor(self, at: arb, unit: arb, terms: int) -> list[arb]:
+        """Enclose the coefficients of the wave's powers of (ε - at)/unit, all nodes at once.
+
+        With k = r·k₀ + k₁ the terms (−ikh)^j/j! are sums over i of products of like terms of r·k₀
+        and k₁, so that two short tables and products of matrices do.
+        """
+        step = ball(self.choice.h)
+        rows, row = self._weights.nrows(), self._weights.ncols()
+
+        def table(count: int, stride: int) -> acb_mat:
+            turns = [acb(0, -step * at * (stride * k)).exp() for k in range(count)]
+            found = [turns]
+            for i in range(1, terms):
+                scale = acb(0, -step * unit * stride) / i
+                found.append([term * (scale * k) for k, term in enumerate(found[-1])])
+            return acb_mat(terms, count, [term for one in found for term in one])
+
+        both = table(rows, row) * self._weights * table(row, 1).transpose()
+        return [sum((both[i, j - i].real for i in range(j + 1)), arb(0)) for j in range(terms)]
 
     @cached_property
     def _radius(self) -> Fraction:
@@ -199,51 +227,21 @@ class Line:
         return self._panels[number]
 
     @cached_property
-    def _powers(self) -> tuple[arb_mat, list[arb]]:
-        """Return (khr)^j/j! for all terms j, and bounds of what lies beyond them."""
-        count = self.choice.count + 1
-        step = ball(self.choice.h * self._radius)
-        sizes = [abs(weight).upper() for weight in self._weights]
-        rows, row = [], [arb(1)] * count
-        total = sum(sizes, arb(0))
+    def _terms(self) -> tuple[int, arb]:
+        """Return how many terms a panel has, and a bound of the first one left out."""
+        reach = _PANEL * ball(self.choice.h * self._radius * self.choice.count)
+        total = sum((abs(weight).upper() for weight in self._weights.entries()), arb(0))
         small = total * arb(2) ** -self.bits
-        number = 0
-        while True:
-            rows.append(row)
+        number, last = 0, total
+        while not (last < small and number > reach):
             number += 1
-            row = [value * (step * k / number) for k, value in enumerate(row)]
-            # the same at twice the radius bounds the remainder
-            last = sum((s * v for s, v in zip(sizes, row, strict=True)), arb(0)) * _PANEL**number
-            if last < small:
-                break
-        # the remainder's derivatives: |V^(J)|·x^{J-i}/(J - i)!, in units of the radius
-        return arb_mat(len(rows), count, [v for r in rows for v in r]), [last.upper()]
+            last = last * reach / number
+        return number, last.upper()
 
     def _expanded(self, middle: Fraction) -> _Panel:
-        powers, (last,) = self._powers
-        at, step = ball(middle), ball(self.choice.h)
-        turned = self._turned(-step * at)
-        columns = arb_mat(
-            len(turned), 2, [part for value in turned for part in (value.real, value.imag)]
-        )
-        sums = powers * columns
-        signs = ((0, 1), (1, 1), (0, -1), (1, -1))
-        terms = powers.nrows()
-        coefficients = []
-        for number in range(terms):
-            column, sign = signs[number % 4]
-            coefficients.append(sums[number, column] * sign)
+        terms, last = self._terms
+        coefficients = self._taylor(ball(middle), ball(self._radius), terms)
         return _Panel(middle, self._radius, coefficients, last)
-
-    def _turned(self, angle: arb) -> list[acb]:
-        """Return each weight times e^{ik·angle}, the exponentials from two short tables."""
-        count = len(self._weights)
-        row = math.isqrt(count - 1) + 1
-        fine = [acb(0, angle * k).exp() for k in range(row)]
-        coarse = [acb(0, angle * (row * k)).exp() for k in range(-(-count // row))]
-        return [
-            weight * (coarse[k // row] * fine[k % row]) for k, weight in enumerate(self._weights)
-        ]
 
 
 @dataclass(frozen=True)
@@ -287,9 +285,9 @@ class _Panel:
         return found
 
 
-def _product(values: list[acb], times: list[int]) -> acb:
+def _product(values: Sequence[acb], times: Sequence[int]) -> acb:
     """Return ∏ v^T by logarithms, which widen least; where v may be 0, only by its size."""
-    if all(value.abs_lower() > 0 for value in values):
+    if all(not value.contains(0) for value in values):
         total, sign = acb(0), 1
         for value, count in zip(values, times, strict=True):
             # off the branch cut, which a ball must not straddle

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
 
+import numpy as np
 from flint import acb, arb
 
+from gdpbridge.losses.tilts import Tilts
 from gdpbridge.losses.transforms.base import Plan, Transform, number_ball
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 
@@ -19,8 +22,6 @@ __all__ = ["Factor", "Losses", "Moments", "Part", "kappa"]
 _BITS = 96
 # of log M at a real place, where it is a bound
 _LOG_ERROR = -30.0
-# shares of a deviation between places of a second difference
-_DIFFERENCE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,16 @@ class Factor:
     def log_size(self, s: float) -> float:
         """Return log of the factor at a real s, all runs, in float64."""
         return self.times * self.transform.log_size(self._float_place(s))
+
+    def log_sizes(self, s: Floats) -> Floats:
+        """Return log of the factor at real s, all runs, in float64."""
+        return self.times * self.transform.log_sizes(-s if self.mirrored else 1 + s)
+
+    def log_shapes(self, s: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return log of the factor, and mean and variance of its loss under the tilt, all runs."""
+        log, mean, variance = self.transform.log_shapes(-s if self.mirrored else 1 + s)
+        sign = -1 if self.mirrored else 1
+        return self.times * log, sign * self.times * mean, self.times * variance
 
     def log_decay(self, s: float, y: float) -> float:
         """Return about log of the bound of what lies beyond y, over the factor at s."""
@@ -191,16 +202,27 @@ class Moments:
             total += factor.times * size.log()
         return total.exp().upper()
 
+    def logs(self, s: Floats) -> Floats:
+        """Return log M at real s in the domain, in float64."""
+        return np.asarray(np.sum([factor.log_sizes(s) for factor in self.factors], axis=0))
+
+    @cached_property
+    def tilts(self) -> Tilts:
+        """The tilts that bound D(ε) best."""
+        return Tilts(self, complement=False)
+
+    @cached_property
+    def tilts_inside(self) -> Tilts:
+        """The tilts that bound 1 - δ(ε) best."""
+        return Tilts(self, complement=True)
+
+    def shapes(self, s: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return log M, and mean and variance of the loss under the tilt, at real s, in float64."""
+        found = [factor.log_shapes(s) for factor in self.factors]
+        logs, means, variances = (np.sum(column, axis=0) for column in zip(*found, strict=True))
+        return logs, means, variances
+
     def shape(self, s: float) -> tuple[float, float]:
-        """Return mean and standard deviation of the loss under the tilt s, roughly."""
-        low, high = self.domain
-        step = _DIFFERENCE * min(1.0, s - low, high - s)
-        for _ in range(60):
-            before, at, after = self.log(s - step), self.log(s), self.log(s + step)
-            variance = (before - 2 * at + after) / step**2
-            # a step that is small beside 1/deviation, and not lost in rounding
-            if variance > 0 and 1e-5 < variance * step * step < 0.3:
-                break
-            wanted = 0.1 / math.sqrt(variance) if variance > 0 else 4 * step
-            step = min(max(wanted, step / 16), step * 16, 0.4 * (s - low), 0.4 * (high - s))
-        return (after - before) / (2 * step), math.sqrt(max(variance, 0.0))
+        """Return mean and standard deviation of the loss under the tilt s."""
+        _, mean, variance = self.shapes(np.array([s]))
+        return float(mean[0]), math.sqrt(float(variance[0]))

@@ -20,8 +20,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from flint import acb, acb_mat, arb
 
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.kinds import ball
 
 __all__ = [
@@ -39,6 +41,10 @@ __all__ = [
 Number = Fraction | Callable[[], arb]
 
 _SHORT_BITS = 12
+# entries of a table of exponentials
+_TABLE = 1 << 15
+# shares of a deviation between places of a second difference
+_DIFFERENCE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,29 @@ class Transform(ABC):
     @abstractmethod
     def log_size(self, w: float) -> float:
         """Return log F(w) for a real w in the domain, in float64: for searches, not for proofs."""
+
+    def log_sizes(self, w: Floats) -> Floats:
+        """Return log F at real w in the domain, in float64."""
+        return np.array([self.log_size(float(one)) for one in w])
+
+    def log_shapes(self, w: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return log F, and mean and variance of L under the tilt, at real w, in float64."""
+        found = np.array([self._log_shape(float(one)) for one in w]).reshape(-1, 3)
+        return found[:, 0], found[:, 1], found[:, 2]
+
+    def _log_shape(self, w: float) -> tuple[float, float, float]:
+        """Return the same for one w, by differences."""
+        low, high = self.domain
+        step = _DIFFERENCE * min(1.0, w - low, high - w)
+        for _ in range(60):
+            before, at, after = self.log_size(w - step), self.log_size(w), self.log_size(w + step)
+            variance = (before - 2 * at + after) / step**2
+            # a step that is small beside 1/deviation, and not lost in rounding
+            if variance > 0 and 1e-5 < variance * step * step < 0.3:
+                break
+            wanted = 0.1 / math.sqrt(variance) if variance > 0 else 4 * step
+            step = min(max(wanted, step / 16), step * 16, 0.4 * (w - low), 0.4 * (high - w))
+        return at, (after - before) / (2 * step), max(variance, 0.0)
 
     def plan(self, w: Fraction, log_error: float) -> Plan:
         """Return how to evaluate F on the line Re w with an error of about e^log_error·F(Re w)."""
@@ -149,15 +178,21 @@ def exponential_sums(
     step = ball(h)
     coarse = [phase(step * (row * number)) for number in range(rows)]
     fine = [phase(step * number) for number in range(row)]
-    terms = len(exponents)
-    left = acb_mat(
-        rows,
-        terms,
-        [
-            (exponent + turn * loss).exp()
-            for turn in coarse
-            for exponent, loss in zip(exponents, losses, strict=True)
-        ],
-    )
-    right = acb_mat(terms, row, [(turn * loss).exp() for loss in losses for turn in fine])
-    return list((left * right).entries())[:count]
+    total = acb_mat(rows, row)
+    # so many terms at once that the tables stay small
+    size = max(_TABLE // row, 1)
+    for first in range(0, len(exponents), size):
+        some = losses[first : first + size]
+        bases = exponents[first : first + size]
+        left = acb_mat(
+            rows,
+            len(some),
+            [
+                (exponent + turn * loss).exp()
+                for turn in coarse
+                for exponent, loss in zip(bases, some, strict=True)
+            ],
+        )
+        right = acb_mat(len(some), row, [(turn * loss).exp() for loss in some for turn in fine])
+        total += left * right
+    return list(total.entries())[:count]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -62,6 +63,16 @@ class FiniteTransform(Transform):
         """Return log F(w) in float64."""
         losses, logs = self._floats
         return float(np.logaddexp.reduce(logs + (w - 1) * losses))
+
+    def _log_shape(self, w: float) -> tuple[float, float, float]:
+        """Return log F, mean and variance at one w."""
+        losses, logs = self._floats
+        terms = logs + (w - 1) * losses
+        top = float(terms.max())
+        weights = np.exp(terms - top)
+        total = float(weights.sum())
+        mean = float(weights @ losses) / total
+        return top + math.log(total), mean, float(weights @ (losses - mean) ** 2) / total
 
     def values(self, plan: Plan, w: Fraction, h: Fraction, count: int) -> list[acb]:
         """Enclose F(w + ikh)."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 from flint import acb, arb
 
 from gdpbridge.losses.transforms.base import Plan, Transform
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.kinds import ball
 
 __all__ = ["GaussianTransform"]
@@ -27,6 +29,12 @@ class GaussianTransform(Transform):
     def log_size(self, w: float) -> float:
         """Return log F(w) in float64."""
         return float(self.variance) * w * (w - 1) / 2
+
+    def log_shapes(self, w: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return log F, mean and variance."""
+        variance = float(self.variance)
+        half = variance / 2
+        return half * w * (w - 1), half * (2 * w - 1), np.full(w.shape, variance)
 
     def values(self, plan: Plan, w: Fraction, h: Fraction, count: int) -> list[acb]:
         """Enclose F(w + ikh)."""

@@ -13,6 +13,7 @@ which also has why the pair dominates.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from flint import acb, arb
@@ -28,6 +29,9 @@ from gdpbridge.numeric.kinds import ball
 __all__ = ["ReplaceOneTransform"]
 
 _HALF = Fraction(1, 2)
+_HALF_WAY = 0.5
+# towards the maxima of what is integrated
+_ROUNDS = 10
 
 
 class ReplaceOneTransform(SampledGaussianTransform):
@@ -47,14 +51,32 @@ class ReplaceOneTransform(SampledGaussianTransform):
 
     # --- floats --------------------------------------------------------------------------------
 
-    def _log_weight(self, w: float, u: Floats) -> Floats:
-        return w * self._log_g(u) + (1 - w) * self._log_g(-u)
+    def _log_weight(self, w: Any, u: Floats) -> Floats:
+        return np.asarray(w * self._log_g(u) + (1 - w) * self._log_g(-u))
+
+    def _loss(self, u: Floats) -> Floats:
+        return self._log_g(u) - self._log_g(-u)
 
     def _below_zero(self, w: Fraction) -> Fraction:
         return min(w, Fraction(0)) + min(1 - w, Fraction(0))
 
-    def _tilted(self, w: float) -> tuple[float, float]:
-        return min(0.0, (w - 1) / self._s), max(0.0, w / self._s)
+    def _maxima(self, w: Floats) -> tuple[Floats, Floats]:
+        """Return places before and after all maxima: uσ = w·pull(u) + (w - 1)·pull(-u) there.
+
+        The mirror image of w is 1 - w, so that w ≥ 1/2 is enough. The first term then grows with u,
+        and the second one, of any sign, lies between those at both ends.
+        """
+        mirrored = w < _HALF_WAY
+        tilt = np.where(mirrored, 1 - w, w)
+        low, high = np.minimum(tilt - 1, 0.0) / self._s, (2 * tilt - 1) / self._s
+        high = np.maximum(high, tilt / self._s)
+        for _ in range(_ROUNDS):
+            back = np.stack([(tilt - 1) * self._pull(-low), (tilt - 1) * self._pull(-high)])
+            low, high = (
+                (tilt * self._pull(low) + back.min(axis=0)) / self._s,
+                (tilt * self._pull(high) + back.max(axis=0)) / self._s,
+            )
+        return np.where(mirrored, -high, low), np.where(mirrored, -low, high)
 
     def _log_cut_above(self, w: float, x: float, shift: float) -> float:
         back = float(self._log_g(np.array(-x))) if w <= 1 else self._log_unsampled

@@ -15,6 +15,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 from flint import acb, arb
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 
 from gdpbridge.losses.transforms.base import Plan, Transform, exponential_sums, short
 from gdpbridge.losses.transforms.gaussian import GaussianTransform
-from gdpbridge.numeric.arrays import Floats
+from gdpbridge.numeric.arrays import Floats, Indices
 from gdpbridge.numeric.kinds import ball
 
 __all__ = ["Complexes", "Quadrature", "SampledGaussianTransform", "one_step"]
@@ -34,9 +35,9 @@ Complexes = NDArray[np.complex128]
 _LONGEST_STRIP = 3.5
 _EDGE = 0.98
 # strips tried, as shares of the longest
-_STRIPS = np.geomspace(1e-4, 1.0, 60)
+_STRIPS = np.geomspace(1e-4, 1.0, 40)
 # shifts tried for bounds far out, as shares of the longest
-_SHIFTS = np.geomspace(1e-7, 1.0, 57)
+_SHIFTS = np.geomspace(1e-7, 1.0, 25)
 # float64 nodes reach to where φ is e^{-72/2 - …}, in steps with an error of e^{-2π·π} or less
 _REACH = 12.0
 _STEP = 0.4
@@ -45,6 +46,8 @@ _SHARE = 1e-3
 _LEAST_SAVING = 1e-12
 _LEAST_LOG = -700.0
 _HALVINGS = 60
+# towards the maxima of what is integrated
+_ROUNDS = 10
 _FAR = 35.0
 
 
@@ -99,40 +102,86 @@ class SampledGaussianTransform(Transform):
     def _log_unsampled(self) -> float:
         return math.log1p(-self._q)
 
-    def _log_weight(self, w: float, u: Floats) -> Floats:
+    def _log_weight(self, w: Any, u: Floats) -> Floats:
         """Return log of what is integrated, without φ, on the real line."""
-        return w * self._log_g(u)
+        return np.asarray(w * self._log_g(u))
+
+    def _loss(self, u: Floats) -> Floats:
+        """Return L on the real line."""
+        return self._log_g(u)
 
     def _below_zero(self, w: Fraction) -> Fraction:
         """Return the sum of the exponents below 0, of moduli that may be smaller off the line."""
         return min(w, Fraction(0))
 
-    def _grid(self, w: float) -> Floats:
-        """Return places that cover what is integrated, between which ends the tilt moves it."""
-        low, high = self._tilted(w)
-        step = min(_STEP, self._s * 0.6)
-        return np.arange(low - _REACH, high + _REACH + step, step)
+    def _grid(self, w: Floats) -> tuple[Floats, Indices]:
+        """Return places for each w, one after the other, and where those of each begin.
 
-    def _tilted(self, w: float) -> tuple[float, float]:
-        """Return the ends of where φ·g^w has its bulk: between 0 and w/σ."""
+        They are multiples of one step about the first and the last maximum of what is integrated:
+        nothing counts between two that are far apart.
+        """
+        step = self._step
+        first, last = (np.asarray(side / step) for side in self._maxima(w))
+        reach = _REACH / step + 1
+        middle = np.rint((first + last) / 2)
+        starts = np.stack([np.floor(first - reach), np.maximum(middle, np.floor(last - reach))])
+        stops = np.stack([np.minimum(middle, np.ceil(first + reach)), np.ceil(last + reach)])
+        counts = (stops - starts).T.ravel().astype(np.int64)
+        begins = np.cumsum(counts) - counts
+        number = np.arange(int(counts.sum())) - np.repeat(begins - starts.T.ravel(), counts)
+        return np.asarray(number * step), np.asarray(begins[::2])
+
+    @property
+    def _step(self) -> float:
+        return min(_STEP, self._s * 0.6)
+
+    def _pull(self, u: Floats) -> Floats:
+        """Return L'·σ: the share of q·e^t in g."""
+        t = u / self._s - 0.5 / self._s**2 + self._log_q - self._log_unsampled
+        return np.asarray(0.5 + 0.5 * np.tanh(t / 2))
+
+    def _maxima(self, w: Floats) -> tuple[Floats, Floats]:
+        """Return places before and after all maxima of φ·g^w: they solve u = (w/σ)·pull(u)."""
         far = w / self._s
-        if w < 0:
-            # below, g is flat, and a stronger tilt pulls no further
-            pulled = self._s * math.log1p(-w * self._q / (1 - self._q)) + 1 / self._s
-            far = -min(-far, pulled)
-        return min(0.0, far), max(0.0, far)
+        # below, g is flat, and a stronger tilt pulls no further
+        flat = self._s * np.log1p(np.maximum(-w, 0.0) * self._q / (1 - self._q)) + 1 / self._s
+        low, high = np.minimum(np.maximum(far, -flat), 0.0), np.maximum(far, 0.0)
+        falling = far < 0
+        for _ in range(_ROUNDS):
+            # from either side towards the first and the last one, or by halving to the only one
+            middle = (low + high) / 2
+            past = middle > far * self._pull(middle)
+            inner = np.where(past, low, middle), np.where(past, middle, high)
+            low = np.where(falling, inner[0], far * self._pull(low))
+            high = np.where(falling, inner[1], far * self._pull(high))
+        return low, high
 
     def log_size(self, w: float) -> float:
         """Return log F(w) in float64."""
         return self._log_size(w)
 
     def _find_log_size(self, w: float) -> float:
-        u = self._grid(w)
-        logs = self._log_weight(w, u) - u * u / 2
+        return float(self.log_shapes(np.array([w]))[0][0])
+
+    def log_sizes(self, w: Floats) -> Floats:
+        """Return log F at many w."""
+        return self.log_shapes(w)[0]
+
+    def log_shapes(self, w: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return log F, and mean and variance of L under the tilt, by sums of many w at once."""
+        u, begins = self._grid(w)
+        counts = np.diff(begins, append=u.size)
+        each = np.repeat(w, counts)
+        loss = self._loss(u)
+        logs = self._log_weight(each, u) - u * u / 2
+        tops = np.maximum.reduceat(logs, begins)
+        weights = np.exp(logs - np.repeat(tops, counts))
+        totals = np.add.reduceat(weights, begins)
+        means = np.add.reduceat(weights * loss, begins) / totals
+        spread = (loss - np.repeat(means, counts)) ** 2
+        variances = np.add.reduceat(weights * spread, begins) / totals
         # F(0) = F(1) = 1: the step's own rounding cancels to first order
-        top = float(logs.max())
-        total = float(np.exp(logs - top).sum()) * (u[1] - u[0]) / math.sqrt(2 * math.pi)
-        return top + math.log(total)
+        return tops + np.log(totals * (self._step / math.sqrt(2 * math.pi))), means, variances
 
     def _log_cut_below(self, w: float, x: float, shift: float) -> float:
         """Return log of the bound of the nodes below x ≤ 0; see :meth:`_cut_below`."""
@@ -296,10 +345,10 @@ class SampledGaussianTransform(Transform):
 
     def _find_shifted(self, w: float) -> tuple[Floats, Floats, Floats, Floats]:
         """Return shifts v, and for each log weights and arg g on a real grid, and log e^{v²/2}."""
-        u = self._grid(w)
+        u, _ = self._grid(np.array([w]))
         shifts = self._longest_shift * _SHIFTS
         log_modulus, angle = self._shifted_logs(w, u + 1j * shifts[:, None])
-        weight = log_modulus - u * u / 2 + math.log((u[1] - u[0]) / math.sqrt(2 * math.pi))
+        weight = log_modulus - u * u / 2 + math.log(self._step / math.sqrt(2 * math.pi))
         return shifts, weight - self.log_size(w), np.maximum(angle, 0.0), shifts**2 / 2
 
     def _shifted_logs(self, w: float, u: Complexes) -> tuple[Floats, Floats]:

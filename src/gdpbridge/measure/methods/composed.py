@@ -27,7 +27,6 @@ from gdpbridge.curves.tails import UnknownTail
 from gdpbridge.errors import UndecidedError
 from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.gaussian.kernels import mu_from_logs
-from gdpbridge.losses.choice import chernoff
 from gdpbridge.losses.line import Evidence, Line
 from gdpbridge.losses.line_integral import Direction
 from gdpbridge.losses.transforms.base import short
@@ -236,9 +235,7 @@ class _Search:
             return None
         # at the largest loss the best tilt is infinite
         near = float(at) if direction.end is None else min(float(at), _NEAR * float(direction.end))
-        best, _ = chernoff(direction.moments, near, complement=False)
-        if not best > 0:
-            return None
+        best = float(direction.moments.tilts.at(np.array([near])).tilt[0])
         # past the largest loss larger tilts are better, and none is best
         past = direction.end is not None and near < float(at)
         tilts = [short(best * 2**power) for power in range(_DOUBLINGS if past else 1)]

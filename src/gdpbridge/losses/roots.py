@@ -1,0 +1,131 @@
+"""The least ε at which δ falls to a number: found by Newton's steps, then proved."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from flint import arb, arb_series
+
+from gdpbridge.errors import UndecidedError
+from gdpbridge.losses.line import Kind
+from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import ball, to_fraction
+
+if TYPE_CHECKING:
+    from gdpbridge.losses.line_integral import Direction
+
+__all__ = ["TILTS", "least_epsilon"]
+
+_NEWTON_STEPS = 60
+# at first a root is found to this share of itself
+_CLOSE = 50
+# tilts of Chernoff's bound in a first look
+TILTS = 2.0 ** np.arange(-8, 23, 0.5)
+# doublings of the distance from the root found to the ε that are proved
+_PADS = 60
+
+
+def least_epsilon(direction: Direction, delta: Fraction) -> tuple[Fraction, Fraction] | None:
+    """Return ε with δ(ε) > δ, or 0, and ε with δ(ε) ≤ δ, as close as the digits; None for none.
+
+    Raises:
+        UndecidedError: if no line is close enough there.
+        WorkLimitError: if one would need too many nodes.
+    """
+    with precision(direction.bits):
+        target, failure = ball(delta), direction.moments.failure()
+        if not failure <= target:
+            return None
+        if direction.is_at_most(Fraction(0), target):
+            return Fraction(0), Fraction(0)
+        share = target - failure
+        at, top = _guessed(direction, float(share.log().mid()) if share > 0 else -math.inf)
+        at = _root(direction.coarse, at, top, target, Fraction(1, _CLOSE))
+        at = _root(direction, at, top, target, Fraction(1, 10**direction.digits))
+        return _proved(direction, at, target)
+
+
+def _root(
+    direction: Direction, at: Fraction, top: Fraction, target: arb, unit: Fraction
+) -> Fraction:
+    """Return about where δ falls to a number, by Newton's steps between 0 and ``top``."""
+    low, high = Fraction(0), top
+    with precision(direction.bits):
+        for _ in range(_NEWTON_STEPS):
+            step = _newton(direction, at, target)
+            if step < 0:
+                low = max(low, at)
+            else:
+                high = min(high, at)
+            after = at - step
+            if not low < after < high:
+                # nearer to the lower end, where the ends are far apart: there δ is cheaper
+                after = 4 * low if 0 < 16 * low < high else low + (high - low) / 4
+            close = abs(after - at) <= unit * after
+            at = short_of(after, direction.bits)
+            if close:
+                break
+    return at
+
+
+def _newton(direction: Direction, eps: Fraction, target: arb) -> Fraction:
+    """Return by how much an ε is too large, roughly; its sign is right where δ is resolved."""
+    series = arb_series([ball(eps), 1], 2)
+    if direction.end is not None and eps >= direction.end:
+        return eps
+    line = direction.stretch(eps).line
+    value = direction.bounds(line, series)[1]
+    slope, off = value[1].mid(), (value[0] - target).mid()
+    if line.kind is Kind.REST:
+        return to_fraction((off / slope).mid())
+    failure = direction.moments.failure()
+    excess = (value[0] - failure).mid()
+    # log D is nearly straight
+    step = ((excess / (target - failure)).log() * excess / slope).mid()
+    return to_fraction(step) if step.is_finite() else to_fraction((off / slope).mid())
+
+
+def _proved(direction: Direction, at: Fraction, target: arb) -> tuple[Fraction, Fraction]:
+    low: Fraction | None = None
+    high: Fraction | None = None
+    pad = max(at, Fraction(1, 10**direction.digits)) / 10**direction.digits / 4
+    for _ in range(_PADS):
+        if high is None and direction.delta(at + pad)[1] <= target:
+            high = at + pad
+        if low is None:
+            below = max(at - pad, Fraction(0))
+            low = below if below == 0 or direction.delta(below)[0] > target else None
+        if low is not None and high is not None:
+            return low, high
+        pad *= 2
+    raise UndecidedError(f"the ε of δ = {float(target):g} could not be enclosed")
+
+
+def _guessed(direction: Direction, log_delta: float) -> tuple[Fraction, Fraction]:
+    """Return an ε at which log D is about a number, and one above it by Chernoff's bound."""
+    moments = direction.moments
+    tilts = TILTS[: direction.chernoff_logs.size]
+    high = float(((direction.chernoff_logs - log_delta) / tilts).min(initial=math.inf))
+    if direction.end is not None:
+        high = min(high, float(direction.end))
+    # the usual losses alone: a tilt downward leaves out rare large ones
+    mean, deviation = moments.shape(-0.5)
+    mean += deviation * deviation / 2
+
+    def bulk(z: float) -> float:
+        below = math.erfc(z / math.sqrt(2)) / 2
+        density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+        return math.log(max(deviation * (density - z * below), 1e-300))
+
+    z = min((k / 8 for k in range(-64, 97)), key=lambda z: abs(bulk(z) - log_delta))
+    near = min(max(mean + z * deviation, 0.0), high)
+    return Fraction(near if near > 0 else high / 4), Fraction(high)
+
+
+def short_of(value: Fraction, bits: int) -> Fraction:
+    """Return a positive fraction rounded to so many bits."""
+    shift = bits - (value.numerator.bit_length() - value.denominator.bit_length())
+    return Fraction(round(value * Fraction(2) ** shift)) / Fraction(2) ** shift

@@ -1,0 +1,331 @@
+"""Where lines are needed, which ones, and what they say of δ.
+
+A line (see line.py) serves the ε within some deviations of the loss. Here lines are made where they
+are needed, and compared with what they find: where Chernoff's bound is far above δ, a period that
+was chosen against it is made longer until the aliases are small beside δ itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from gdpbridge.errors import UndecidedError, WorkLimitError
+from gdpbridge.losses.choice import Choice, Wanted, choose
+from gdpbridge.losses.line import Kind, Line
+from gdpbridge.losses.moments import Moments
+from gdpbridge.losses.tilts import Tilts
+from gdpbridge.losses.transforms.base import short
+from gdpbridge.numeric.arrays import Floats
+from gdpbridge.numeric.flint_context import precision, series_length, working_precision
+from gdpbridge.numeric.kinds import ball
+
+__all__ = ["Stretch", "Stretches", "log_of"]
+
+# a line is made for so many deviations of the loss at once
+_SPAN = 5.0
+_LEAST_REACH = 1e-300
+# how often a line is made anew because its aliases hide δ; each time it is wanted 10^digits closer
+_ATTEMPTS = 16
+_FURTHER = 3.0
+# log of a D or 1 - δ below which that is computed, and not the other
+_SMALL = math.log(0.02)
+# nodes from which a line of another kind is looked for
+_MANY = 512
+_BITS = 96
+_SPARE_BITS = 32
+_LOG_LEAST = -1e9
+# how many of the last lines are looked at for an ε that none was made for
+_RECENT = 3
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A range of ε that one line serves.
+
+    Attributes:
+        start: where it begins.
+        stop: where it ends.
+        line: the line.
+    """
+
+    start: Fraction
+    stop: Fraction
+    line: Line
+
+
+@dataclass(frozen=True)
+class _Guess:
+    """What is thought to lie at an ε.
+
+    Attributes:
+        call: log of D.
+        put: log of 1 - δ.
+    """
+
+    call: float
+    put: float
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """How close a line is at one ε.
+
+    Attributes:
+        good: whether it is close enough.
+        call: log of what it shows to be above D.
+        put: the same of 1 - δ.
+    """
+
+    good: bool
+    call: float
+    put: float
+
+
+class Stretches:
+    """The lines of one direction of the composed loss, made where they are needed.
+
+    Args:
+        moments: its M.
+        opposite: M of the opposite direction, where that is of the same two distributions.
+        digits: the digits of δ, or of 1 - δ where that is smaller, that lines are made for.
+    """
+
+    def __init__(self, moments: Moments, opposite: Moments | None, digits: int) -> None:
+        self.moments, self.opposite, self.digits = moments, opposite, digits
+        self.log_tol = -digits * math.log(10)
+        self._stretches: list[Stretch] = []
+
+    @property
+    def bits(self) -> int:
+        """A working precision that loses none of the digits."""
+        return max(_BITS, 4 * self.digits + _SPARE_BITS)
+
+    def stretch(self, eps: Fraction, stop: Fraction | None = None) -> Stretch:
+        """Return a stretch that holds ε, and goes on towards ``stop`` as far as one line does.
+
+        Raises:
+            UndecidedError: if no line is close enough there.
+            WorkLimitError: if one would need too many nodes.
+        """
+        for known in self._stretches:
+            if known.start <= eps < known.stop:
+                return known
+        if stop is None:
+            for known in self._stretches:
+                if eps == known.stop:
+                    return known
+            for known in self._stretches[-_RECENT:]:
+                if self._judged(known.line, eps).good:
+                    return Stretch(eps, eps, known.line)
+        found = self._made(eps, stop)
+        self._stretches.append(found)
+        return found
+
+    def cover(self, low: Fraction, high: Fraction) -> Iterator[Stretch]:
+        """Yield stretches, each beginning where the last one ended, that cover [low, high]."""
+        at = low
+        while True:
+            found = self.stretch(at, high)
+            yield Stretch(at, min(found.stop, high), found.line)
+            if found.stop >= high:
+                return
+            at = found.stop
+
+    def _made(self, eps: Fraction, stop: Fraction | None) -> Stretch:
+        reach = self._reach(eps)
+        end = eps if stop is None else min(stop, eps + reach)
+        places = _places(eps, end)
+        guesses = self._guesses(places)
+        below = 0.0
+        for _ in range(_ATTEMPTS):
+            try:
+                line = self._cheapest(places, guesses, below)
+            except WorkLimitError:
+                if len(places) == 1:
+                    raise
+                # a shorter stretch may need fewer nodes, and one ε fewest
+                end = eps + (end - eps) / 8 if end - eps > reach / 64 else eps
+                places = _places(eps, end)
+                guesses = self._guesses(places)
+                continue
+            found = [self._judged(line, at) for at in places]
+            if all(one.good for one in found):
+                return Stretch(eps, end, line)
+            if len(places) > 1 and found[0].good:
+                # where the rest is of another kind, another line does better
+                if found[1].good:
+                    return Stretch(eps, places[1], line)
+                end = eps + (end - eps) / 4
+                places = _places(eps, end)
+                found = [self._judged(line, at) for at in places]
+                if all(one.good for one in found):
+                    return Stretch(eps, end, line)
+                guesses = self._guesses(places)
+            # above D and above 1 - δ lies what the line has found
+            guesses = [
+                _Guess(min(old.call, new.call), min(old.put, new.put))
+                for old, new in zip(guesses, found, strict=True)
+            ]
+            if max(min(one.call, one.put) for one in guesses) < _LOG_LEAST:
+                break
+            # δ may lie far below Chernoff's bound, and is then approached in growing steps
+            below = 2 * below if below else _FURTHER
+        raise UndecidedError(f"no line comes close enough to δ at ε = {float(eps):g}")
+
+    def _cheapest(self, places: list[Fraction], guesses: list[_Guess], below: float) -> Line:
+        """Return the line that needs fewest nodes for errors so far below what is guessed."""
+        targets = [min(one.call, one.put) + self.log_tol - below for one in guesses]
+        best: tuple[Choice, float, Kind] | None = None
+        failed: WorkLimitError | None = None
+        for kind in self._kinds(guesses):
+            # a put needs digits more, and is worth it where the others need many nodes
+            if kind is Kind.PUT and best is not None and best[0].count < _MANY:
+                break
+            logs = self._logs(kind, places, guesses)
+            sign = -1 if kind is Kind.PUT else 1
+            wanted = [
+                Wanted(sign * float(at), log, target - (float(at) if sign < 0 else 0.0))
+                for at, log, target in zip(places, logs, targets, strict=True)
+            ]
+            moments = self._moments_for(kind)
+            try:
+                choice = choose(moments, wanted, complement=kind is Kind.REST)
+            except WorkLimitError as error:
+                failed = error
+                continue
+            if best is None or choice.count < best[0].count:
+                best = choice, min(one.log_error - one.log_value for one in wanted), kind
+        if best is None:
+            assert failed is not None
+            raise failed
+        choice, log_error, kind = best
+        return Line(self._moments_for(kind), choice, log_error, mirrored=kind is Kind.PUT)
+
+    def _moments_for(self, kind: Kind) -> Moments:
+        if kind is not Kind.PUT:
+            return self.moments
+        assert self.opposite is not None
+        return self.opposite
+
+    def _logs(self, kind: Kind, places: list[Fraction], guesses: list[_Guess]) -> list[float]:
+        """Return log of what a line of a kind finds, roughly."""
+        if kind is Kind.PUT:
+            assert self.opposite is not None
+            return [float(one) for one in self.opposite.tilts.at(-_floats(places)).guess]
+        return [one.put if kind is Kind.REST else one.call for one in guesses]
+
+    def _kinds(self, guesses: list[_Guess]) -> list[Kind]:
+        """Return which lines are worth a look, the likeliest first."""
+        found = []
+        if self.moments.domain[1] <= 0 or any(one.call >= _SMALL for one in guesses):
+            found.append(Kind.REST)
+        if self.moments.domain[1] > 0 and any(one.put >= _SMALL for one in guesses):
+            found.append(Kind.CALL)
+        if self.opposite is not None and self.opposite.domain[1] > 0:
+            found.append(Kind.PUT)
+        return found
+
+    def _reach(self, eps: Fraction) -> Fraction:
+        deviation = float(self._tilts.at(_floats([eps])).deviation[0])
+        return short(max(_SPAN * deviation, _LEAST_REACH))
+
+    @property
+    def _tilts(self) -> Tilts:
+        """Those for D, or for 1 - δ where D has none."""
+        moments = self.moments
+        return moments.tilts if moments.domain[1] > 0 else moments.tilts_inside
+
+    def _guesses(self, places: list[Fraction]) -> list[_Guess]:
+        eps = _floats(places)
+        put = self.moments.tilts_inside.at(eps).guess.tolist()
+        if self.moments.domain[1] <= 0:
+            # δ is known to be small only when it is seen
+            return [_Guess(0.0, log) for log in put]
+        call = self.moments.tilts.at(eps).guess.tolist()
+        return [_Guess(*both) for both in zip(call, put, strict=True)]
+
+    def _judged(self, line: Line, eps: Fraction) -> _Judged:
+        """Look at how close a line is at ε."""
+        with precision(max(line.bits, self.bits)):
+            at = ball(eps)
+            upper, lower = line.upper(at).upper(), line.lower(at).lower()
+            off = (upper - lower).upper()
+            failure = self.moments.failure()
+            call = [value - failure for value in self.bounds(line, at)]
+            rest = self.complements(line, at)
+            smaller = call[0].min(rest[0]).lower()
+            good = bool(smaller > 0 and off <= smaller * arb(self.log_tol).exp())
+            return _Judged(good, log_of(call[1].upper()), log_of(rest[1].upper()))
+
+    # --- what a line says -----------------------------------------------------------------------
+
+    def bounds(self, line: Line, eps: Any) -> tuple[Any, Any]:
+        """Return smooth functions below and above δ, at balls or power series."""
+        if line.kind is Kind.REST:
+            return 1 - line.upper(eps), 1 - line.lower(eps)
+        with _enough(line):
+            start = self._start(line, eps)
+            return start + line.lower(eps), start + line.upper(eps)
+
+    def complements(self, line: Line, eps: Any) -> tuple[Any, Any]:
+        """Return smooth functions below and above 1 - δ, at balls or power series."""
+        if line.kind is Kind.REST:
+            return line.lower(eps), line.upper(eps)
+        with _enough(line):
+            start = 1 - self._start(line, eps)
+            return start - line.upper(eps), start - line.lower(eps)
+
+    def upper(self, line: Line, eps: Any) -> Any:
+        """Return the smooth function above δ alone."""
+        if line.kind is Kind.REST:
+            return 1 - line.lower(eps)
+        with _enough(line):
+            return self._start(line, eps) + line.upper(eps)
+
+    def upper_complement(self, line: Line, eps: Any) -> Any:
+        """Return one minus the smooth function above δ, without cancellation where it can be."""
+        if line.kind is Kind.REST:
+            return line.lower(eps)
+        with _enough(line):
+            return (1 - self._start(line, eps)) - line.upper(eps)
+
+    def _start(self, line: Line, eps: Any) -> Any:
+        """Return what is added to a call or a put to make δ."""
+        if line.kind is Kind.CALL:
+            return self._failure
+        # (1 - e^{ε-L})⁺ = 1 - e^{ε-L} + (e^{ε-L} - 1)⁺, and E_P[e^{-L}; L < ∞] = 1 - p_∞'
+        return 1 - eps.exp() * (1 - line.moments.failure())
+
+    @cached_property
+    def _failure(self) -> arb:
+        with precision(2 * self.bits):
+            return self.moments.failure()
+
+
+def _enough(line: Line) -> AbstractContextManager[None]:
+    """Return a precision that a line's sum does not lose in: what is added to a put cancels."""
+    if line.kind is Kind.PUT and line.bits > working_precision():
+        return precision(line.bits, series_length())
+    return nullcontext()
+
+
+def _floats(values: list[Fraction]) -> Floats:
+    return np.array([float(value) for value in values])
+
+
+def _places(eps: Fraction, end: Fraction) -> list[Fraction]:
+    return [eps] if end == eps else [eps, (eps + end) / 2, end]
+
+
+def log_of(value: arb) -> float:
+    """Return the logarithm of a number in float64, a very small one if it may not be positive."""
+    return float(value.log().mid()) if value > 0 else _LOG_LEAST

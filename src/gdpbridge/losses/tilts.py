@@ -1,0 +1,99 @@
+"""The tilt at which Chernoff's bound is least, for many ε at once, in float64.
+
+The derivative of log κ(b) + log M(b) - bε grows with b, so that a table of it leads to any ε. All
+of this steers searches, and nothing is proved by it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gdpbridge.numeric.arrays import Floats
+
+if TYPE_CHECKING:
+    from gdpbridge.losses.moments import Moments
+
+__all__ = ["LARGEST_TILT", "Saddles", "Tilts", "log_kappa"]
+
+LARGEST_TILT = 2.0**23
+# tilts of the table are so many times the one before, and reach so far below the largest
+_RATIO = 2**0.5
+_LEAST_TILT = 2.0**-26
+# tilts in (-1, 0), off the ends, where a transform may end too
+_INSIDE = np.linspace(-0.98, -0.02, 25)
+_STEPS = 2
+
+
+def log_kappa(b: Floats) -> Floats:
+    """Return log of κ(b) = b^b/(1 + b)^{1+b} for b > 0, else 0: (1 - e^{-u})⁺ ≤ κ(b)·e^{bu}."""
+    positive = np.maximum(b, 1e-300)
+    # b·log(b/(1 + b)) - log(1 + b), which does not cancel
+    return np.where(b > 0, -positive * np.log1p(1 / positive) - np.log1p(positive), 0.0)
+
+
+@dataclass(frozen=True)
+class Saddles:
+    """What is known at some ε, arrays of one shape.
+
+    Attributes:
+        tilt: the best tilt b.
+        bound: log of Chernoff's bound there, of D(ε) or of 1 - δ; at most 0.
+        deviation: the standard deviation of the loss under that tilt.
+        guess: log of D(ε), or of 1 - δ, roughly; at most the bound.
+    """
+
+    tilt: Floats
+    bound: Floats
+    deviation: Floats
+    guess: Floats
+
+
+class Tilts:
+    """The table of one direction, for D or for 1 - δ.
+
+    Args:
+        moments: M.
+        complement: whether it is 1 - δ that is bounded, with tilts in (-1, 0).
+    """
+
+    def __init__(self, moments: Moments, *, complement: bool) -> None:
+        self._moments, self._complement = moments, complement
+        if complement:
+            self._nodes = _INSIDE
+        else:
+            top = min(moments.domain[1] * (1 - 1e-9), LARGEST_TILT)
+            count = math.ceil(math.log(top / min(_LEAST_TILT, top / 2), _RATIO))
+            self._nodes = top * _RATIO ** np.arange(-count, 1.0)
+        self._slopes = np.maximum.accumulate(self._slope(self._nodes)[0])
+
+    def _slope(self, b: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return first and second derivative of log κ + log M, and log M."""
+        log, mean, variance = self._moments.shapes(b)
+        if self._complement:
+            return mean, variance, log
+        return mean - np.log1p(1 / b), variance + 1 / (b * (1 + b)), log
+
+    def at(self, eps: Floats) -> Saddles:
+        """Return the best tilts, and what is known there."""
+        nodes, slopes = self._nodes, self._slopes
+        after = np.clip(np.searchsorted(slopes, eps), 1, nodes.size - 1)
+        low, high = nodes[after - 1], nodes[after]
+        rise = np.maximum(slopes[after] - slopes[after - 1], 1e-300)
+        share = np.clip((eps - slopes[after - 1]) / rise, 0.0, 1.0)
+        b = low + share * (high - low) if self._complement else low * (high / low) ** share
+        for _ in range(_STEPS):
+            slope, curvature, _ = self._slope(b)
+            low, high = np.where(slope < eps, b, low), np.where(slope < eps, high, b)
+            b = np.clip(b + (eps - slope) / np.maximum(curvature, 1e-300), low, high)
+        log, _, variance = self._moments.shapes(b)
+        deviation = np.sqrt(variance)
+        exponent = (0.0 if self._complement else log_kappa(b)) + log - b * eps
+        bound = np.minimum(exponent, 0.0)
+        # the saddle's width, and what κ leaves out
+        width = math.sqrt(2 * math.pi) * deviation * np.abs(b * (1 + b))
+        guess = log - b * eps - np.log(np.maximum(width, 1.0))
+        return Saddles(b, bound, deviation, np.minimum(bound, guess))
