@@ -7,7 +7,7 @@ folder, where ``python -m gdpbridge`` would look first: what lies there is data.
 from __future__ import annotations
 
 # what Python has loaded already: an interruption of more imports would not be guarded
-import _signal
+import _signal  # type: ignore[import-not-found]
 import os
 import sys
 

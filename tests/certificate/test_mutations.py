@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
+from itertools import islice
 from typing import Any
 
 import mpmath
@@ -394,7 +395,8 @@ def test_what_is_still_accepted_is_still_true(name: str) -> None:
     """One changed field never makes the checker crash, or accept what is false."""
     wrong = [
         what
-        for what, changed in changes(fresh(name))
+        # other ones of each field, from example to example
+        for what, changed in islice(changes(fresh(name)), len(name) % 2, None, 2)
         if outcome(changed) == "valid" and not is_true(changed)
     ]
     assert not wrong

@@ -25,6 +25,7 @@ from gdpbridge.curves.points import (
     proved_epsilons,
     proved_from,
 )
+from gdpbridge.curves.remade import Remade
 from gdpbridge.curves.tail import Tail
 from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.interval import Interval
@@ -61,7 +62,7 @@ class Form(StrEnum):
     """What lies between an upper and a lower curve."""
 
 
-class Curve(ABC):
+class Curve(Remade, ABC):
     """A privacy profile as the measuring methods see it.
 
     Attributes:

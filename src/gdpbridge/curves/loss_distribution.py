@@ -21,6 +21,7 @@ from gdpbridge.curves.base import Curve
 from gdpbridge.curves.linear import linear_curve
 from gdpbridge.curves.lines import ArrayLines, Line, Segments
 from gdpbridge.curves.pieces import constant_piece
+from gdpbridge.curves.remade import Plain
 from gdpbridge.curves.smooth import SmoothCurve, zero_curve
 from gdpbridge.curves.tails import ConstantTail, PlateauTail
 from gdpbridge.errors import Advice, InputError, UndecidedError, Words
@@ -44,7 +45,7 @@ _MOST_SUMS = 200_000
 
 
 @dataclass(eq=False)
-class Direction:
+class Direction(Plain):
     """One direction's privacy loss distribution, repaired.
 
     Attributes:
@@ -74,6 +75,16 @@ class Direction:
         """The losses in spacings."""
         assert self.spacing is not None
         return np.rint(self.losses / float(self.spacing)).astype(np.int64)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Direction) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[object, ...]:
+        return self.losses.tobytes(), self.masses.tobytes(), self.failure, self.spacing
 
     def exact_mass(self, number: int) -> arb:
         """Enclose a probability, at the working precision."""

@@ -18,6 +18,7 @@ from flint import arb
 
 from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.nature import Nature
+from gdpbridge.curves.remade import Remade
 from gdpbridge.interval import Interval
 
 __all__ = ["Handover", "Level", "Obstacle", "Scope", "Tail", "TailStatus", "Verdict"]
@@ -108,7 +109,7 @@ class Handover:
     in_proof: bool = False
 
 
-class Tail(ABC):
+class Tail(Remade, ABC):
     """What is known of δ(ε) for large ε."""
 
     @property

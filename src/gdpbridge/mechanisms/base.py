@@ -24,6 +24,7 @@ from pydantic.fields import FieldInfo
 from gdpbridge.curves.base import DEFAULT_FAILURE, Curve
 from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.curves.nature import Nature, weakest
+from gdpbridge.curves.remade import Described, found_in
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tail import Tail
 from gdpbridge.errors import InputError, Words
@@ -41,7 +42,7 @@ __all__ = ["DEFAULT_FAILURE", "Base", "Neighbours", "Profile", "Real", "Whole", 
 Neighbours = Literal["add-remove", "replace-one"]
 
 
-class Profile(BaseModel):
+class Profile(Described, BaseModel):
     """A mechanism's privacy profile δ(ε), ε ≥ 0, as a frozen value.
 
     Subclasses declare their parameters with :func:`parameter` and give their curve. A float
@@ -79,7 +80,7 @@ class Profile(BaseModel):
     @cached_property
     def curve(self) -> Curve:
         """The profile as the measuring methods see it."""
-        return self.build_curve()
+        return found_in(self, self.build_curve())
 
     @property
     def inner(self) -> tuple[Profile, ...]:
