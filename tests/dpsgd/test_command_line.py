@@ -87,19 +87,23 @@ def test_calibrate(run: Callable[[str], tuple[int, str, str]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "nature"),
+    ("words", "nature"),
     [
-        ("", "own"),
-        ("--neighbours replace-one", "own"),
-        ("--neighbours replace-one --sampling fixed-size", "bound"),
+        (SETTING, "own"),
+        (f"{SETTING} --neighbours replace-one", "own"),
+        (
+            "--noise-multiplier 2 --sample-rate 0.3 --steps 100 --neighbours replace-one "
+            "--sampling fixed-size",
+            "bound",
+        ),
     ],
 )
 def test_certificate(
-    run: Callable[[str], tuple[int, str, str]], tmp_path: Path, more: str, nature: str
+    run: Callable[[str], tuple[int, str, str]], tmp_path: Path, words: str, nature: str
 ) -> None:
     """A run has a certificate that is accepted, whatever is replaced or left out, and how drawn."""
     file = tmp_path / "certificate.json"
-    assert run(f"measure dpsgd {SETTING} {more} --eps-h 2 --certificate {file}")[0] == 0
+    assert run(f"measure dpsgd {words} --eps-h 2 --certificate {file}")[0] == 0
     status, out, _ = run(f"verify {file}")
     assert (status, "claims hold" in out) == (0, True)
     document = json.loads(file.read_text())

@@ -17,6 +17,7 @@ from gdpbridge.certificate.model import (
     WitnessLine,
 )
 from gdpbridge.certificate.proof import Proof, ProvedPiece
+from gdpbridge.errors import UndecidedError
 from gdpbridge.losses.line import Evidence
 from gdpbridge.losses.transforms.base import Plan
 from gdpbridge.losses.transforms.fixed_size import Ray
@@ -29,7 +30,7 @@ def with_directions(bare: Certificate, proof: Proof) -> Certificate:
     """Return a certificate with the directions of a composed loss and their cells.
 
     Raises:
-        UndecidedError: if the checker cannot be convinced of a cell.
+        UndecidedError: if the checker cannot be convinced of a cell, or of the lower end.
     """
     witness_line = None
     if proof.witness_line is not None:
@@ -54,6 +55,8 @@ def with_directions(bare: Certificate, proof: Proof) -> Certificate:
         )
         for number, (direction, one) in enumerate(zip(empty, proof.directions, strict=True))
     )
+    if not checker.proves_ends():
+        raise UndecidedError("the lower end could not be certified")
     return _with_evidence(bare, {"directions": full})
 
 
