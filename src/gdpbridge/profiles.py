@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gdpbridge.mechanisms.pld import PLD
     from gdpbridge.mechanisms.pure_dp import PureDP
     from gdpbridge.mechanisms.randomized_response import RandomizedResponse
+    from gdpbridge.mechanisms.renyi import Renyi
     from gdpbridge.mechanisms.report_noisy_max import ReportNoisyMax
     from gdpbridge.mechanisms.sgd_family import SGDFamily
     from gdpbridge.mechanisms.sparse_vector import SparseVector
@@ -53,6 +54,7 @@ __all__ = [
     "PermuteAndFlip",
     "PureDP",
     "RandomizedResponse",
+    "Renyi",
     "ReportNoisyMax",
     "SGDFamily",
     "Sequence",
@@ -66,6 +68,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Renyi": "mechanisms.renyi",
     "TruncatedLaplace": "mechanisms.truncated_laplace",
     "ThresholdedRelease": "mechanisms.thresholded_release",
     "SparseVector": "mechanisms.sparse_vector",

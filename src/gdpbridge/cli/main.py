@@ -40,7 +40,7 @@ _COMMANDS = {
     "measure": "Measure the least μ of a mechanism, as a proved interval.",
     "identify": "Tell whether a mechanism is GDP for some finite μ.",
     "convert": "Convert between a μ, a mechanism, (ε, δ) pairs, and an attacker's errors.",
-    "calibrate": "Find the parameter with which a mechanism meets a target μ, from the safe side.",
+    "calibrate": "Find the parameter with which a mechanism meets a target, from the safe side.",
     "compare": "Compare what different theorems say of a composition of ε-DP mechanisms.",
     "audit": "Bound μ and ε from below by what an attacker achieved, and test a claim.",
     "risk": "Say what a μ means for an attacker.",

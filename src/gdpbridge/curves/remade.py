@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, TypeVar
-
-if TYPE_CHECKING:
-    from gdpbridge.curves.base import Curve
+from typing import Any, Protocol, Self, TypeVar
 
 __all__ = ["Described", "Plain", "Remade", "found_in"]
 
-C = TypeVar("C", bound="Curve")
+
+class _WithTail(Protocol):
+    @property
+    def tail(self) -> object:
+        """Return its tail."""
+
+
+C = TypeVar("C", bound=_WithTail)
 
 
 class Remade:

@@ -14,6 +14,7 @@ from gdpbridge.losses.step import Point, Step
 from gdpbridge.losses.transforms.base import number_ball
 from gdpbridge.losses.transforms.exponential import ExponentialLoss
 from gdpbridge.numeric.arrays import Floats
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 
@@ -43,9 +44,9 @@ class ExponentialStep(Step):
     def point(self, eps: arb) -> Point:
         """Enclose the curve."""
         t, finite = eps.exp(), self.finite_q()
-        if eps <= self.least_loss():
+        if certainly(eps <= self.least_loss()):
             return Point(t, finite * (1 - t), arb(0), finite, arb(0))
-        if eps >= self.greatest_loss():
+        if certainly(eps >= self.greatest_loss()):
             return Point(t, arb(0), finite * (t - 1), arb(0), finite)
         width = ball(self.loss.width)
         atom, density = ball(self.loss.atom), number_ball(self.loss.density)
