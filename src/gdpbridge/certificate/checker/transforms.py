@@ -16,7 +16,7 @@ from gmpy2 import mpc, mpfr
 
 from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval
 from gdpbridge.certificate.checker.complexes import Ball, Complexes
-from gdpbridge.certificate.checker.refusal import Malformed, Refused, Undecided
+from gdpbridge.certificate.checker.refusal import Malformed, OutOfWork, Refused, Undecided
 
 __all__ = ["Gaussian", "Laplace", "Losses", "Nodes", "SampledGaussian", "Transform", "power_sums"]
 
@@ -236,6 +236,9 @@ class SampledGaussian(Transform):
             _floor((low - _REACH) * _STEPS_PER_STRIP / strip),
             -_floor(-(high + _REACH) * _STEPS_PER_STRIP / strip),
         )
+        if nodes.last - nodes.first >= _MOST_NODES:
+            # so steep a tilt is the checker's to bound, and no fault of the document
+            raise OutOfWork
         field = Complexes(of)
         _, weights = self._weighted(field, w, nodes)
         total = sum((weight.real() for weight in weights), of.exactly(0))
