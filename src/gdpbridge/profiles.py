@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gdpbridge.mechanisms.gaussian import GDP, Gaussian
     from gdpbridge.mechanisms.icea import ICEA
     from gdpbridge.mechanisms.laplace import Laplace
+    from gdpbridge.mechanisms.matrix import Matrix
     from gdpbridge.mechanisms.opacus import OpacusHistory
     from gdpbridge.mechanisms.permute_and_flip import PermuteAndFlip
     from gdpbridge.mechanisms.pld import PLD
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from gdpbridge.mechanisms.table import Table
     from gdpbridge.mechanisms.thresholded_release import ThresholdedRelease
     from gdpbridge.mechanisms.tradeoff import Tradeoff
+    from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
     from gdpbridge.mechanisms.truncated_laplace import TruncatedLaplace
     from gdpbridge.mechanisms.zcdp import ZCDP
     from gdpbridge.transformations.sequence import Sequence
@@ -50,6 +52,7 @@ __all__ = [
     "Formula",
     "Gaussian",
     "Laplace",
+    "Matrix",
     "OpacusHistory",
     "PermuteAndFlip",
     "PureDP",
@@ -62,12 +65,15 @@ __all__ = [
     "Table",
     "ThresholdedRelease",
     "Tradeoff",
+    "TradeoffFunction",
     "TruncatedLaplace",
     "kinds",
     "profile_class",
 ]
 
 _HOMES = {
+    "Matrix": "mechanisms.matrix",
+    "TradeoffFunction": "mechanisms.tradeoff_function",
     "Renyi": "mechanisms.renyi",
     "TruncatedLaplace": "mechanisms.truncated_laplace",
     "ThresholdedRelease": "mechanisms.thresholded_release",
