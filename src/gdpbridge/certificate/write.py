@@ -75,10 +75,11 @@ def write(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
 
 
 def _witness(proof: Proof) -> str | None:
-    if proof.witness is None or proof.witness == "tail":
-        return proof.witness
-    # an ε_h in decimals
-    return binary_text(binary_below(proof.witness, proof.bits))
+    if proof.witness is None:
+        return None
+    # an ε_h in decimals is rounded down
+    at = proof.witness
+    return "tail" if at == "tail" else binary_text(binary_below(at, proof.bits))
 
 
 def _past_the_last_bracket(proof: Proof, breakpoints: tuple[Breakpoint, ...]) -> Proof:
