@@ -260,7 +260,7 @@ CHANGES = st.sampled_from(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.sampled_from(sorted(CASES)), CHANGES, st.fractions(Fraction(1, 8), 8), st.data())
 def test_no_line_is_wrong_whatever_its_numbers(
     name: str, field: str, factor: Fraction, draw: st.DataObject
