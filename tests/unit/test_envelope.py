@@ -15,14 +15,16 @@ from gdpbridge.guarantees.envelope import _Run, _starts_at_one, _Sweep
 from gdpbridge.numeric.decide import MorePrecisionError
 
 
-def _segment(delta: str) -> Any:
+def _segment(delta: str, off: float = 0.0) -> Any:
+    value = arb(delta) + arb(0, off)
     return SimpleNamespace(
-        is_log=False, log=lambda eps, _: (arb(delta) + 0 * eps).log(), point=lambda _: arb(delta)
+        is_log=False, log=lambda eps, _: (value + 0 * eps).log(), point=lambda _: value
     )
 
 
-def _sweep(height: str) -> Any:
-    return SimpleNamespace(line=SimpleNamespace(log_height=lambda: arb(height).log()))
+def _sweep(height: str, off: float = 0.0) -> Any:
+    value = arb(height) + arb(0, off)
+    return SimpleNamespace(line=SimpleNamespace(log_height=lambda: value.log()))
 
 
 def _run(delta: str, high: str) -> _Run:
@@ -39,6 +41,13 @@ def test_a_narrow_run_is_below_a_line_only_where_that_is_certain(height: str, be
 def test_a_profile_starts_at_one_only_where_its_h_is_below(height: str, starts: bool) -> None:
     """1 - δ̂ = 0.01 bounds h."""
     assert _starts_at_one(_segment("0.99"), arb(1), _sweep(height).line) is starts
+
+
+def test_a_height_that_is_not_known_well_is_taken_at_its_least() -> None:
+    """h up to 0.25 may be above 0.25 ± 0.02, as 1 - δ̂ = 0.01 ± 0.005 above 0.01 and so on."""
+    assert not _Sweep._is_below(_sweep("0.25", 0.02), _run("0.5", "0.1"))
+    assert not _starts_at_one(_segment("0.99", 0.005), arb(1), _sweep("0.01").line)
+    assert not _starts_at_one(_segment("0.99"), arb(1), _sweep("0.01", 0.005).line)
 
 
 def test_a_crossing_is_bracketed_or_denied() -> None:
