@@ -151,6 +151,7 @@ def test_composition_agrees_with_the_other_engine() -> None:
     from dataclasses import replace
 
     from gdpbridge.curves.bounded import LatticeCurve, composed_loss_curve
+
     from gdpbridge.curves.linear import LinearCurve
 
     assert isinstance(exact.curve, LinearCurve)

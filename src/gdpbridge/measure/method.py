@@ -42,7 +42,7 @@ _DEFAULTS = {
     Form.SMOOTH: "certified",
     Form.LINEAR: "breakpoints",
     Form.COMPOSED: "composed",
-    Form.BETWEEN: "lattice",
+    Form.BETWEEN: "between",
     Form.VALUES: "adaptive",
 }
 
