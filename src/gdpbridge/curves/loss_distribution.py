@@ -23,6 +23,7 @@ from gdpbridge.curves.linear import linear_curve
 from gdpbridge.curves.lines import ArrayLines, Line, Segments
 from gdpbridge.curves.pieces import constant_piece
 from gdpbridge.curves.smooth import SmoothCurve, zero_curve
+from gdpbridge.curves.tail import Tail
 from gdpbridge.curves.tails import ConstantTail, PlateauTail
 from gdpbridge.errors import Advice, InputError, UndecidedError, Words
 from gdpbridge.losses.sums import Law
@@ -108,7 +109,8 @@ def loss_curve(directions: Sequence[Law], *, cut_off: bool = False) -> Curve:
     found = [_DirectionLines(one) for one in directions if one.losses.max(initial=0) > 0]
     end = _larger([one.last for one in found]) if found else Fraction(0)
     level = float(number_ball(failure))
-    tail = PlateauTail(end, failure) if cut_off and 0 < level <= ROUNDING else None
+    kind = PlateauTail if cut_off and 0 < level <= ROUNDING else ConstantTail
+    tail: Tail = kind(end, failure)
     if not found:
         if not failure:
             return zero_curve()
@@ -116,11 +118,10 @@ def loss_curve(directions: Sequence[Law], *, cut_off: bool = False) -> Curve:
             raise InputError(
                 "pld", Words("without finite losses"), Advice("give at least one finite loss")
             )
-        tail = tail or ConstantTail(end, failure)
         return SmoothCurve((constant_piece(end, failure),), tail)
     lines = found[0] if len(found) == 1 else _Larger(found[0], found[1], failure)
     stop = end if not failure else None
-    return linear_curve(lines, tail or ConstantTail(end, failure), stop)
+    return linear_curve(lines, tail, stop)
 
 
 def _larger(values: Sequence[Constant]) -> Constant:

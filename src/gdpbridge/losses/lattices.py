@@ -10,7 +10,7 @@ docs/composition.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -76,8 +76,7 @@ def _failure(factors: Sequence[Factor]) -> Number:
 
 def exactly(factors: Sequence[Factor]) -> Law | None:
     """Return the exact law of the sum of finite losses; None if it has too many values."""
-    found = _laws([_atoms(factor) for factor in factors], _failure(factors))
-    return found
+    return _laws([_atoms(factor) for factor in factors], _failure(factors))
 
 
 def _laws(atoms: Sequence[_Atoms], failure: Number) -> Law | None:
@@ -91,28 +90,22 @@ def _laws(atoms: Sequence[_Atoms], failure: Number) -> Law | None:
         if one.unit is not None and one not in rational:
             groups.append((one.unit, [Step(one.places, one.masses, one.times)]))
     loose = [one for one in atoms if one.unit is None]
-    size = math.prod(len(one.losses) ** one.times for one in loose)
+    size = math.prod(_most(one.losses, one.times) for one in loose)
     for _, steps in groups:
-        if span(steps) > MAX_SPAN:
-            return None
-        size *= span(steps) + 1
-    if len(groups) + len(loose) > 1 and size > _MAX_SUMS:
         # many multiples of a unit may be no sum at all
-        size = math.prod(len(one.losses) ** one.times for one in loose)
-        size *= math.prod(
-            min(span(steps) + 1, math.prod(_most(step) for step in steps)) for _, steps in groups
-        )
-        if size > _MAX_SUMS:
-            return None
+        most = math.prod(_most(step.places, step.times) for step in steps)
+        size *= min(span(steps) + 1, most)
+    apart = len(groups) + len(loose) > 1 or loose
+    if any(span(steps) > MAX_SPAN for _, steps in groups) or (apart and size > _MAX_SUMS):
+        return None
     laws: list[Law] = [LatticeSum(unit, steps, failure) for unit, steps in groups]
-    for one in loose:
-        laws += [_One(one, failure)] * one.times
+    laws += [_Runs(one, failure) for one in loose]
     return added(laws, failure)
 
 
-def _most(step: Step) -> int:
+def _most(values: Sequence[object], times: int) -> int:
     """Return how many values a sum of runs has at most."""
-    return math.comb(step.times + len(step.places) - 1, step.times)
+    return math.comb(times + len(values) - 1, times)
 
 
 def _step(one: _Atoms, unit: Fraction) -> Step:
@@ -127,31 +120,56 @@ def _gcd(values: Sequence[Fraction]) -> Fraction:
     return Fraction(math.gcd(*(int(value * bottom) for value in values)), bottom)
 
 
-class _One:
-    """The law of one run without a common unit."""
+class _Runs:
+    """The law of some runs without a common unit: all counts of each loss, by the multinomial."""
 
     def __init__(self, atoms: _Atoms, failure: Number) -> None:
         self._atoms, self.failure = atoms, failure
+        counts = np.array(list(_counts(atoms.times, len(atoms.losses))), np.int64)
         with precision(_BITS):
-            self.losses = np.array([float(number_ball(loss)) for loss in atoms.losses])
-            self.log_masses = np.array([float(mass.log()) for mass in atoms.masses()])
-        self._masses: tuple[int, list[arb]] = (0, [])
+            sums = counts @ np.array([float(number_ball(loss)) for loss in atoms.losses])
+            self._tables: tuple[int, list[list[arb]]] = 0, []
+            order = np.argsort(sums, kind="stable")
+            self._counts, self.losses = counts[order], np.asarray(sums[order], np.float64)
+            logs = [float(self.mass(number).log()) for number in range(order.size)]
+            self.log_masses = np.array(logs, np.float64)
 
     def loss(self, number: int) -> arb:
-        """Enclose a loss."""
-        return number_ball(self._atoms.losses[number])
+        """Add up the losses."""
+        pairs = zip(self._counts[number].tolist(), self._atoms.losses, strict=True)
+        return sum((count * number_ball(loss) for count, loss in pairs), arb(0))
 
     def mass(self, number: int) -> arb:
-        """Enclose a probability."""
+        """Multiply the masses' powers over their factorials."""
         bits = working_precision()
-        if self._masses[0] != bits:
-            self._masses = bits, self._atoms.masses()
-        return self._masses[1][number]
+        if self._tables[0] != bits:
+            self._tables = bits, [self._powers(mass) for mass in self._atoms.masses()]
+        found = arb(math.factorial(self._atoms.times))
+        for count, table in zip(self._counts[number].tolist(), self._tables[1], strict=True):
+            found = found * table[count]
+        return found
+
+    def _powers(self, mass: arb) -> list[arb]:
+        found = [arb(1)]
+        for count in range(1, self._atoms.times + 1):
+            found.append(found[-1] * mass / count)
+        return found
 
     @property
     def last(self) -> Number:
-        """Return the largest loss."""
-        return self._atoms.losses[-1]
+        """Return the largest sum."""
+        times, last = self._atoms.times, self._atoms.losses[-1]
+        return times * last if isinstance(last, Fraction) else lambda: times * number_ball(last)
+
+
+def _counts(times: int, kinds: int) -> Iterator[tuple[int, ...]]:
+    """Yield every way to share some runs among the losses."""
+    if kinds == 1:
+        yield (times,)
+        return
+    for first in range(times + 1):
+        for others in _counts(times - first, kinds - 1):
+            yield (first, *others)
 
 
 def _atoms(factor: Factor) -> _Atoms:
@@ -227,7 +245,7 @@ def _values(factor: Factor) -> int:
     if transform.spacing is not None:
         places = transform.places
         return factor.times * (places[-1] - places[0]) + 1
-    return math.comb(factor.times + len(transform.losses) - 1, factor.times)
+    return _most(transform.losses, factor.times)
 
 
 def _unit(factors: Sequence[Factor], points: int) -> Fraction:

@@ -45,9 +45,17 @@ class Law(Protocol):
         failure: the probability of an infinite loss.
     """
 
-    losses: Floats
-    log_masses: Floats
-    failure: Number
+    @property
+    def losses(self) -> Floats:
+        """See the class's attributes."""
+
+    @property
+    def log_masses(self) -> Floats:
+        """See the class's attributes."""
+
+    @property
+    def failure(self) -> Number:
+        """See the class's attributes."""
 
     def loss(self, number: int) -> arb:
         """Enclose a loss, at the working precision."""
@@ -92,7 +100,7 @@ class LatticeSum:
             *(place - step.places[0] for step in steps for place in step.places)
         )
         with precision(_BITS):
-            self.losses: Floats = self.places * float(number_ball(unit))
+            self.losses: Floats = np.asarray(self.places * float(number_ball(unit)), np.float64)
             masses = (self.mass(number) for number in range(self.places.size))
             self.log_masses: Floats = np.array([_log(mass) for mass in masses])
 

@@ -13,7 +13,7 @@ from gdpbridge.curves.base import Curve, Form
 from gdpbridge.curves.between import LEVELS, BetweenCurve
 from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.linear import LinearCurve
-from gdpbridge.measure.method import PROVED, Method
+from gdpbridge.measure.method import COMPOSED_TOL, PROVED, Method
 from gdpbridge.measure.methods import breakpoints, certified
 from gdpbridge.measure.problem import Answer, Problem
 
@@ -63,6 +63,7 @@ METHOD = Method(
     handles=frozenset({Form.BETWEEN}),
     unfit="nothing has to be composed numerically",
     solve=solve,
+    default_tol=COMPOSED_TOL,
     keeps_to_tol=False,
     no_certificate="there is no certificate for losses composed on lattices yet",
 )
