@@ -50,6 +50,8 @@ lint: $(VENV)/.stamp-dev ## check style, types and layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict src
 	$(BIN)/lint-imports
+	@if command -v tsc >/dev/null; then echo tsc; tsc -p jsconfig.json; \
+		else echo "tsc is not installed: the types of the explorer's modules are not checked"; fi
 
 format: $(VENV)/.stamp-dev ## put the code in the form that lint asks for
 	$(BIN)/ruff check --fix .

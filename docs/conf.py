@@ -18,8 +18,22 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_extra"]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 autodoc_typehints = "description"
+# made when the pages are: write_explorer, below
+html_extra_path = ["_extra"]
 html_theme = "furo"
 html_title = f"gdpbridge {version}"
+
+
+def write_explorer() -> None:
+    """Put the explorer beside the pages, which link to it."""
+    from gdpbridge.explorer import explorer_page
+
+    folder = Path(__file__).parent / "_extra"
+    folder.mkdir(exist_ok=True)
+    (folder / "explorer.html").write_text(explorer_page(), encoding="utf-8")
+
+
+write_explorer()

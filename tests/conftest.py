@@ -82,6 +82,6 @@ def at_most_calls() -> Callable[[int], AbstractContextManager[None]]:
             yield
         finally:
             sys.setprofile(None)
-        assert calls <= limit
+        assert calls <= limit, f"{calls} calls"
 
     return block

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from types import ModuleType
-from typing import TYPE_CHECKING
-
 from gdpbridge.starting import guard_start
 
 # the imports below take a good part of a second, and run what they find
 guard_start()
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from gdpbridge import profiles
 from gdpbridge.errors import (
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from gdpbridge.mechanisms.base import Profile
     from gdpbridge.report.privacy import PrivacyReport, privacy_report
     from gdpbridge.risk import Risk, risk
-    from gdpbridge.sources.entry import profile_of
+    from gdpbridge.sources.entry import event_of, profile_of
     from gdpbridge.specification.load import load_profile
     from gdpbridge.specification.release import Release
 
@@ -95,6 +95,7 @@ __all__ = [
     "delta",
     "delta_complement",
     "epsilon",
+    "event_of",
     "identify",
     "ledger",
     "load_profile",
@@ -149,7 +150,7 @@ _NAMES = {
     "mechanisms.base": ("Profile",),
     "report.privacy": ("PrivacyReport", "privacy_report"),
     "risk": ("Risk", "risk"),
-    "sources.entry": ("profile_of",),
+    "sources.entry": ("event_of", "profile_of"),
     "specification.load": ("load_profile",),
     "specification.release": ("Release",),
 }

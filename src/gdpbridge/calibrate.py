@@ -1,7 +1,8 @@
-"""Calibrate: the parameter of a mechanism that reaches a target μ, from the safe side.
+"""Calibrate: the parameter with which a mechanism meets a target, from the safe side.
 
-μ is monotone in each parameter that declares its effect. The answer is a bracket: at its safe end
-μ is proved to be at most the target, at its other end to be above it.
+What the targets are about (see goals.py) is monotone in each parameter that declares its effect.
+The answer is a bracket: at its safe end the number is proved to be at most the target, at its other
+end to be above it.
 """
 
 from __future__ import annotations
@@ -10,27 +11,33 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from fractions import Fraction
-from functools import cache
 from typing import Any, cast
 
 from pydantic.fields import FieldInfo
 
-from gdpbridge.errors import InputError
+from gdpbridge.errors import InputError, UndecidedError, WorkLimitError
+from gdpbridge.goals import Goal, Tried, goal_of
 from gdpbridge.interval import Interval
-from gdpbridge.measure import Measurement, default_tol, measure
+from gdpbridge.measure import Measurement
+from gdpbridge.measure.entry import is_provable
+from gdpbridge.measure.problem import Progress, silent
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import profile_class
-from gdpbridge.numeric.checked import Real, exact_between
-from gdpbridge.numeric.exact import exact
+from gdpbridge.numeric.checked import Real
 
 __all__ = ["Calibration", "calibrate"]
 
-
 _MAX_STEPS = 120
-_WIDEN = 4.0
-# how much of the tolerance may be given away at the safe end
-_NEAR = 8
+_MAX_ROUNDS = 6
+# a step away from what is known is at most this factor
+_LARGEST_STEP = math.log(4)
+# where to look between a value that is not refused and one that is, and how often
+_INWARD, _REFUSALS = 0.5, 8
+# of a parameter, relative: where a search stops, and how far the ends are from where it did
+_CLOSE, _PAD = 1e-12, 1e-8
+# beside the first distance of the safe end, that of the other one; and how often they grow
+_BEYOND_SHARE, _PADS, _MORE = 0.2, 40, 1.5
+_RUNS = "times"
 
 
 @dataclass(frozen=True)
@@ -39,98 +46,119 @@ class Calibration:
 
     Attributes:
         parameter: the parameter that was free.
-        target_mu: the target.
-        value: the safe end: here μ is proved to be at most the target.
-        beyond: the other end of the bracket: here μ is proved to be above the target.
+        goal: the target.
+        value: the safe end: here the target is proved to be met.
+        beyond: the other end of the bracket: here it is proved to be missed.
+        attained: an interval at the safe end for what the target is about.
         profile: the mechanism with the safe value.
-        measurement: its measurement.
+        certified: whether both ends are proved.
+        measured: the measurement at the safe end, for a target μ.
     """
 
     parameter: str
-    target_mu: float
-    value: float
-    beyond: float
+    goal: Goal
+    value: float | int
+    beyond: float | int
+    attained: Interval
     profile: Profile
-    measurement: Measurement
+    certified: bool
+    measured: Measurement | None
+
+    @property
+    def target_mu(self) -> float | None:
+        """The target, if it is a μ."""
+        return self.goal.given.get("mu")
+
+    @property
+    def measurement(self) -> Measurement:
+        """The measurement of μ at the safe end; made now where the target is another one."""
+        if self.measured is not None:
+            return self.measured
+        from gdpbridge.measure import measure
+
+        return measure(self.profile)
 
 
 def calibrate(
     kind: str,
-    target_mu: Real,
+    target_mu: Real | None = None,
     *,
+    target_epsilon: Real | None = None,
+    target_delta: Real | None = None,
+    target_advantage: Real | None = None,
+    target_tpr: Real | None = None,
+    target_fpr: Real | None = None,
     parameter: str | None = None,
     tol: Real | None = None,
     eps_h: Real | None = None,
     failure: Real | None = None,
+    progress: Progress = silent,
     **parameters: Any,
 ) -> Calibration:
-    """Find the parameter value at which a mechanism's μ meets a target.
+    """Find the parameter value with which a mechanism meets a target.
 
     Args:
         kind: the mechanism's kind, such as "laplace".
-        target_mu: the target μ > 0.
-        parameter: the free parameter; by default the one required parameter that is not given.
-        tol: the width of the intervals for μ, in [1e-100, 1]; that of
+        target_mu: a target μ > 0.
+        target_epsilon: with target_delta: δ(ε) must not exceed that δ at this ε ≥ 0.
+        target_delta: the δ in (0, 1).
+        target_advantage: the most that an attacker's true-positive rate may exceed the
+            false-positive rate by, in (0, 1): δ(0).
+        target_tpr: with target_fpr: the largest true-positive rate allowed, in (0, 1).
+        target_fpr: the false-positive rate that it is allowed at.
+        parameter: the free parameter; by default the one required parameter that is not given;
+            "times" for the number of runs of a mechanism that is given whole.
+        tol: with target_mu, the width of the intervals for μ, in [1e-100, 1]; that of
             :func:`gdpbridge.measure` if None, relative to a target below 1; the safe end falls
             short of the target by no more than that.
         eps_h: as for :func:`gdpbridge.measure`: a target for a head statement.
         failure: as for :func:`gdpbridge.measure`: a target for an approximate statement.
+        progress: called with a sentence and a share in [0, 1] during long work.
         **parameters: the other parameters.
 
     Returns:
-        The bracket, and the mechanism and its measurement at the safe end.
+        The bracket, and the mechanism at the safe end. Its ends are 1e-6 apart or less, relative
+        to the parameter, or neighbours where it is a whole number.
 
     Raises:
         InputError: for an unknown kind or parameter, or a target that no value reaches.
     """
+    goal = goal_of(
+        target_mu,
+        target_epsilon,
+        target_delta,
+        target_advantage,
+        target_tpr,
+        target_fpr,
+        tol=tol,
+        eps_h=eps_h,
+        failure=failure,
+    )
     cls = profile_class(kind)
-    target = _target(target_mu)
+    if parameter == _RUNS and _RUNS not in cls.parameters():
+        kind, parameters = "composed", {"base": cls(**parameters)}
+        cls = profile_class(kind)
     free, raises = _free_parameter(cls, parameter, parameters)
 
-    def profile(value: float) -> Profile:
+    def with_value(value: float) -> Profile:
         return cls(**parameters, **{free: value})
 
-    def mu_at(value: float) -> Interval:
-        tried = profile(value)
-        p, default = failure, tried.default_failure
-        if default is not None and eps_h is None and p is None:
-            # where it is named there are no answers at other failure probabilities
-            p = float(default)
-        return measure(tried, tol, eps_h=eps_h, failure=p).mu
-
-    info = cls.parameters()[free]
-    # at most the target, read as a decimal and as a binary number alike
-    limit = min(Decimal(float.__repr__(target)), Decimal(target))
-    safe, beyond = _Search(info, raises, limit, _width(profile, info, limit, tol), mu_at).bracket()
-    found = profile(safe.value)
-    measured = measure(found, tol, eps_h=eps_h, failure=failure)
-    return Calibration(free, target, safe.value, beyond.value, found, measured)
-
-
-def _typical(info: FieldInfo) -> tuple[float, float]:
-    low, high = cast(dict[str, Any], info.json_schema_extra)["typical"]
-    return float(low), float(high)
-
-
-def _width(
-    profile: Callable[[float], Profile], info: FieldInfo, target: Decimal, tol: Real | None
-) -> Decimal:
-    """Return how wide the intervals for μ are near the target."""
-    if tol is None:
-        # relative below 1, as measured intervals are
-        return Decimal(str(default_tol(profile(_typical(info)[0])))) * min(target, Decimal(1))
-    exact_between("tol", tol, Fraction(1, 10**100), Fraction(1), "a number in [1e-100, 1]")
-    return Decimal(str(tol))
-
-
-def _target(target_mu: Real) -> float:
-    try:
-        target = exact(target_mu)
-    except ValueError:
-        target = exact(0)
-    if not 0 < target <= 1000:
-        raise InputError("target_mu", target_mu, "a number > 0 and at most 1000")
-    return float(target)
+    search = _Search(cls.parameters()[free], free, raises, goal, with_value, progress)
+    safe, beyond = search.bracket()
+    found = safe.tried
+    assert found is not None
+    numbers = (safe.value, beyond.value)
+    value, other = map(int, numbers) if search.whole else numbers
+    return Calibration(
+        free,
+        goal,
+        value,
+        other,
+        found.value,
+        found.profile,
+        is_provable(found.profile),
+        found.measurement,
+    )
 
 
 def _free_parameter(
@@ -139,7 +167,7 @@ def _free_parameter(
     """Return the free parameter, and whether μ rises with it."""
     kind = cls.model_fields["kind"].default
     effects = {
-        field: cast(dict[str, Any], info.json_schema_extra).get("effect")
+        field: cast(dict[str, Any], info.json_schema_extra or {}).get("effect")
         for field, info in cls.parameters().items()
     }
     possible = [field for field, effect in effects.items() if effect]
@@ -166,9 +194,20 @@ def _free_parameter(
 
 
 @dataclass(frozen=True)
-class _Tried:
+class _Place:
+    """A value that was tried.
+
+    Attributes:
+        value: it.
+        x: what a search moves along: its logarithm, turned so that the number grows.
+        y: log of the number over the target, roughly.
+        tried: what is proved there, if that was asked.
+    """
+
     value: float
-    mu: Interval
+    x: float
+    y: float
+    tried: Tried | None = None
 
 
 class _Search:
@@ -177,109 +216,226 @@ class _Search:
     def __init__(
         self,
         info: FieldInfo,
+        name: str,
         raises: bool,
-        target: Decimal,
-        width: Decimal,
-        mu_at: Callable[[float], Interval],
+        goal: Goal,
+        with_value: Callable[[float], Profile],
+        progress: Progress,
     ) -> None:
+        extra = cast(dict[str, Any], info.json_schema_extra)
+        self.typical = [float(value) for value in extra["typical"]]
         self.whole = info.annotation is int
-        self.typical = _typical(info)
-        self.raises, self.target, self.mu_at = raises, target, cache(mu_at)
-        self.near = width / _NEAR
+        self.name, self.sign = name, 1 if raises else -1
+        self.goal, self.with_value, self.progress = goal, with_value, progress
+        ends = [getattr(one, key, None) for one in info.metadata for key in ("ge", "le")]
+        below = [float(one) for one in ends if one and one <= self.typical[0]]
+        above = [float(one) for one in ends if one and one >= self.typical[1]]
+        self.least, self.most = max(below, default=0.0), min(above, default=math.inf)
+        self.evaluations = 0
+        self.slope = 1.0
 
-    def bracket(self) -> tuple[_Tried, _Tried]:
-        """Return a value with μ ≤ target and one with μ > target, both proved, close together."""
-        safe, beyond = self._reach(below=True), self._reach(below=False)
-        # what is left between the two ends is what intervals of this width cannot tell
-        nearest, _ = self._narrow(safe, beyond, lambda mu: mu.high - self.target)
-        _, next_ = self._narrow(nearest, beyond, lambda mu: mu.low - self.target)
-        return nearest, next_
+    # --- places -------------------------------------------------------------------------------
 
-    def _reach(self, below: bool) -> _Tried:
-        """Go out from a typical value until μ is proved to be below, or above, the target.
+    def _x(self, value: float) -> float:
+        return self.sign * math.log(value)
 
-        Raises:
-            InputError: if the parameter's range ends before.
-        """
-        downwards = below == self.raises
-        end = self.typical[0 if downwards else 1]
-        middle = math.sqrt(math.prod(self.typical))
-        value = float(round(middle)) if self.whole else middle
-        nearest: _Tried | None = None
-        for _ in range(_MAX_STEPS):
-            try:
-                nearest = _Tried(value, self.mu_at(value))
-            except InputError as error:
-                if nearest is None or error.field.startswith("tol"):
-                    raise
+    def _value(self, x: float) -> float:
+        value = min(max(math.exp(self.sign * x), self.least), self.most)
+        return float(round(value)) if self.whole else value
+
+    def _profile(self, value: float) -> Profile:
+        self.evaluations += 1
+        self.progress("searching", 1 - 0.93**self.evaluations)
+        return self.with_value(int(value) if self.whole else value)
+
+    def _guessed(self, x: float) -> _Place:
+        value = self._value(x)
+        return _Place(value, self._x(value), self._y(self.goal.guessed(self._profile(value))))
+
+    def _tried(self, x: float) -> _Place:
+        value = self._value(x)
+        tried = self.goal.tried(self._profile(value))
+        return _Place(value, self._x(value), self._y(tried.value), tried)
+
+    def _y(self, found: Interval) -> float:
+        logs = [_log(end) for end in (found.low, found.high)]
+        if logs[1] == math.inf:
+            return math.inf
+        middle = (logs[0] + logs[1]) / 2 if logs[0] > -math.inf else logs[1]
+        return middle - _log(self.goal.target)
+
+    # --- the search ---------------------------------------------------------------------------
+
+    def bracket(self) -> tuple[_Place, _Place]:
+        """Return a value that meets the target and one that misses it, both proved."""
+        start = sum(self._x(one) for one in self.typical) / 2
+        for _ in range(_MAX_ROUNDS):
+            below, above = self._root(start)
+            near = below if abs(below.y) < abs(above.y) else above
+            if self.goal.settled(self._profile(near.value)):
                 break
-            mu = nearest.mu
-            if mu.high <= self.target if below else mu.low > self.target:
-                return nearest
-            step = value / _WIDEN if downwards else value * _WIDEN
-            # an end of the typical range is not passed over: it may be that of the range allowed
-            if min(value, step) < end < max(value, step):
-                step = end
-            if self.whole and step < 1:
-                break
-            value = float(math.floor(step)) if self.whole else step
-        assert nearest is not None
-        bound = "at least" if below else "below"
-        raise InputError("target_mu", self.target, f"{bound} {nearest.mu.upper:.6g}")
+            start = near.x
+        return self._proved(below, above)
 
-    def _narrow(
-        self, low: _Tried, high: _Tried, excess: Callable[[Interval], Decimal]
-    ) -> tuple[_Tried, _Tried]:
-        """Close in on the change of sign of ``excess``: it is ≤ 0 at ``low``, > 0 at ``high``."""
-        below, above = excess(low.mu), excess(high.mu)
-        last, other = (low, below), (high, above)
+    def _root(self, start: float) -> tuple[_Place, _Place]:
+        """Return two places on either side of the target, as close as guesses tell."""
+        below: _Place | None = None
+        above: _Place | None = None
+        wall: float | None = None
+        before: _Place | None = None
+        refused: Exception | None = None
+        refusals = 0
+        x = start
         for step in range(_MAX_STEPS):
-            if -below <= self.near and above <= self.near:
-                break
-            # the line through the last two points, to where the end that is not near yet will be;
-            # bisection now and then makes sure that this converges at all
-            aim = self.near / 2 if -below <= self.near else -self.near / 2
-            share = 0.5 if step % 4 == 3 else self._share(low.value, high.value, last, other, aim)
-            value = self._between(low.value, high.value, share)
-            if value in (low.value, high.value):
-                break
-            tried = _Tried(value, self.mu_at(value))
-            gap = excess(tried.mu)
-            other, last = last, (tried, gap)
-            if gap <= 0:
-                low, below = tried, gap
+            try:
+                now = self._guessed(x)
+            except (InputError, UndecidedError, WorkLimitError) as error:
+                known = below or above
+                if known is None or _is_about_input(error):
+                    raise
+                # a value that is not allowed: between it and the last one others may be
+                wall, refused, refusals = x, error, refusals + 1
+                x = known.x + (wall - known.x) * _INWARD
+                if refusals == _REFUSALS or self._value(x) == known.value:
+                    break
+                continue
+            if now.y <= 0:
+                below = now if below is None or now.x >= below.x else below
             else:
-                high, above = tried, gap
-        return low, high
+                above = now if above is None or now.x <= above.x else above
+            if below is not None and above is not None and self._is_close(below, above):
+                return below, above
+            after = self._next(before, now, below, above, wall, halve=step % 4 == 3)
+            if after is None:
+                break
+            before, x = now, after
+        if below is None or above is None:
+            raise self._out_of_reach(below, above, refused)
+        return below, above
 
-    def _share(
-        self,
-        low: float,
-        high: float,
-        last: tuple[_Tried, Decimal],
-        other: tuple[_Tried, Decimal],
-        aim: Decimal,
-    ) -> float:
-        """Return how far between two values a line, in logarithms, takes the excess to an aim."""
-        if not (last[1].is_finite() and other[1].is_finite()) or last[1] == other[1]:
-            return 0.5
-        at, before = (math.log(one[0].value / low) for one in (last, other))
-        # μ is nearer to a power of the parameter than to a line
-        size, past, aimed = (
-            float((self.target + excess).ln()) if self.target + excess > 0 else -math.inf
-            for excess in (last[1], other[1], aim)
-        )
-        if not math.isfinite(size - past) or size == past:
-            return 0.5
-        share = (at + (aimed - size) * (at - before) / (size - past)) / math.log(high / low)
-        return share if 0 < share < 1 else 0.5
-
-    def _between(self, low: float, high: float, share: float) -> float:
+    def _is_close(self, below: _Place, above: _Place) -> bool:
         if self.whole:
-            inner = sorted((low, high))
-            rounded = round(low + share * (high - low))
-            return (
-                float(min(max(rounded, inner[0] + 1), inner[1] - 1)) if abs(high - low) > 1 else low
-            )
-        value = math.exp((1 - share) * math.log(low) + share * math.log(high))
-        return min(max(value, min(low, high)), max(low, high))
+            return abs(above.value - below.value) <= 1
+        return above.x - below.x < _CLOSE or min(-below.y, above.y) < _CLOSE
+
+    def _next(
+        self,
+        before: _Place | None,
+        now: _Place,
+        below: _Place | None,
+        above: _Place | None,
+        wall: float | None,
+        *,
+        halve: bool,
+    ) -> float | None:
+        """Return where to look next: by the secant, between what is known; None for nowhere."""
+        if before is not None and before.x != now.x:
+            slope = (now.y - before.y) / (now.x - before.x)
+            self.slope = slope if math.isfinite(slope) and slope > 0 else self.slope
+        move = -now.y / self.slope if math.isfinite(now.y) else math.copysign(math.inf, -now.y)
+        x = now.x + min(max(move, -_LARGEST_STEP), _LARGEST_STEP)
+        if below is not None and above is not None:
+            width = above.x - below.x
+            inside = below.x < x < above.x
+            if not inside or (halve and abs(move) > width / 8):
+                x = (below.x + above.x) / 2
+            if self.whole:
+                x = self._between(x, below, above)
+            return x
+        if abs(move) < _CLOSE:
+            # on the target: the other side is hardly further
+            x = now.x + math.copysign(_PAD, -now.y if now.y else 1.0)
+        if wall is not None and (wall - x) * (wall - now.x) <= 0:
+            x = now.x + (wall - now.x) * _INWARD
+        if self.whole and self._value(x) == now.value:
+            x = self._x(max(now.value + math.copysign(1, self.sign * (x - now.x)), 0.5))
+        # at the end of the parameter's range there is nowhere to go
+        return None if self._value(x) == now.value else x
+
+    def _between(self, x: float, below: _Place, above: _Place) -> float:
+        low, high = sorted((below.value, above.value))
+        return self._x(min(max(self._value(x), low + 1), high - 1))
+
+    def _out_of_reach(
+        self, below: _Place | None, above: _Place | None, refused: Exception | None
+    ) -> Exception:
+        """Return the error that no value meets the target, or misses it."""
+        if isinstance(refused, UndecidedError | WorkLimitError):
+            return refused
+        nearest = below or above
+        assert nearest is not None
+        value = self.goal.guessed(self._profile(nearest.value))
+        bound = "below" if above is None else "at least"
+        target = float(self.goal.target)
+        return InputError(self.goal.field, target, f"{bound} {value.upper:.6g}")
+
+    # --- the proof ----------------------------------------------------------------------------
+
+    def _proved(self, below: _Place, above: _Place) -> tuple[_Place, _Place]:
+        """Prove both ends, as close to the place found as what is proved there allows."""
+        if self.whole:
+            return self._proved_neighbours(below, above)
+        at = below if abs(below.y) < abs(above.y) else above
+        root = at.x - at.y / self.slope if abs(at.y) < _PAD else at.x
+        spare = self.goal.spare(self._profile(at.value)) / self.slope
+        pads = (spare, _BEYOND_SHARE * spare) if spare else (_PAD / 8, _PAD / 8)
+        return self._safe(min(root, above.x), pads[0]), self._beyond(max(root, below.x), pads[1])
+
+    def _safe(self, x: float, pad: float) -> _Place:
+        """Go away from a place until it is proved that the target is met."""
+        for _ in range(_PADS):
+            found = self._tried(x - pad)
+            assert found.tried is not None
+            excess = _log(found.tried.value.high) - _log(self.goal.target)
+            if excess <= 0 and found.tried.value.high <= self.goal.target:
+                return found
+            # what is missing shows how much further
+            missing = excess / self.slope if math.isfinite(excess) else 0.0
+            pad = max(pad + _MORE * missing, _MORE * pad if missing < pad / 8 else 0.0)
+        raise self._undecided(x)
+
+    def _beyond(self, x: float, pad: float) -> _Place:
+        """Go away from a place until it is proved that the target is missed."""
+        for _ in range(_PADS):
+            found = self._misses(x + pad)
+            if found is not None:
+                return found
+            pad *= _MORE
+        raise self._undecided(x)
+
+    def _undecided(self, x: float) -> UndecidedError:
+        return UndecidedError(
+            f"the target could not be told from what is reached at {self.name} = {self._value(x):g}"
+        )
+
+    def _meets(self, x: float) -> _Place | None:
+        found = self._tried(x)
+        assert found.tried is not None
+        return found if found.tried.value.high <= self.goal.target else None
+
+    def _misses(self, x: float) -> _Place | None:
+        value = self._value(x)
+        missed = self.goal.exceeded(self._profile(value))
+        return _Place(value, self._x(value), 0.0) if missed else None
+
+    def _proved_neighbours(self, below: _Place, above: _Place) -> tuple[_Place, _Place]:
+        value, step = int(below.value), int(above.value - below.value)
+        safe = self._meets(self._x(value))
+        while safe is None:
+            value -= step
+            safe = self._meets(self._x(value))
+        value += step
+        while self._misses(self._x(value)) is None:
+            value += step
+        return safe, _Place(value, self._x(value), 0.0)
+
+
+def _is_about_input(error: Exception) -> bool:
+    """Whether another value of the parameter would not help."""
+    return isinstance(error, InputError) and error.field.startswith("tol")
+
+
+def _log(value: Decimal) -> float:
+    if value.is_infinite():
+        return math.inf
+    return float(value.ln()) if value > 0 else -math.inf

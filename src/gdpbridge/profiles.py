@@ -24,10 +24,15 @@ if TYPE_CHECKING:
     from gdpbridge.mechanisms.pld import PLD
     from gdpbridge.mechanisms.pure_dp import PureDP
     from gdpbridge.mechanisms.randomized_response import RandomizedResponse
+    from gdpbridge.mechanisms.renyi import Renyi
     from gdpbridge.mechanisms.report_noisy_max import ReportNoisyMax
     from gdpbridge.mechanisms.sgd_family import SGDFamily
+    from gdpbridge.mechanisms.sparse_vector import SparseVector
     from gdpbridge.mechanisms.table import Table
+    from gdpbridge.mechanisms.thresholded_release import ThresholdedRelease
     from gdpbridge.mechanisms.tradeoff import Tradeoff
+    from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
+    from gdpbridge.mechanisms.truncated_laplace import TruncatedLaplace
     from gdpbridge.mechanisms.zcdp import ZCDP
     from gdpbridge.transformations.sequence import Sequence
 
@@ -50,16 +55,26 @@ __all__ = [
     "PermuteAndFlip",
     "PureDP",
     "RandomizedResponse",
+    "Renyi",
     "ReportNoisyMax",
     "SGDFamily",
     "Sequence",
+    "SparseVector",
     "Table",
+    "ThresholdedRelease",
     "Tradeoff",
+    "TradeoffFunction",
+    "TruncatedLaplace",
     "kinds",
     "profile_class",
 ]
 
 _HOMES = {
+    "TradeoffFunction": "mechanisms.tradeoff_function",
+    "Renyi": "mechanisms.renyi",
+    "TruncatedLaplace": "mechanisms.truncated_laplace",
+    "ThresholdedRelease": "mechanisms.thresholded_release",
+    "SparseVector": "mechanisms.sparse_vector",
     "ReportNoisyMax": "mechanisms.report_noisy_max",
     "PermuteAndFlip": "mechanisms.permute_and_flip",
     "Exponential": "mechanisms.exponential",

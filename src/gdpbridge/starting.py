@@ -6,10 +6,10 @@ folder, where ``python -m gdpbridge`` would look first: what lies there is data.
 
 from __future__ import annotations
 
+# what Python has loaded already: an interruption of more imports would not be guarded
+import _signal  # type: ignore[import-not-found]
 import os
-import signal
 import sys
-import threading
 
 __all__ = ["guard_start"]
 
@@ -34,12 +34,9 @@ def guard_start() -> None:
     if not _is_program():
         return
     _leave_working_folder()
-    if (
-        threading.current_thread() is threading.main_thread()
-        # a program that is started in the background may not be interrupted at all
-        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    ):
-        signal.signal(signal.SIGINT, _end)
+    # a program that is started in the background may not be interrupted at all
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+        _signal.signal(_signal.SIGINT, _end)
 
 
 def _leave_working_folder() -> None:

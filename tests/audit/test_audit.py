@@ -160,6 +160,20 @@ def test_the_result_is_the_same_again_and_as_plain_data() -> None:
     assert first["findings"][0]["assumptions"]
 
 
+def test_findings_as_a_data_frame() -> None:
+    """One row a method, with what the document says of it; libraries that are none are named."""
+    pytest.importorskip("pyarrow")
+    scores = np.random.default_rng(0).normal(size=200)
+    found = gdp.audit(scores, scores > 0, method=["f-dp", "guessing"], mu_claimed=1)
+    rows = found.to_frame().to_pylist()
+    for row, one in zip(rows, found.to_dict()["findings"], strict=True):
+        assert row["method"] == one["method"]
+        assert (row["mu_low"], row["p_value"]) == (one["mu"]["low"], one["p_value"])
+        assert row["confidence"] == found.confidence
+    with pytest.raises(gdp.InputError, match="library is 'abacus': must be a library"):
+        found.to_frame("abacus")
+
+
 def test_the_band_of_the_roc_holds_the_true_curve() -> None:
     """Around measured errors the band holds G_μ at every point, in a seeded run."""
     found = gdp.audit(*canaries(1.0, 4000))

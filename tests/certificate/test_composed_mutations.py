@@ -223,8 +223,8 @@ def test_the_oracle_tells_what_is_false(name: str) -> None:
 def test_what_is_still_accepted_is_still_true(name: str) -> None:
     """One changed field never makes the checker crash, or accept what is false."""
     # there are some 20,000 in all; these are spread over every field
-    tried = list(plain.changes(fresh(name)))[3::20]
-    assert len(tried) > 150
+    tried = list(plain.changes(fresh(name)))[3::60]
+    assert len(tried) > 50
     wrong = [
         what
         for what, changed in tried

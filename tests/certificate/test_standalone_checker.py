@@ -196,7 +196,8 @@ CHANGED += [(name, "approximate") for name in ("laplace", "approx-dp", "sgd-5", 
 @pytest.mark.parametrize(("name", "option"), CHANGED)
 def test_a_changed_certificate_is_the_same_to_both(name, option):
     different = []
-    for change, document in _mutations(_certificate(name, option)):
+    # other ones of each field, from example to example
+    for change, document in list(_mutations(_certificate(name, option)))[len(name) % 2 :: 2]:
         answer, built_in = standalone.check(document) == "valid", _built_in(document)
         if answer != built_in and not (_shape(change) and answer):
             different.append(change)

@@ -55,6 +55,25 @@ def test_an_interrupted_start(stage: str) -> None:
     assert json.loads(done.stderr)["error"]["message"] == "interrupted"
 
 
+@pytest.mark.parametrize("told_as", ["", "except KeyboardInterrupt: raise RuntimeError"])
+def test_interrupted_within_code_that_is_text(told_as: str, tmp_path: Path) -> None:
+    """The exit status is 130, and not the signal, also where Python runs text as code."""
+    code = f"""
+import sys
+from gdpbridge.cli import main
+import gdpbridge.risk
+def risk(*_, **__):
+    try: exec("import os, signal; os.kill(os.getpid(), signal.SIGINT)")
+    {told_as or "finally: pass"}
+sys.modules["gdpbridge.risk"].risk = risk
+sys.exit(main(["risk", "--mu", "1"]))
+"""
+    (tmp_path / "program.py").write_text(code, encoding="utf-8")
+    start = [sys.executable, "-m", "program"]
+    done = subprocess.run(start, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+
+
 def test_a_program_that_imports_the_package_is_left_alone() -> None:
     """Imported from Python, an interruption is a KeyboardInterrupt and nothing else."""
     done = _interrupted_at("gdpbridge.errors", "/usr/bin/myprogram")
@@ -86,7 +105,7 @@ def test_interrupted_at_any_moment(
             time.sleep(0.005)
         time.sleep(moment)
         process.send_signal(signal.SIGINT)
-        _, shown = process.communicate(timeout=120)
+        _, shown = process.communicate(timeout=1200)
         # a shell shows 130 for what ends by the signal too
         assert process.returncode in (0, 130, -signal.SIGINT), shown
         assert "Traceback" not in shown

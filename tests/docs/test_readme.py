@@ -124,7 +124,7 @@ def _run(command: Command, folder: Path, environment: dict[str, str]) -> None:
         text=True,
         encoding="utf-8",
         check=False,
-        timeout=240,
+        timeout=1200,
     )
     where = f"README.md line {command.line}: $ {command.text}\n"
     assert done.returncode == command.status, f"{where}exit {done.returncode}\n{done.stderr}"

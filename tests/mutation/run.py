@@ -54,6 +54,10 @@ SCOPE = [
     "ledger/amounts.py",
     "ledger/charges.py",
     "interval.py",
+    "losses/line.py",
+    "losses/line_*.py",
+    "losses/moments.py",
+    "losses/transforms/*.py",
 ]
 # the tests that a change is put before
 POOL = [
@@ -66,6 +70,8 @@ POOL = [
     "expressions/*.py",
     "ledger/test_amounts.py",
     "ledger/test_charges.py",
+    "losses/test_line_integral.py",
+    "losses/test_transforms.py",
     "property/*.py",
     "unit/*.py",
 ]
@@ -89,6 +95,9 @@ def main() -> int:
     parser.add_argument("--tests", nargs="*", default=POOL, help="the tests to put it before")
     parser.add_argument("--again", type=Path, help="only what survived, by an earlier output")
     parser.add_argument("--list", action="store_true", help="list the changes and stop")
+    parser.add_argument(
+        "--budget", type=float, default=_BUDGET, help="seconds of tests for one change"
+    )
     parser.add_argument("--anew", action="store_true", help="note anew what the tests go through")
     options = parser.parse_args()
     mutants = [one for one in _all_mutants() if any(part in one.key for part in options.only)]
@@ -111,7 +120,7 @@ def main() -> int:
         copy = Path(folder) / "src"
         shutil.copytree(ROOT / "src", copy, ignore=shutil.ignore_patterns("__pycache__"))
         tests = _known(copy, options.tests, anew=options.anew)
-        survivors = _survivors(mutants, tests, copy)
+        survivors = _survivors(mutants, tests, copy, options.budget)
     return _report(mutants, survivors, complete=options.only == [""] and not options.again)
 
 
@@ -215,10 +224,12 @@ def _watch(copy: Path, name: str) -> dict[str, dict[str, Any]]:
 # --- one change at a time -----------------------------------------------------------------------
 
 
-def _survivors(mutants: list[Mutant], tests: dict[str, dict[str, Any]], copy: Path) -> list[Mutant]:
+def _survivors(
+    mutants: list[Mutant], tests: dict[str, dict[str, Any]], copy: Path, budget: float
+) -> list[Mutant]:
     survivors = []
     for number, one in enumerate(mutants, 1):
-        asked = _asked(one, tests)
+        asked = _asked(one, tests, budget)
         target = copy / "gdpbridge" / one.path
         source = target.read_bytes()
         started = time.monotonic()
@@ -239,7 +250,7 @@ def _survivors(mutants: list[Mutant], tests: dict[str, dict[str, Any]], copy: Pa
     return survivors
 
 
-def _asked(one: Mutant, tests: dict[str, dict[str, Any]]) -> list[str]:
+def _asked(one: Mutant, tests: dict[str, dict[str, Any]], budget: float) -> list[str]:
     """Return the tests that call a function, the quickest first, as far as the time allows."""
     calls = {name: set(found["calls"]) for name, found in tests.items()}
     through = [name for name in tests if f"{one.path} {one.function}" in calls[name]]
@@ -249,7 +260,7 @@ def _asked(one: Mutant, tests: dict[str, dict[str, Any]]) -> list[str]:
     asked, total = [], 0.0
     for name in sorted(through, key=lambda name: tests[name]["seconds"]):
         total += tests[name]["seconds"]
-        if total > _BUDGET:
+        if total > budget:
             break
         asked.append(name)
     return asked

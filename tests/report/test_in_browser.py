@@ -55,7 +55,7 @@ def browse(*words: str) -> str:
         "--virtual-time-budget=5000",
         *words,
     ]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    return subprocess.run(command, capture_output=True, text=True, timeout=1200, check=True).stdout
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ _HOME = "numeric/decide.py"
 # rooms whose comparisons are of decimals and floats, which the inference cannot see
 _ROOMS = {
     "paper": "intervals of decimals, beside numbers that are printed",
-    "losses": "floats with bounds of their errors, and balls of the laws that are being replaced",
 }
 # comparisons of numbers that only look like balls, as they stand in the source
 _NUMBERS = {
@@ -22,14 +21,12 @@ _NUMBERS = {
         "gain < before",
         "right + wrong + gain * i < total",
     },
-    "curves/bounded.py": {"logs <= log_delta[:, None]", "tail.level.value == 0"},
+    "curves/composition.py": {"tail.level.value == 0"},
     "curves/composed.py": {
         "delta <= _rational(level.value)",
         "delta < _rational(level.value)",
     },
     "curves/loss_distribution.py": {
-        "0 < failure <= ROUNDING",
-        "failure >= 1",
         "logs[1] > logs[0]",
     },
     "curves/points.py": {"low < (middle := ((low + high) / 2)) < high"},
@@ -38,6 +35,21 @@ _NUMBERS = {
     "gaussian/ball.py": {"exact_delta == 0", "exact_delta == 1"},
     "guarantees/decay.py": {"max(growth.terms) <= _LINEAR"},
     "guarantees/formulas.py": {"segment.start != end", "tail != declared"},
+    "losses/line.py": {
+        "key == asked",
+        "place.mid() == at.mid()",
+        "place.rad() == at.rad()",
+    },
+    "losses/roots.py": {"near > 0"},
+    "losses/stretches.py": {
+        "line.bits > working_precision()",
+    },
+    "losses/transforms/fixed_size.py": {"t.imag[1:] + angle > math.pi"},
+    "losses/transforms/sampled_gaussian.py": {
+        "bound(w, near + sign * far, shift) > wanted",
+        "bound(w, near + sign * middle, shift) > wanted",
+        "t.real < 1.0",
+    },
     "mechanisms/callable.py": {"found[1:] > least + slack"},
     "mechanisms/discrete_gaussian.py": {"x < len(tails)"},
     "mechanisms/table.py": {"last == 0", "last == 1"},
@@ -45,7 +57,7 @@ _NUMBERS = {
         "self.problem.end < direction.end",
         "stretch.stop >= stop",
         "after >= end",
-        "best > 0",
+        "self.problem.end >= upper_bound(end)",
     },
     "numeric/kinds.py": {"x > -np.log(2.0)"},
     "transformations/clip_rectify.py": {

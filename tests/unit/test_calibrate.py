@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from math import atanh, log1p
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
 
-from gdpbridge import measure
+from gdpbridge import measure, profiles
 from gdpbridge.calibrate import calibrate
 from gdpbridge.errors import InputError
 from gdpbridge.profiles import kinds
@@ -36,6 +37,70 @@ def test_lands_on_the_target(kind: str, target: float, given: dict[str, Any]) ->
     beyond = kinds()[kind](**others, **{found.parameter: found.beyond})
     assert measure(beyond).mu.lower > target
     assert abs(found.value - found.beyond) <= 1e-7 * found.value
+
+
+RUN = {"sample_rate": 0.01, "steps": 10_000}
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "parameter", "value"),
+    [
+        # δ(ε) = 1 - e^{(ε - Δ/b)/2}
+        (
+            "laplace",
+            {"target_epsilon": 1, "target_delta": 1e-6},
+            "scale",
+            1 / (1 - 2 * log1p(-1e-6)),
+        ),
+        ("laplace", {"target_advantage": 0.1}, "scale", -0.5 / log1p(-0.1)),
+        ("pure-dp", {"target_advantage": 0.1}, "epsilon", 2 * atanh(0.1)),
+        ("gaussian", {"target_tpr": 0.01, "target_fpr": 0.001}, "sigma", 1.3090985487),
+        ("gaussian", {"target_advantage": 0.38292492254802624}, "sigma", 1.0),
+        (
+            "dpsgd",
+            {"target_epsilon": 6.1877123, "target_delta": 1.0000002744330295e-5, **RUN},
+            "noise_multiplier",
+            1.0,
+        ),
+        ("dpsgd", {"target_advantage": 0.48007235890197017, **RUN}, "noise_multiplier", 1.0),
+        (
+            "dpsgd",
+            {
+                "target_epsilon": 6.1877123,
+                "target_delta": 1.0000002744330295e-5,
+                "noise_multiplier": 1,
+                "steps": 10_000,
+            },
+            "sample_rate",
+            0.01,
+        ),
+    ],
+)
+def test_other_targets(kind: str, given: dict[str, Any], parameter: str, value: float) -> None:
+    """The parameter is the one of the closed form, or of a stored value, and each end is proved."""
+    found = calibrate(kind, **given)
+    assert found.parameter == parameter
+    assert found.certified
+    assert found.value == pytest.approx(value, rel=1e-8)
+    assert abs(found.value - found.beyond) <= 1e-7 * found.value
+    assert found.attained.high <= found.goal.target
+    assert found.target_mu is None
+
+
+@pytest.mark.parametrize("steps", [100, 9_999])
+def test_steps_of_a_run(steps: int) -> None:
+    """The steps that a (ε, δ) allows are a whole number, and one more would exceed it."""
+    given = {"noise_multiplier": 1, "sample_rate": 0.01}
+    delta = profiles.DPSGD(**given, steps=steps).delta_bounds(2.0)[1]
+    found = calibrate("dpsgd", target_epsilon=2, target_delta=delta * (1 + 1e-9), **given)
+    assert (found.value, found.beyond) == (steps, steps + 1)
+    assert isinstance(found.value, int)
+
+
+def test_runs_of_a_mechanism() -> None:
+    """The number of runs that a μ allows: μ of k Gaussian ones is √k·Δ/σ."""
+    found = calibrate("gaussian", 1, sigma=7, parameter="times")
+    assert (found.parameter, found.value, found.beyond) == ("times", 49, 50)
 
 
 def test_whole_numbers_are_neighbours() -> None:
@@ -68,9 +133,18 @@ def test_a_jump_is_bracketed() -> None:
         ("gdp", 1, {}, "kind"),
         ("laplace", 1, {"sensitivity": -1}, "sensitivity"),
         ("laplace", 1, {"tol": 0}, "tol"),
+        ("laplace", None, {}, "target_mu"),
+        ("laplace", 1, {"target_advantage": 0.1}, "target_mu and target_advantage"),
+        ("laplace", None, {"target_epsilon": 1}, "target_delta"),
+        ("laplace", None, {"target_tpr": 0.1}, "target_fpr"),
+        ("laplace", None, {"target_tpr": 0.1, "target_fpr": 0.1}, "target_tpr"),
+        ("laplace", None, {"target_advantage": 1}, "target_advantage"),
+        ("laplace", None, {"target_advantage": 0.5, "tol": 1e-3}, "tol"),
+        ("laplace", None, {"target_epsilon": -1, "target_delta": 0.1}, "target_epsilon"),
+        ("approx-dp", None, {"target_advantage": 0.1, "delta": 0.2}, "target_advantage"),
     ],
 )
-def test_bad_input(kind: str, target: float, given: dict[str, Any], field: str) -> None:
+def test_bad_input(kind: str, target: float | None, given: dict[str, Any], field: str) -> None:
     """Bad arguments, and targets out of reach, are named."""
     with pytest.raises(InputError) as caught:
         calibrate(kind, target, **given)

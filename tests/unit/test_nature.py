@@ -33,6 +33,14 @@ PROFILES = [
     (P.ApproxDP(epsilon=1, delta=1e-6), "class"),
     (P.ZCDP(rho=0.5), "class"),
     (GDP, "class"),
+    (P.TruncatedLaplace(scale=1, delta=1e-6), "own"),
+    (P.SparseVector(threshold_scale=1, answer_scale=1), "bound"),
+    (P.ThresholdedRelease(noise="gaussian", scale=1, threshold=6), "own"),
+    (P.ThresholdedRelease(noise="laplace", scale=1, threshold=6, groups=2), "bound"),
+    (P.Renyi(orders=[2], epsilons=[1]), "class"),
+    (P.Renyi(orders=[2], epsilons=[1]).compose(2), "bound"),
+    (GAUSSIAN.tune(10), "bound"),
+    (P.TradeoffFunction(alpha=[0.1], beta=[0.6]), "class"),
     (P.Exponential(epsilon=1), "class"),
     (P.BoundedRange(range=1), "class"),
     (P.PermuteAndFlip(epsilon=1), "class"),
@@ -70,8 +78,12 @@ def test_every_kind(profile: Profile, nature: str) -> None:
     found = gdp.identify(profile)
     assert found.profile_is == nature
     if found.verdict is gdp.Verdict.NOT_GDP:
-        subject = {"class": "this guarantee", "bound": "this bound"}[nature]
-        assert found.verdict_sentence == f"no finite μ follows from {subject}: proved"
+        none = {
+            "own": "not Gaussian differentially private for any finite μ",
+            "class": "no finite μ follows from this guarantee",
+            "bound": "no finite μ follows from this bound",
+        }[nature]
+        assert found.verdict_sentence == f"{none}: proved"
 
 
 def test_every_kind_declares_it() -> None:

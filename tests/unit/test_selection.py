@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import integrate, stats
 
 import gdpbridge as gdp
 
@@ -180,3 +181,97 @@ def test_the_noise_matters() -> None:
     ratio = by_noise["exponential"] / booked
     for number in (f"{by_noise['exponential']:.3f}", f"{booked:.3f}", f"{10 * ratio**2:.0f}"):
         assert number in page
+
+
+@pytest.mark.parametrize(("scale", "delta"), [(1.0, 1e-3), (0.4, 0.2)])
+def test_truncated_laplace(scale: float, delta: float) -> None:
+    """δ(ε) is the integral of (p - e^ε q)⁺ over both densities, and a composition of one run."""
+    profile = P.TruncatedLaplace(scale=scale, delta=delta)
+    reach = scale * math.log1p(math.expm1(1 / scale) / (2 * delta))
+
+    def density(x: mpmath.mpf) -> mpmath.mpf:
+        inside = mpmath.e ** (-abs(x) / scale) / (2 * scale * -mpmath.expm1(-reach / scale))
+        return inside if abs(x) <= reach else mpmath.mpf(0)
+
+    for eps in (0, 0.4, 0.9 / scale, 2 / scale):
+        crossing = (1 - scale * eps) / 2
+        places = sorted({-reach, min(1 - reach, 0.0), 0.0, crossing, 1.0, reach})
+        gain = mpmath.quad(
+            lambda x, eps=eps: max(density(x) - mpmath.e**eps * density(x - 1), 0), places
+        )
+        low, high = profile.delta_bounds(eps)
+        assert float(gain) == pytest.approx(float(low), rel=1e-9)
+        assert high == pytest.approx(low, rel=1e-14)
+    beside = P.Sequence(parts=(profile, P.Gaussian(sigma=50)))
+    assert float(np.asarray(beside.delta_bounds(0.4)[0])) > float(profile.delta(0.4))
+
+
+def svt_chance(scales: tuple[float, float], answers: list[float], last: float) -> float:
+    """The chance that all answers but the last one are below a threshold of 0."""
+
+    def below(x: float) -> float:
+        return 0.5 * math.exp(x) if x < 0 else 1 - 0.5 * math.exp(-x)
+
+    def inside(z: float) -> float:
+        found = math.exp(-abs(z) / scales[0]) / (2 * scales[0])
+        for answer in answers:
+            found *= below((z - answer) / scales[1])
+        return found * (1 - below((z - last) / scales[1]))
+
+    ends = sorted({-80.0, -1.0, 0.0, 1.0, 80.0})
+    return sum(integrate.quad(inside, a, b, limit=200)[0] for a, b in itertools.pairwise(ends))
+
+
+def test_sparse_vector() -> None:
+    """No event of an actual run goes beyond its ε, and one comes close."""
+    profile = P.SparseVector(threshold_scale=2, answer_scale=3)
+    eps = 1 / 2 + 2 / 3
+    assert profile.tail.start == Fraction(7, 6)
+    # forty answers fall by Δ, and the last one rises by it
+    ratio = svt_chance((2, 3), [0] * 40, 1) / svt_chance((2, 3), [1] * 40, 0)
+    assert math.exp(0.8 * eps) < ratio <= math.exp(eps)
+    assert P.SparseVector(threshold_scale=2, answer_scale=3, monotonic=True).tail.start == Fraction(
+        5, 6
+    )
+
+
+@pytest.mark.parametrize("groups", [1, 2, 5])
+def test_thresholded_release(groups: int) -> None:
+    """Every number of groups in which a record is alone, in both directions, by SciPy."""
+    sigma, threshold = 1.5, 5.0
+    profile = P.ThresholdedRelease(
+        noise="gaussian", scale=sigma, threshold=threshold, groups=groups
+    )
+    away = float(stats.norm.sf((threshold - 1) / sigma))
+
+    def gaussian(mu: float, eps: float) -> float:
+        if mu == 0:
+            return max(-math.expm1(eps), 0.0)
+        first = stats.norm.cdf(-eps / mu + mu / 2)
+        return float(first - math.exp(eps) * stats.norm.cdf(-eps / mu - mu / 2))
+
+    for eps in (0.0, 0.4, 1.3, 3.0, 9.0):
+        worst = 0.0
+        for alone in range(groups + 1):
+            kept, mu = (1 - away) ** alone, math.sqrt(groups - alone) / sigma
+            forward = 1 - kept + kept * gaussian(mu, eps - math.log(kept))
+            backward = gaussian(mu, eps + math.log(kept))
+            assert backward <= forward + 1e-12
+            worst = max(worst, forward)
+        assert float(profile.delta(eps)) == pytest.approx(worst, rel=1e-10)
+    assert profile.profile_is == "own"
+    low, high = profile.compose(2).delta_bounds(1.0)
+    assert float(profile.delta(1.0)) < low <= high
+
+
+def test_thresholded_laplace() -> None:
+    """In one group: that of Laplace noise, or the chance of giving the record away."""
+    profile = P.ThresholdedRelease(noise="laplace", scale=1, threshold=8)
+    away = math.exp(-7) / 2
+    for eps in (0.0, 0.5, 0.999, 1.0, 4.0):
+        expected = max(float(P.Laplace(scale=1).delta(eps)), away)
+        assert float(profile.delta(eps)) == pytest.approx(expected, rel=1e-13)
+    found = gdp.measure(profile)
+    assert (found.statement, found.certified) == ("approximate", True)
+    with pytest.raises(gdp.InputError, match="must be at least the contribution"):
+        P.ThresholdedRelease(noise="laplace", scale=1, threshold=0.5)

@@ -157,7 +157,7 @@ def subsampling_plan(
         raise error.renamed("mu") from None
     return SubsamplePlan(
         scheme,
-        found.target_mu,
+        float(target),
         found.value,
         found.beyond,
         everything,

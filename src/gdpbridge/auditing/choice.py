@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gdpbridge.auditing.recursion import Guesses
 from gdpbridge.auditing.task import Evidence
-from gdpbridge.errors import InputError
+from gdpbridge.errors import InputError, Words
 
 __all__ = ["MOST_HELD_OUT", "Play", "chosen_play", "fair", "is_rising"]
 
@@ -74,7 +74,7 @@ def fair(evidence: Evidence, rng: np.random.Generator) -> Evidence:
     if abs(inside - q * number) > _DEVIATIONS * (number * q * (1 - q)) ** 0.5 + 1:
         raise InputError(
             "members",
-            f"{inside} in and {number - inside} out",
+            Words(f"{inside} in and {number - inside} out"),
             f"about {q:g} of all canaries, each in by a coin of its own, for an audit of one run "
             "(inclusion says with what probability; method 'split' is for independent runs)",
         )

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from gdpbridge.auditing.rates import Rates
 from gdpbridge.auditing.recursion import Guesses
 from gdpbridge.auditing.task import Evidence
-from gdpbridge.errors import InputError
+from gdpbridge.errors import InputError, Words
 from gdpbridge.numeric.checked import Real, exact_between
 
 __all__ = ["check_cells", "checked_evidence", "checked_guesses", "checked_rates", "checked_share"]
@@ -31,18 +31,24 @@ def checked_evidence(scores: ArrayLike, members: ArrayLike, inclusion: Real = 0.
     """
     values, inside = _numbers("scores", scores), _numbers("members", members)
     if values.size != inside.size:
-        raise InputError("members", f"of length {inside.size}", f"of that of scores, {values.size}")
+        raise InputError(
+            "members", Words(f"of length {inside.size}"), f"of length {values.size}, as scores are"
+        )
     check_cells(values, inside)
     if values.size < 2:
-        raise InputError("scores", f"of length {values.size}", "at least 2 scores")
+        raise InputError("scores", Words(f"of length {values.size}"), "at least 2 scores")
     is_member = inside == 1
-    for kind, count in (("in", int(is_member.sum())), ("out", int((~is_member).sum()))):
+    for other, count in (("0", int(is_member.sum())), ("1", int((~is_member).sum()))):
         if count == 0:
             raise InputError(
-                "members", f"none {kind}", "canaries that were in, and others that were out"
+                "members",
+                Words(f"all {other}"),
+                "of canaries that were in, and others that were out",
             )
     if (values == values[0]).all():
-        raise InputError("score", f"{values[0]:g} in every row", "different for some canaries")
+        raise InputError(
+            "score", Words(f"{values[0]:g} in every row"), "different for some canaries"
+        )
     q = checked_share("inclusion", inclusion)
     return Evidence(values, is_member, q)
 
@@ -76,7 +82,9 @@ def checked_rates(
     )
     if right.size != wrong.size:
         raise InputError(
-            "false_positives", f"of length {wrong.size}", f"of that of true_positives, {right.size}"
+            "false_positives",
+            Words(f"of length {wrong.size}"),
+            f"of length {right.size}, as true_positives are",
         )
     totals = []
     for name, total, part, of in (
@@ -89,7 +97,7 @@ def checked_rates(
             else _counts(name, total)
         )
         if values.size != part.size:
-            raise InputError(name, f"of length {values.size}", f"one count, or {part.size}")
+            raise InputError(name, Words(f"of length {values.size}"), f"one count, or {part.size}")
         _refuse(name, values, values == 0, "a count of at least 1")
         for count, most in zip(part.tolist(), values.tolist(), strict=True):
             if count > most:
@@ -136,9 +144,11 @@ def _numbers(name: str, given: ArrayLike) -> NDArray[np.float64]:
             raise ValueError
         values = values.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(name, type(given).__name__, "an array of numbers") from None
+        raise InputError(
+            name, Words(f"of type {type(given).__name__}"), "an array of numbers"
+        ) from None
     if values.ndim != 1:
-        raise InputError(name, f"of shape {values.shape}", "flat, of shape (n,)")
+        raise InputError(name, Words(f"of shape {values.shape}"), "flat, of shape (n,)")
     return values
 
 
@@ -147,7 +157,7 @@ def _counts(name: str, given: Any) -> NDArray[np.int64]:
     allowed = f"a whole number, 0 to {_MOST:.0e}"
     _refuse(name, values, ~((values >= 0) & (values <= _MOST) & (values % 1 == 0)), allowed)
     if not values.size:
-        raise InputError(name, "empty", "at least one count")
+        raise InputError(name, Words("empty"), "at least one count")
     return values.astype(np.int64)
 
 
@@ -156,4 +166,4 @@ def _refuse(
 ) -> None:
     if np.any(wrong):
         row = int(np.argmax(wrong))
-        raise InputError(f"{name} in row {row + first}", f"{values[row]:g}", allowed)
+        raise InputError(f"{name} in row {row + first}", Words(f"{values[row]:g}"), allowed)

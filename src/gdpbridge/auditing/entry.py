@@ -27,7 +27,7 @@ from gdpbridge.auditing.roc import measured_roc
 from gdpbridge.auditing.simultaneous import Simultaneous
 from gdpbridge.auditing.split import RUNS, Split
 from gdpbridge.auditing.task import Claim, Evidence, Finding, Method, Progress, Task
-from gdpbridge.errors import InputError
+from gdpbridge.errors import InputError, Words
 from gdpbridge.gaussian import ball as directed
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
@@ -279,7 +279,7 @@ def _checked_claim(mu_claimed: Real | None, against: Profile | None) -> Claim | 
         raise InputError("mu_claimed", mu_claimed, "left out where a mechanism is tested")
     if against is not None:
         if not isinstance(against, Profile):
-            raise InputError("against", type(against).__name__, "a profile")
+            raise InputError("against", Words(f"of type {type(against).__name__}"), "a profile")
         profile = against
         return Claim(
             mechanism_title(profile.model_dump()),

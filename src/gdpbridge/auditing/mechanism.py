@@ -16,7 +16,7 @@ from gdpbridge.auditing.result import Audit
 from gdpbridge.auditing.roc import measured_roc
 from gdpbridge.auditing.split import Halves, Split
 from gdpbridge.auditing.task import Evidence, Progress
-from gdpbridge.errors import InputError
+from gdpbridge.errors import InputError, Words
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.checked import Real
@@ -75,9 +75,11 @@ def audit_mechanism(
     """
     started = time.perf_counter()
     if not callable(run):
-        raise InputError("run", type(run).__name__, "a function of a data set")
+        raise InputError("run", Words(f"of type {type(run).__name__}"), "a function of a data set")
     if isinstance(worlds, str) or not isinstance(worlds, Sequence) or len(worlds) != 2:
-        raise InputError("worlds", type(worlds).__name__, "two neighbouring data sets")
+        raise InputError(
+            "worlds", Words(f"of type {type(worlds).__name__}"), "two neighbouring data sets"
+        )
     allowed = f"a whole number, {_LEAST_RUNS} to {_MOST_RUNS:.0e}"
     if isinstance(runs, bool) or not isinstance(runs, int | np.integer):
         raise InputError("runs", runs, allowed)
@@ -126,7 +128,9 @@ def _attacks(drawn: list[list[Any]], first: NDArray[np.bool_]) -> list[list[Floa
     if arrays[0] is None or arrays[1] is None:
         return [_by_value(drawn, first)]
     if arrays[0].shape[1] != arrays[1].shape[1]:
-        raise InputError("run", "outputs of different shapes in the two worlds", _SHAPES)
+        raise InputError(
+            "run", Words("one with outputs of different shapes in the two worlds"), _SHAPES
+        )
     if arrays[0].shape[1] > 1:
         return [_by_regression([arrays[0], arrays[1]], first)]
     numbers = [side[:, 0] for side in arrays if side is not None]
@@ -170,7 +174,9 @@ def _key(output: Any) -> Hashable:
     try:
         hash(output)
     except TypeError:
-        raise InputError("run", f"an output of type {type(output).__name__}", _SHAPES) from None
+        raise InputError(
+            "run", Words(f"one with an output of type {type(output).__name__}"), _SHAPES
+        ) from None
     return output if isinstance(output, Hashable) else repr(output)
 
 

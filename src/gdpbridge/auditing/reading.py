@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gdpbridge.auditing.data import check_cells
-from gdpbridge.errors import InputError, MissingExtraError
+from gdpbridge.errors import InputError, MissingExtraError, Words
 from gdpbridge.files import read_bounded
 from gdpbridge.reading.tables import MAX_BYTES
 
@@ -47,7 +47,7 @@ def read_columns(name: str) -> dict[str, NDArray[np.float64]]:
                 check_cells(columns["score"], columns["member"], first)
             return {column: columns[column] for column in (*pair, *TOTALS) if column in columns}
     raise InputError(
-        "file", f"with columns {', '.join(columns) or 'none'}", f"a table with {_KNOWN}"
+        "file", Words(f"one with columns {', '.join(columns) or 'none'}"), f"a table with {_KNOWN}"
     )
 
 
@@ -64,7 +64,7 @@ def counts_of_rates(
         if wrong.any():
             row = int(np.argmax(wrong))
             raise InputError(
-                f"{name} in row {row + 1}", f"{columns[name][row]:g}", "a number in [0, 1]"
+                f"{name} in row {row + 1}", Words(f"{columns[name][row]:g}"), "a number in [0, 1]"
             )
     # a rate is printed with few digits: a count within its rounding is meant
     right = np.floor(columns["tpr"] * np.asarray(positives, np.float64) + _FORMATTED)
@@ -77,9 +77,11 @@ def _of_text(data: bytes) -> tuple[dict[str, NDArray[np.float64]], int]:
         text = data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n").strip("\n")
     except UnicodeDecodeError as error:
         row = data.count(b"\n", 0, error.start) + 1
-        raise InputError(f"row {row}", "not UTF-8", "text in UTF-8, or a Parquet file") from None
+        raise InputError(
+            f"row {row}", Words("not UTF-8"), "text in UTF-8, or a Parquet file"
+        ) from None
     if not text.strip():
-        raise InputError("file", "empty", f"a table with {_KNOWN}")
+        raise InputError("file", Words("empty"), f"a table with {_KNOWN}")
     head, _, body = text.partition("\n")
     separator = next((mark for mark in "\t;," if mark in head), ",")
     names = [cell.strip().strip('"').lower() for cell in head.split(separator)]
@@ -90,8 +92,8 @@ def _of_text(data: bytes) -> tuple[dict[str, NDArray[np.float64]], int]:
         names, body, first = list(SCORES), text, 1
     wanted = [name for name in dict.fromkeys(names) if name in _USED]
     if not wanted or not body:
-        missing = "no rows" if wanted else f"with columns {', '.join(names)}"
-        raise InputError("file", missing, f"a table with {_KNOWN}")
+        missing = "one without rows" if wanted else f"one with columns {', '.join(names)}"
+        raise InputError("file", Words(missing), f"a table with {_KNOWN}")
     places = [names.index(name) for name in wanted]
     try:
         table = np.loadtxt(
@@ -123,11 +125,13 @@ def _bad_cell(
         cells = line.split(separator)
         for place, name in zip(places, names, strict=True):
             if place >= len(cells):
-                return InputError(f"row {number}", f"without {name}", "a row with every column")
+                return InputError(
+                    f"row {number}", Words(f"without {name}"), "a row with every column"
+                )
             if not _is_number(cells[place].strip()):
                 shown = cells[place].strip() or "empty"
                 return InputError(f"{name} in row {number}", shown, "a number")
-    return InputError("file", "not a table", f"a table with {_KNOWN}")
+    return InputError("file", Words("not a table"), f"a table with {_KNOWN}")
 
 
 def _of_parquet(data: bytes) -> dict[str, NDArray[np.float64]]:
@@ -139,12 +143,14 @@ def _of_parquet(data: bytes) -> dict[str, NDArray[np.float64]]:
     try:
         table = parquet.read_table(io.BytesIO(data))
     except pyarrow.ArrowException as error:
-        raise InputError("file", f"Parquet that breaks off ({error})", "a Parquet file") from None
+        raise InputError(
+            "file", Words(f"Parquet that breaks off ({error})"), "a Parquet file"
+        ) from None
     found = {}
     for name in table.column_names:
         if name.lower() in _USED:
             values = table.column(name).to_numpy()
             if values.dtype.kind not in "biuf":
-                raise InputError(name, str(values.dtype), "a column of numbers")
+                raise InputError(name, Words(f"of {values.dtype}"), "a column of numbers")
             found[name.lower()] = values.astype(np.float64)
     return found

@@ -37,6 +37,7 @@ class Kind:
         has_breakpoints: whether its formula changes at places that are not rational.
         composes: whether it may be run among others, or several times.
         of_others: whether it is made of other mechanisms.
+        alone: whether nothing else may be made of it.
     """
 
     parameters: dict[str, Domain] = field(default_factory=dict)
@@ -45,6 +46,7 @@ class Kind:
     has_breakpoints: bool = False
     composes: bool = False
     of_others: bool = False
+    alone: bool = False
 
 
 KINDS = {
@@ -73,6 +75,7 @@ KINDS = {
     ),
     "sequence": Kind(of_others=True),
     "subsampled": Kind({"rate": _SHARE}, relation="add-remove", of_others=True),
+    "zcdp": Kind({"rho": _POSITIVE}, "class", alone=True),
 }
 # those whose formulas the checker knows as composed losses alone
 ONLY_COMPOSED = frozenset({"composed", "dpsgd", "sequence", "subsampled"})

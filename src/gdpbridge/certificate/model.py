@@ -30,6 +30,7 @@ __all__ = [
     "Nodes",
     "Range",
     "Schema",
+    "Tangent",
     "WitnessLine",
     "read",
 ]
@@ -180,6 +181,15 @@ class WitnessLine(_Strict):
     line: Line
 
 
+class Tangent(_Strict):
+    """A line above δ in e^ε: the tangent to all (p, q) that one order allows, seen from an ε."""
+
+    at: Binary = Field(description="the ε")
+    order: Binary = Field(description="the order α of the divergence")
+    inside: Binary = Field(description="log p/q where it touches")
+    outside: Binary = Field(description="log (1-q)/(1-p) where it touches")
+
+
 class Evidence(_Strict):
     """What the claim's proof needs besides the mechanism."""
 
@@ -204,6 +214,11 @@ class Evidence(_Strict):
     )
     witness_line: WitnessLine | None = Field(
         default=None, description="of a composed loss: what shows δ at the witness"
+    )
+    tangents: tuple[Tangent, ...] | None = Field(
+        default=None,
+        max_length=MAX_CELLS,
+        description="of a bound on divergences: lines above δ, in order of their ε",
     )
 
 
@@ -230,7 +245,7 @@ class Certificate(_Strict):
         document = self.model_dump(mode="json", by_alias=True)
         evidence = document["evidence"]
         cells = evidence.pop("cells")
-        for name in ("directions", "witness_line"):
+        for name in ("directions", "witness_line", "tangents"):
             if evidence[name] is None:
                 del evidence[name]
         if self.claim.profile_is is None:

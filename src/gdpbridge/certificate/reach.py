@@ -24,6 +24,8 @@ def uncertifiable_because(profile: Profile) -> str:
             KINDS[one.kind].composes or KINDS[one.kind].of_others
         ):
             return f"there is no certificate yet for compositions of {one.kind}"
+        if known.alone and one is not named:
+            return f"there is no certificate yet for what is made of {one.kind}"
     if named.kind in ONLY_COMPOSED and named.curve.form is not Form.COMPOSED:
         return f"there is no certificate for {named.kind} without a part that is composed by lines"
     return named.beyond_certificates

@@ -23,10 +23,13 @@ from gdpbridge.certificate.model import (
 )
 from gdpbridge.certificate.proof import Proof, ProvedCell
 from gdpbridge.certificate.write_composed import with_directions
+from gdpbridge.certificate.write_zcdp import with_tangents
 from gdpbridge.curves.base import Form
 from gdpbridge.curves.smooth import SmoothCurve
+from gdpbridge.guarantees.boundary import zcdp_boundary
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.zcdp import ZCDP
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import to_fraction
 from gdpbridge.transformations.clip_rectify import ClipRectify
@@ -47,7 +50,8 @@ def write(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     """
     profile = profile.certified_as
     composed = profile.curve.form is Form.COMPOSED
-    breakpoints = () if composed else _breakpoints(profile, proof.bits)
+    by_tangents = isinstance(profile, ZCDP)
+    breakpoints = () if composed or by_tangents else _breakpoints(profile, proof.bits)
     proof = _past_the_last_bracket(proof, breakpoints)
     bare = Certificate(
         schema=Schema(name=NAME, version=VERSION),
@@ -63,6 +67,8 @@ def write(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     )
     if composed:
         return with_directions(bare, proof)
+    if by_tangents:
+        return with_tangents(bare, proof, zcdp_boundary(profile.exact("rho")))
     checker = CellChecker(bare)
     cells = tuple(cell for proved in proof.cells for cell in accepted(checker, proved))
     return bare.model_copy(update={"evidence": bare.evidence.model_copy(update={"cells": cells})})

@@ -1,4 +1,4 @@
-"""``gdpbridge calibrate``: the parameter with which a mechanism meets a target μ."""
+"""``gdpbridge calibrate``: the parameter with which a mechanism meets a target."""
 
 from __future__ import annotations
 
@@ -10,22 +10,60 @@ from gdpbridge.cli.measure import EpsH, Failure, Tol
 from gdpbridge.cli.mechanism import add_mechanism_command
 from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output
+from gdpbridge.cli.progress import Progress
 from gdpbridge.cli.show import answered
+from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.report.answers import calibration_record
 
 __all__ = ["add_to", "calibrate"]
 
-Target = Annotated[
-    str,
+
+Mu = Annotated[
+    str | None,
     typer.Option("--mu", "--target-mu", metavar="μ", help="the target: a number > 0, at most 1000"),
+]
+Epsilon = Annotated[
+    str | None,
+    typer.Option(
+        "--epsilon", "--target-epsilon", metavar="ε", help="the target, with a δ: a number ≥ 0"
+    ),
+]
+Delta = Annotated[
+    str | None,
+    typer.Option("--delta", "--target-delta", metavar="δ", help="its δ: a number > 0 and < 1"),
+]
+Advantage = Annotated[
+    str | None,
+    typer.Option(
+        "--advantage",
+        "--target-advantage",
+        metavar="A",
+        help="the target: how far an attack's true-positive rate may exceed the false-positive one",
+    ),
+]
+Tpr = Annotated[
+    str | None,
+    typer.Option(
+        "--tpr",
+        "--target-tpr",
+        metavar="T",
+        help="the target: the largest true-positive rate at --fpr",
+    ),
+]
+Fpr = Annotated[
+    str | None,
+    typer.Option(
+        "--fpr", "--target-fpr", metavar="F", help="its false-positive rate: a number > 0 and < 1"
+    ),
 ]
 Free = Annotated[
     str | None,
     typer.Option(
         "--parameter",
         metavar="NAME",
-        help="the parameter to find [default: the required one that is not given]",
+        help="the parameter to find [default: the required one that is not given]; times for the "
+        "number of runs",
     ),
 ]
 
@@ -37,7 +75,7 @@ def add_to(app: typer.Typer, name: str, summary: str) -> None:
         name,
         calibrate,
         summary=summary,
-        epilog="Example: gdpbridge calibrate laplace --mu 1",
+        epilog="Example: gdpbridge calibrate laplace --mu 1, or --epsilon 1 --delta 1e-6",
         required="--target-mu 1",
         complete=False,
     )
@@ -47,7 +85,12 @@ def calibrate(
     kind: type[Profile],
     parameters: dict[str, Any],
     *,
-    mu: Target,
+    mu: Mu = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    advantage: Advantage = None,
+    tpr: Tpr = None,
+    fpr: Fpr = None,
     parameter: Free = None,
     tol: Tol = None,
     eps_h: EpsH = None,
@@ -57,13 +100,23 @@ def calibrate(
     """Answer with a bracket whose safe end is proved to meet the target."""
     from gdpbridge.calibrate import calibrate as found_for
 
-    found = found_for(
-        kind.model_fields["kind"].default,
-        mu,
-        parameter=None if parameter is None else parameter.replace("-", "_"),
-        tol=tol,
-        eps_h=eps_h,
-        failure=failure,
-        **parameters,
-    )
+    if all(one is None for one in (mu, epsilon, delta, advantage, tpr, fpr)):
+        either = "--epsilon with --delta, --advantage, or --tpr with --fpr"
+        raise InputError.missing("mu", f"give a number > 0, or {either}")
+    with Progress(silent=json) as progress:
+        found = found_for(
+            kind.model_fields["kind"].default,
+            mu,
+            target_epsilon=epsilon,
+            target_delta=delta,
+            target_advantage=advantage,
+            target_tpr=tpr,
+            target_fpr=fpr,
+            parameter=None if parameter is None else parameter.replace("-", "_"),
+            tol=tol,
+            eps_h=eps_h,
+            failure=failure,
+            progress=progress,
+            **parameters,
+        )
     return Output(answered(calibration_record(found), as_json=json))

@@ -40,12 +40,13 @@ _COMMANDS = {
     "measure": "Measure the least μ of a mechanism, as a proved interval.",
     "identify": "Tell whether a mechanism is GDP for some finite μ.",
     "convert": "Convert between a μ, a mechanism, (ε, δ) pairs, and an attacker's errors.",
-    "calibrate": "Find the parameter with which a mechanism meets a target μ, from the safe side.",
+    "calibrate": "Find the parameter with which a mechanism meets a target, from the safe side.",
     "compare": "Compare what different theorems say of a composition of ε-DP mechanisms.",
     "audit": "Bound μ and ε from below by what an attacker achieved, and test a claim.",
     "risk": "Say what a μ means for an attacker.",
     "amplify": "Make a mechanism safer: by clipping and noise, or on a sample of the data.",
     "plot": "Draw pictures: PNG, SVG, PDF, or HTML that needs no network.",
+    "explore": "Write a page on which mechanisms are chosen, seen and compared, with no network.",
     "report": "Write a report on a mechanism: one page for those who must judge a release.",
     "verify": "Re-prove a certificate with arithmetic of its own; exit status 3 if a line fails.",
     "ledger": "Keep privacy budgets in a database, where they cannot be overspent.",
@@ -73,6 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except Exception as error:
             if interruption.came:
                 # what was interrupted may tell it as an error of its own
+                interruption.enough()
                 return _complain(words, "interrupted", Status.INTERRUPTED)
             return _told(words, error)
         except KeyboardInterrupt:

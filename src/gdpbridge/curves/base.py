@@ -5,6 +5,7 @@ A curve is a non-increasing δ(ε) on [0, ∞) with values in [0, 1].
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from enum import StrEnum
@@ -25,6 +26,7 @@ from gdpbridge.curves.points import (
     proved_epsilons,
     proved_from,
 )
+from gdpbridge.curves.remade import Remade
 from gdpbridge.curves.tail import Tail
 from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.interval import Interval
@@ -61,7 +63,7 @@ class Form(StrEnum):
     """What lies between an upper and a lower curve."""
 
 
-class Curve(ABC):
+class Curve(Remade, ABC):
     """A privacy profile as the measuring methods see it.
 
     Attributes:
@@ -206,7 +208,11 @@ class Curve(ABC):
         level = self.tail.level
         if level is not None and level.value == failure:
             return level.start
-        return proved_from(self.enclose, failure)
+        return proved_from(self.enclose, failure, self._near(failure))
+
+    def _near(self, failure: Fraction) -> float:
+        """Return about where δ falls to p, as far as floats tell at once; infinity else."""
+        return math.inf
 
     def log_delta_above(self, eps: Fraction) -> arb:
         """Return a ball whose upper end bounds log δ(ε), and closely."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -211,6 +212,18 @@ class ComposedCurve(Curve):
         found = self._epsilons(failure)
         assert found is not None
         return found[1]
+
+    def log_bound(self, eps: Fraction) -> float:
+        """Return log of Chernoff's bound of δ(ε), and of p_∞, in floats: nothing is proved."""
+        found = -math.inf
+        for direction in self.loss.directions:
+            if not direction.moments.domain[1] > 0:
+                return 0.0
+            bound = float(direction.moments.tilts.at(np.array([float(eps)])).bound[0])
+            with precision(64):
+                failure = max(float_above(direction.moments.failure()), 0.0)
+            found = max(found, math.log(min(math.exp(bound) + failure, 1.0) or 1e-300))
+        return found
 
     def log_delta_above(self, eps: Fraction) -> arb:
         """Take the upper curve, and as much more as another line may be above this one."""

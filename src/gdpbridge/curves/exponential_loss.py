@@ -9,7 +9,6 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from gdpbridge.curves.constants import logarithm
 from gdpbridge.curves.pieces import Piece, constant_piece
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tails import ConstantTail
@@ -27,14 +26,13 @@ def exponential_loss_curve(loss: ExponentialLoss) -> SmoothCurve:
         x, y = (eps - r) / 2, -(eps + r) / 2
 
         def log() -> Any:
-            u = ops.exp(x)
-            value = ops.log1mexp(x) + ops.log(m * (1 + u) - d * ops.expm1(x))
-            if not loss.failure:
-                return value
-            return ops.logaddexp(value, 0 * eps + ops.constant(logarithm(loss.failure)))
+            rest = m * (1 + ops.exp(x)) - d * ops.expm1(x)
+            if loss.failure:
+                return ops.log(ops.constant(loss.failure) - ops.expm1(x) * rest)
+            return ops.log1mexp(x) + ops.log(rest)
 
         def log_complement() -> Any:
-            atoms = m * (ops.exp(y - x - eps) + ops.exp(2 * x)) if loss.atom else 0
+            atoms = m * (ops.exp(x + y) + ops.exp(2 * x)) if loss.atom else 0
             return ops.log(atoms - d * ops.exp(x) * (ops.expm1(x) + ops.expm1(y)))
 
         return Probability(log, log_complement)

@@ -22,6 +22,7 @@ from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.linear import linear_curve
 from gdpbridge.curves.lines import ArrayLines, Line, Segments
 from gdpbridge.curves.pieces import constant_piece
+from gdpbridge.curves.remade import Plain
 from gdpbridge.curves.smooth import SmoothCurve, zero_curve
 from gdpbridge.curves.tail import Tail
 from gdpbridge.curves.tails import ConstantTail, PlateauTail
@@ -48,7 +49,7 @@ _MOST_SUMS = 200_000
 
 
 @dataclass(eq=False)
-class Direction:
+class Direction(Plain):
     """One direction's privacy loss distribution, repaired.
 
     Attributes:
@@ -78,6 +79,16 @@ class Direction:
         """The losses in spacings."""
         assert self.spacing is not None
         return np.rint(self.losses / float(self.spacing)).astype(np.int64)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Direction) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[object, ...]:
+        return self.losses.tobytes(), self.masses.tobytes(), self.failure, self.spacing
 
     @cached_property
     def log_masses(self) -> Floats:

@@ -214,13 +214,13 @@ def float_epsilons(log_delta: Callable[[Floats], Floats], delta: Floats) -> Floa
     return np.where(reached, high.view(np.float64), np.inf)
 
 
-def proved_from(enclose: Enclose, failure: Fraction) -> Fraction:
-    """Return the least float from which δ(ε) ≤ p is proved.
+def proved_from(enclose: Enclose, failure: Fraction, guess: float = math.inf) -> Fraction:
+    """Return the least float from which δ(ε) ≤ p is proved; a guess at it saves work.
 
     Raises:
         UndecidedError: if no such ε was found.
     """
-    _, last = _bracket(enclose, failure, _TIE_BITS)
+    _, last = _bracket(enclose, failure, _TIE_BITS, guess)
     if math.isinf(last):
         raise UndecidedError(f"no ε was found where δ(ε) falls to {float(failure):g}")
     return Fraction(last)
@@ -238,8 +238,16 @@ def least_epsilon(enclose: Enclose, target: Fraction) -> Interval:
     return Interval(Decimal(first), Decimal(last))
 
 
-def _bracket(enclose: Enclose, target: Fraction, most: int) -> tuple[float, float]:
-    """Bisect from 0 and 1 on: up to the first ε δ is above a number, from the last one not above.
+# of a guess in floats, what it may be off
+_NEAR = 2.0**-40
+
+
+def _bracket(
+    enclose: Enclose, target: Fraction, most: int, guess: float = math.inf
+) -> tuple[float, float]:
+    """Bisect from 0 and 1 on, or about a guess, for where δ falls to a number.
+
+    Up to the first ε it is above the number, from the last one not above.
 
     Both are 0 where it never is, and infinite where it always is.
     """
@@ -248,7 +256,10 @@ def _bracket(enclose: Enclose, target: Fraction, most: int) -> tuple[float, floa
         return _is_above(enclose, eps, target, most)
 
     low, high = 0.0, 1.0
-    if above(low) is False:
+    near = (guess * (1 - _NEAR), guess * (1 + _NEAR)) if 0 < guess < MAX_EPS else (1.0, 0.0)
+    if near[0] < near[1] and above(near[0]) is True and above(near[1]) is False:
+        low, high = near
+    elif above(low) is False:
         return 0.0, 0.0
     while (found := above(high)) is not False:
         low, high = (high if found else low), 2 * high

@@ -160,6 +160,12 @@ class SmoothCurve(PiecewiseCurve):
             return True
         return not self.has_series and bool(self.logs(np.zeros(1))[0][0] == 0)
 
+    def _near(self, failure: Fraction) -> float:
+        # a function that is taken on trust may be slow, and is asked no more than it must be
+        return (
+            float(self.least_epsilon(np.array([float(failure)]))[0]) if self.has_series else np.inf
+        )
+
     def piecewise(self, _: Fraction, __: int) -> SmoothCurve:
         """It is made of smooth pieces already."""
         return self

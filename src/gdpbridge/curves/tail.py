@@ -18,6 +18,7 @@ from flint import arb
 
 from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.nature import Nature
+from gdpbridge.curves.remade import Remade
 from gdpbridge.interval import Interval
 
 __all__ = ["Handover", "Level", "Obstacle", "Scope", "Tail", "TailStatus", "Verdict"]
@@ -108,7 +109,7 @@ class Handover:
     in_proof: bool = False
 
 
-class Tail(ABC):
+class Tail(Remade, ABC):
     """What is known of δ(ε) for large ε."""
 
     @property
@@ -174,6 +175,11 @@ class Tail(ABC):
     def ceiling(self, tol: Fraction) -> Fraction | None:
         """Return a μ that covers the whole range, close to the least one known, if there is one."""
         return None
+
+    def ceiling_past(self, failure: Fraction, tol: Fraction) -> Fraction | None:
+        """Return a μ with δ ≤ p + (1 - p)·δ_μ everywhere, for a p that δ falls to, likewise."""
+        # as δ_μ ≤ p + (1 - p)·δ_μ; a failure may save little of it
+        return self.ceiling(tol)
 
     def default_scope(self) -> Scope | None:
         """Return the statement made where none is asked for; None for a head of default length."""

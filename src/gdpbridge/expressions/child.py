@@ -22,32 +22,39 @@ __all__ = ["run_isolated"]
 _START = """
 import importlib, json, sys
 sys.path[:0] = json.loads(sys.argv[1])
-module = sys.argv[2]
-sys.argv = sys.argv[2:]
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_CPU, 2 * (int(sys.argv[2]),))
+except ImportError:
+    pass
+module = sys.argv[3]
+sys.argv = sys.argv[3:]
 importlib.import_module(module).main()
 """
+# a busy machine gives a child a share of its time: it may take so many times longer by the clock
+_PATIENCE = 20
 
 
-def run_isolated(module: str, words: Sequence[str], given: str, *, seconds: float) -> str:
+def run_isolated(module: str, words: Sequence[str], given: str, *, seconds: int) -> str:
     """Run the function ``main`` of a module in a process of its own; return what it prints.
 
     Args:
         module: the module's full name.
         words: what it finds in ``sys.argv[1:]``.
         given: what it reads from standard input.
-        seconds: after which it is ended.
+        seconds: of computing after which it is ended, a whole number.
 
     Raises:
         subprocess.SubprocessError: if it takes longer, or fails.
         OSError: if no process can be started.
     """
-    command = [sys.executable, "-I", "-c", _START, json.dumps(_folders()), module, *words]
+    command = [sys.executable, "-I", "-c", _START, json.dumps(_folders())]
     with tempfile.TemporaryDirectory(prefix="gdpbridge-") as empty:
         done = subprocess.run(
-            command,
+            [*command, str(seconds), module, *words],
             input=given,
             capture_output=True,
-            timeout=seconds,
+            timeout=seconds * _PATIENCE,
             check=True,
             encoding="utf-8",
             cwd=empty,

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability, ball
 
-__all__ = ["Bound", "renyi_pieces", "zcdp_pieces"]
+__all__ = ["Bound", "Boundary", "renyi_pieces", "zcdp_boundary"]
 
 Floats = NDArray[np.float64]
 Check = Callable[[Event], bool]
@@ -166,14 +167,15 @@ class _Arc:
             theta, gap, tilt = equations.place(z, float)
             return FloatEvent(theta, gap, np.broadcast_to(tilt, np.shape(theta)))
         if isinstance(eps, arb):
-            event = self._ball(eps)
+            event = self.ball(eps)
             # what is wide is of use for upper bounds alone
             return event if event is None or ops is not BALLS or self.obeys(event) else None
         box = self._box(eps[0])
         found = None if box is None else jets(equations, box, eps)
         return None if found is None else Event(*equations.place(found, ball))
 
-    def _ball(self, eps: arb) -> Event | None:
+    def ball(self, eps: arb) -> Event | None:
+        """Enclose the event at an ε, None if that fails; it may break other bounds."""
         if not eps.is_exact():
             return self._located(eps)
         key = working_precision(), eps
@@ -201,7 +203,37 @@ class _Arc:
 # --- ρ-zCDP -----------------------------------------------------------------------------------
 
 
-def zcdp_pieces(rho: Fraction) -> tuple[Piece, ...]:
+@dataclass(frozen=True)
+class Boundary:
+    """The boundary of a region of events.
+
+    Attributes:
+        pieces: δ(ε).
+        arcs: those of the pieces, None for corners.
+    """
+
+    pieces: tuple[Piece, ...]
+    arcs: tuple[_Arc | None, ...]
+
+    def event(self, eps: arb) -> Event:
+        """Enclose the event on an arc at which δ is attained, or where the arc went on beyond it.
+
+        Raises:
+            UndecidedError: if it could not be enclosed, or there is a corner at this ε.
+        """
+        here = self.arcs[-1]
+        for piece, arc in zip(self.pieces[1:], self.arcs, strict=False):
+            if not certainly(BALLS.constant(piece.start) <= eps):
+                here = arc
+                break
+        event = None if here is None else here.ball(eps)
+        if event is None:
+            raise UndecidedError("the tangent to the region of events could not be enclosed")
+        return event
+
+
+@cache
+def zcdp_boundary(rho: Fraction) -> Boundary:
     """Return δ(ε) of the class of ρ-zCDP mechanisms.
 
     Randomized response with ε₀ tanh(ε₀/2) = ρ at first: D_α ≤ ρα holds for every α ≥ 1, as
@@ -209,10 +241,10 @@ def zcdp_pieces(rho: Fraction) -> tuple[Piece, ...]:
     alone binds, and then the order α > 1 at which D_α - ρα has its maximum.
     """
     with precision(_BUILD_BITS):
-        return _zcdp_pieces(rho)
+        return _zcdp_boundary(rho)
 
 
-def _zcdp_pieces(rho: Fraction) -> tuple[Piece, ...]:
+def _zcdp_boundary(rho: Fraction) -> Boundary:
     first = _corner_of(Bound(Fraction(0), rho), lambda _: True)
     ends = first.ends(Fraction(0))
     target = float(rho)
@@ -245,11 +277,13 @@ def _zcdp_pieces(rho: Fraction) -> tuple[Piece, ...]:
         falls = certainly(own.theta >= 0) or certainly(own.spread(arb(1)) <= ball(rho))
         return certainly(event.tilt > 0) and falls and _is_lower(own)
 
-    return (
+    arcs = _Arc(leading, by_divergence), _Arc(following, by_order)
+    pieces = (
         Piece(Fraction(0), first.formula),
-        Piece(ends, _Arc(leading, by_divergence).formula, by_chords=True),
-        Piece(turn, _Arc(following, by_order).formula, by_chords=True),
+        Piece(ends, arcs[0].formula, by_chords=True),
+        Piece(turn, arcs[1].formula, by_chords=True),
     )
+    return Boundary(pieces, (None, *arcs))
 
 
 def _from_turn(rho: Fraction, turn: FloatEvent, at: float) -> Track:

@@ -25,7 +25,7 @@ from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tails import GaussianDecayTail
 from gdpbridge.errors import UndecidedError
 from gdpbridge.gaussian import enclosures as gaussian
-from gdpbridge.guarantees.boundary import zcdp_pieces
+from gdpbridge.guarantees.boundary import zcdp_boundary
 from gdpbridge.numeric.decide import MorePrecisionError, certainly, with_enough_precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 
@@ -52,7 +52,7 @@ _MAX_CELLS = 10_000
 @cache
 def zcdp_curve(rho: Fraction) -> SmoothCurve:
     """Return δ(ε) of the class of ρ-zCDP mechanisms."""
-    return SmoothCurve(zcdp_pieces(rho), zcdp_tail(rho))
+    return SmoothCurve(zcdp_boundary(rho).pieces, zcdp_tail(rho))
 
 
 def zcdp_tail(rho: Fraction) -> GaussianDecayTail:

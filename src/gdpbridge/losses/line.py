@@ -24,6 +24,7 @@ from flint import acb, acb_mat, arb, arb_poly, arb_series, fmpq
 from gdpbridge.losses.choice import Choice
 from gdpbridge.losses.moments import Moments, kappa
 from gdpbridge.losses.transforms.base import Plan, short
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import ball
 
@@ -233,7 +234,7 @@ class Line:
         total = sum((abs(weight).upper() for weight in self._weights.entries()), arb(0))
         small = total * arb(2) ** -self.bits
         number, last = 0, total
-        while not (last < small and number > reach):
+        while not (certainly(last < small) and certainly(number > reach)):
             number += 1
             last = last * reach / number
         return number, last.upper()
@@ -268,7 +269,7 @@ class _Panel:
         """Enclose the value and the next Taylor coefficients at every place of a ball."""
         radius = ball(self.radius)
         x = (at - ball(self.middle)) / radius
-        if not abs(x) < _PANEL:
+        if not certainly(abs(x) < _PANEL):
             return [arb.nan()] * length
         terms = len(self.coefficients)
         moved = self._polynomial(arb_poly([x.mid(), arb(1)]))
@@ -291,7 +292,7 @@ def _product(values: Sequence[acb], times: Sequence[int]) -> acb:
         total, sign = acb(0), 1
         for value, count in zip(values, times, strict=True):
             # off the branch cut, which a ball must not straddle
-            turned = value.real < 0
+            turned = certainly(value.real < 0)
             total += (-value if turned else value).log() * count
             sign *= (-1) ** (count % 2) if turned else 1
         return total.exp() * sign

@@ -17,6 +17,7 @@ from gdpbridge.losses.stretches import Stretches, log_of
 from gdpbridge.losses.tilts import log_kappa
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.numeric.arrays import Floats
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 
@@ -77,13 +78,13 @@ class Direction(Stretches):
         with precision(self.bits):
             at, failure = ball(eps), self.moments.failure()
             if self.end is not None and eps >= self.end:
-                return bool(failure <= value)
-            if not failure < value:
+                return certainly(failure <= value)
+            if not certainly(failure < value):
                 return False
             tilt = self._tilt_for(float(eps), log_of((value - failure).lower()) - 1.0)
-            if tilt is not None and self.moments.chernoff(tilt, at) + failure <= value:
+            if tilt is not None and certainly(self.moments.chernoff(tilt, at) + failure <= value):
                 return True
-            return bool(self.coarse.delta(eps, stop)[1] <= value)
+            return certainly(self.coarse.delta(eps, stop)[1] <= value)
 
     def _tilt_for(self, eps: float, log_value: float) -> Fraction | None:
         """Return the least tilt of a few at which Chernoff's bound is below a number."""
@@ -153,7 +154,8 @@ class ComposedLoss:
             if not other.is_at_most(eps, low, stop):
                 below, above = other.delta(eps, stop)
                 # the numbers are exact, and longer than the precision outside
-                low, high = below if below > low else low, above if above > high else high
+                low = below if certainly(below > low) else low
+                high = above if certainly(above > high) else high
         return low, high
 
     def epsilon(self, delta: Fraction) -> tuple[Fraction, Fraction] | None:

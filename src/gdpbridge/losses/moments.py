@@ -14,6 +14,7 @@ from flint import acb, arb
 from gdpbridge.losses.tilts import Tilts
 from gdpbridge.losses.transforms.base import Plan, Transform, number_ball
 from gdpbridge.numeric.arrays import Floats
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 
@@ -197,7 +198,7 @@ class Moments:
             place = factor.place(s)
             size = factor.values(factor.plan(s, _LOG_ERROR), s, Fraction(1), 1)[0].real
             bound = factor.transform.beyond(plan, place, y)
-            if bound is not None and bound < size:
+            if bound is not None and certainly(bound < size):
                 size = bound
             total += factor.times * size.log()
         return total.exp().upper()

@@ -11,6 +11,7 @@ from flint import arb, arb_series
 
 from gdpbridge.errors import UndecidedError
 from gdpbridge.losses.line import Kind
+from gdpbridge.numeric.decide import certainly, is_above
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 
@@ -37,12 +38,14 @@ def least_epsilon(direction: Direction, delta: Fraction) -> tuple[Fraction, Frac
     """
     with precision(direction.bits):
         target, failure = ball(delta), direction.moments.failure()
-        if not failure <= target:
+        if is_above(failure, target):
             return None
         if direction.is_at_most(Fraction(0), target):
             return Fraction(0), Fraction(0)
         share = target - failure
-        at, top = _guessed(direction, float(share.log().mid()) if share > 0 else -math.inf)
+        at, top = _guessed(
+            direction, float(share.log().mid()) if certainly(share > 0) else -math.inf
+        )
         at = _root(direction.coarse, at, top, target, Fraction(1, _CLOSE))
         at = _root(direction, at, top, target, Fraction(1, 10**direction.digits))
         return _proved(direction, at, target)
@@ -93,11 +96,12 @@ def _proved(direction: Direction, at: Fraction, target: arb) -> tuple[Fraction, 
     high: Fraction | None = None
     pad = max(at, Fraction(1, 10**direction.digits)) / 10**direction.digits / 4
     for _ in range(_PADS):
-        if high is None and direction.delta(at + pad)[1] <= target:
+        if high is None and certainly(direction.delta(at + pad)[1] <= target):
             high = at + pad
         if low is None:
             below = max(at - pad, Fraction(0))
-            low = below if below == 0 or direction.delta(below)[0] > target else None
+            above = below == 0 or certainly(direction.delta(below)[0] > target)
+            low = below if above else None
         if low is not None and high is not None:
             return low, high
         pad *= 2

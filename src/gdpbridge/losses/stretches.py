@@ -25,6 +25,7 @@ from gdpbridge.losses.moments import Moments
 from gdpbridge.losses.tilts import Tilts
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.numeric.arrays import Floats
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision, series_length, working_precision
 from gdpbridge.numeric.kinds import ball
 
@@ -263,7 +264,7 @@ class Stretches:
             call = [value - failure for value in self.bounds(line, at)]
             rest = self.complements(line, at)
             smaller = call[0].min(rest[0]).lower()
-            good = bool(smaller > 0 and off <= smaller * arb(self.log_tol).exp())
+            good = certainly(smaller > 0) and certainly(off <= smaller * arb(self.log_tol).exp())
             return _Judged(good, log_of(call[1].upper()), log_of(rest[1].upper()))
 
     # --- what a line says -----------------------------------------------------------------------
@@ -328,4 +329,4 @@ def _places(eps: Fraction, end: Fraction) -> list[Fraction]:
 
 def log_of(value: arb) -> float:
     """Return the logarithm of a number in float64, a very small one if it may not be positive."""
-    return float(value.log().mid()) if value > 0 else _LOG_LEAST
+    return float(value.log().mid()) if certainly(value > 0) else _LOG_LEAST

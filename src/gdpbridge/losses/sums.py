@@ -167,7 +167,8 @@ def _log(mass: arb) -> float:
     value = float(mass.mid())
     if value > _LEAST:
         return math.log(value)
-    return float(mass.abs_upper().log().mid()) if mass != 0 else -math.inf
+    # the logarithm of 0 is no number
+    return -math.inf if mass.is_zero() else float(mass.abs_upper().log().mid())
 
 
 def _multiples(places: NDArray[np.int64], times: int) -> NDArray[np.int64] | None:

@@ -213,7 +213,7 @@ class Request:
             return _impossible(Statement.HEAD, failure, CERTAIN, attained_at=0.0)
         end = eps_h if curve.end is None else min(eps_h, upper_bound(curve.end))
         request = self._scaled(curve, end)
-        answer = request._solve(curve, end, request._ceiling())
+        answer = request._solve(curve, end, curve.tail.ceiling(request.tol))
         return request._found(answer, Statement.HEAD, failure)
 
     def _approximate(self, p: Fraction) -> _Found:
@@ -234,13 +234,8 @@ class Request:
         assert past.end is not None
         end = upper_bound(past.end)
         request = self._scaled(past, end)
-        answer = request._solve(past, end, request._ceiling(), p)
+        answer = request._solve(past, end, curve.tail.ceiling_past(p, request.tol), p)
         return request._found(answer, Statement.APPROXIMATE, failure)
-
-    def _ceiling(self) -> Fraction | None:
-        """Return a μ that covers the whole range, if the tail declares one."""
-        # as δ_μ ≤ p + (1 - p)·δ_μ, it serves every statement; a failure may save little of it
-        return self.profile.tail.ceiling(self.tol)
 
     def _whole_range(self, verdict: Verdict, found: _Found) -> Interval | None:
         if verdict is Verdict.UNKNOWN:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,13 +24,14 @@ from pydantic.fields import FieldInfo
 from gdpbridge.curves.base import DEFAULT_FAILURE, Curve
 from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.curves.nature import Nature, weakest
+from gdpbridge.curves.remade import Described, found_in
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tail import Tail
-from gdpbridge.errors import InputError, Words
+from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.registry import profile_class
 from gdpbridge.numeric.exact import decimal_text, exact
 from gdpbridge.numeric.points import checked_points, decimals_of, shaped_like
-from gdpbridge.reading.parameters import Real, Whole, parameter
+from gdpbridge.reading.parameters import Real, Whole, parameter, refused
 
 if TYPE_CHECKING:
     from gdpbridge.guarantees.concentrated import Concentration
@@ -40,8 +41,10 @@ __all__ = ["DEFAULT_FAILURE", "Base", "Neighbours", "Profile", "Real", "Whole", 
 
 Neighbours = Literal["add-remove", "replace-one"]
 
+Values = float | NDArray[np.float64]
 
-class Profile(BaseModel):
+
+class Profile(Described, BaseModel):
     """A mechanism's privacy profile δ(ε), ε ≥ 0, as a frozen value.
 
     Subclasses declare their parameters with :func:`parameter` and give their curve. A float
@@ -70,7 +73,7 @@ class Profile(BaseModel):
         try:
             super().__init__(**parameters)
         except ValidationError as error:
-            raise self._input_error(error) from None
+            raise refused(error, type(self).__name__, self._public_fields()) from None
 
     @abstractmethod
     def build_curve(self) -> Curve:
@@ -79,7 +82,7 @@ class Profile(BaseModel):
     @cached_property
     def curve(self) -> Curve:
         """The profile as the measuring methods see it."""
-        return self.build_curve()
+        return found_in(self, self.build_curve())
 
     @property
     def inner(self) -> tuple[Profile, ...]:
@@ -117,6 +120,21 @@ class Profile(BaseModel):
         return None
 
     @property
+    def renyi_orders(self) -> frozenset[Fraction] | None:
+        """α - 1 of the orders at which alone something is known of it; None for other kinds."""
+        return None
+
+    def renyi_divergence(self, tilt: Fraction) -> Fraction | None:
+        """Return an upper bound of D_α in both orders of the pair, α = 1 + tilt; None for none.
+
+        Raises:
+            InputError: for kinds that know neither divergences nor their privacy loss.
+        """
+        from gdpbridge.guarantees.renyi import divergence_of
+
+        return divergence_of(self.privacy_losses(), tilt)
+
+    @property
     def beyond_certificates(self) -> str:
         """Why this one has no certificate though its kind has, as a sentence; empty if it has."""
         return ""
@@ -141,7 +159,7 @@ class Profile(BaseModel):
         """What is known of δ(ε) for large ε."""
         return self.curve.tail
 
-    def log_delta(self, eps: ArrayLike) -> float | NDArray[np.float64]:
+    def log_delta(self, eps: ArrayLike) -> Values:
         """Return log δ(ε) in float64.
 
         Args:
@@ -155,11 +173,11 @@ class Profile(BaseModel):
         """
         return shaped_like(eps, self.curve.logs(checked_points(eps, "eps", MAX_EPS))[0])
 
-    def delta(self, eps: ArrayLike) -> float | NDArray[np.float64]:
+    def delta(self, eps: ArrayLike) -> Values:
         """Return δ(ε) in float64; arguments as in :meth:`log_delta`."""
         return shaped_like(eps, np.exp(self.curve.logs(checked_points(eps, "eps", MAX_EPS))[0]))
 
-    def gdpt(self, eps: ArrayLike) -> float | NDArray[np.float64]:
+    def gdpt(self, eps: ArrayLike) -> Values:
         """Return the GDP transform G(ε) = μ(ε, δ(ε)) in float64; arguments as in :meth:`log_delta`.
 
         The mechanism is μ-GDP exactly when μ is at least the supremum of G.
@@ -169,7 +187,7 @@ class Profile(BaseModel):
         points = checked_points(eps, "eps", MAX_EPS)
         return shaped_like(eps, mu_from_logs(points, *self.curve.logs(points)))
 
-    def least_epsilon(self, delta: ArrayLike) -> float | NDArray[np.float64]:
+    def least_epsilon(self, delta: ArrayLike) -> Values:
         """Return the least ε in [0, 1e5] with δ(ε) ≤ δ, inf if there is none, in float64.
 
         The answer is on the safe side of the float64 curve: it is the least float at which the
@@ -186,9 +204,7 @@ class Profile(BaseModel):
         """
         return shaped_like(delta, self.curve.least_epsilon(checked_points(delta, "delta", 1.0)))
 
-    def delta_bounds(
-        self, eps: ArrayLike
-    ) -> tuple[float | NDArray[np.float64], float | NDArray[np.float64]]:
+    def delta_bounds(self, eps: ArrayLike) -> tuple[Values, Values]:
         """Return proved bounds of δ(ε), rounded outward to float64.
 
         A float ε stands for the decimal that it prints as, like a parameter.
@@ -206,14 +222,9 @@ class Profile(BaseModel):
             InputError: for ε outside the range.
         """
         points = checked_points(eps, "eps", MAX_EPS)
-        low, high = self.curve.deltas_at(decimals_of(points))
-        return shaped_like(eps, low.reshape(points.shape)), shaped_like(
-            eps, high.reshape(points.shape)
-        )
+        return _shaped(eps, self.curve.deltas_at(decimals_of(points)))
 
-    def epsilon_bounds(
-        self, delta: ArrayLike
-    ) -> tuple[float | NDArray[np.float64], float | NDArray[np.float64]]:
+    def epsilon_bounds(self, delta: ArrayLike) -> tuple[Values, Values]:
         """Return proved bounds of the least ε ≥ 0 with δ(ε) ≤ δ; see :meth:`delta_bounds`.
 
         Args:
@@ -228,12 +239,9 @@ class Profile(BaseModel):
                 and a :class:`~gdpbridge.errors.UndecidedWarning` names the others.
         """
         targets = checked_points(delta, "delta", 1.0)
-        low, high = self.curve.epsilons_at(decimals_of(targets))
-        return shaped_like(delta, low.reshape(targets.shape)), shaped_like(
-            delta, high.reshape(targets.shape)
-        )
+        return _shaped(delta, self.curve.epsilons_at(decimals_of(targets)))
 
-    def tradeoff(self, alpha: ArrayLike) -> float | NDArray[np.float64]:
+    def tradeoff(self, alpha: ArrayLike) -> Values:
         """Return the trade-off function f(α), the least type II error, in float64.
 
         Where the privacy loss is composed numerically it is on the safe side, a lower bound of f.
@@ -252,12 +260,9 @@ class Profile(BaseModel):
         from gdpbridge.curves.tradeoff import least_errors
 
         points = checked_points(alpha, "alpha", 1.0)
-        found = least_errors(self.curve, points.ravel())
-        return shaped_like(alpha, found.reshape(points.shape))
+        return shaped_like(alpha, least_errors(self.curve, points.ravel()).reshape(points.shape))
 
-    def tradeoff_bounds(
-        self, alpha: ArrayLike
-    ) -> tuple[float | NDArray[np.float64], float | NDArray[np.float64]]:
+    def tradeoff_bounds(self, alpha: ArrayLike) -> tuple[Values, Values]:
         """Return bounds of the trade-off function f(α), rounded outward to float64.
 
         The lower bound, which limits the attacker, is proved; the upper one holds where δ is convex
@@ -267,10 +272,7 @@ class Profile(BaseModel):
         from gdpbridge.curves.tradeoff import errors_at
 
         points = checked_points(alpha, "alpha", 1.0)
-        low, high = errors_at(self.curve, decimals_of(points))
-        return shaped_like(alpha, low.reshape(points.shape)), shaped_like(
-            alpha, high.reshape(points.shape)
-        )
+        return _shaped(alpha, errors_at(self.curve, decimals_of(points)))
 
     def subsample(
         self,
@@ -309,6 +311,24 @@ class Profile(BaseModel):
                 known.
         """
         return profile_class("composed")(base=self, times=times)
+
+    def tune(
+        self, mean: float, *, shape: float = 1.0, distribution: str = "truncated-negative-binomial"
+    ) -> Profile:
+        """Return an upper bound for the best one of a random number of runs.
+
+        Args:
+            mean: the mean of the number of runs, from 1 on.
+            shape: that of a truncated negative binomial distribution: 1 is geometric.
+            distribution: "truncated-negative-binomial" or "poisson".
+
+        Raises:
+            InputError: for a value outside its range, or a mechanism whose Rényi divergences are
+                not known.
+
+        Source: Papernot and Steinke (2022).
+        """
+        return profile_class("tuned")(base=self, mean=mean, shape=shape, distribution=distribution)
 
     def group_curve(self, size: int) -> SmoothCurve:
         """Return the curve for groups of ``size`` records, for kinds that know it.
@@ -359,11 +379,8 @@ class Profile(BaseModel):
     @classmethod
     def parameters(cls) -> dict[str, FieldInfo]:
         """Return the declared parameters, by public name, without ``kind`` and ``neighbours``."""
-        return {
-            name: field
-            for name, field in cls._public_fields().items()
-            if name not in ("kind", "neighbours")
-        }
+        fields = cls._public_fields().items()
+        return {name: field for name, field in fields if name not in ("kind", "neighbours")}
 
     @classmethod
     def _public_fields(cls) -> dict[str, FieldInfo]:
@@ -407,25 +424,10 @@ class Profile(BaseModel):
         top, bottom = (getattr(self, part) for part in name.split("/"))
         return float(top / bottom)
 
-    @classmethod
-    def _input_error(cls, error: ValidationError) -> InputError:
-        # what is wrong before what is missing: that may only be missing for it
-        first = min(error.errors(), key=lambda one: one["type"] == "missing")
-        raised = first.get("ctx", {}).get("error")
-        if isinstance(raised, InputError):
-            return raised
-        name = str(first["loc"][0]) if first["loc"] else cls.__name__
-        fields = cls._public_fields()
-        if first["type"] == "missing":
-            extra = cast(dict[str, Any], fields[name].json_schema_extra)
-            instead = f", or {extra['instead']}" if "instead" in extra else ""
-            return InputError.missing(name, f"give {extra['allowed']}{instead}")
-        if first["type"] == "extra_forbidden" or name not in fields:
-            known = ", ".join(key for key in fields if key != "kind")
-            return InputError(name, Words("not a parameter"), f"one of {known}")
-        extra = cast(dict[str, Any], fields[name].json_schema_extra or {})
-        place = ".".join(str(part) for part in first["loc"] if part != "[key]")
-        return InputError(place, first["input"], str(extra.get("allowed", first["msg"])))
+
+def _shaped(like: ArrayLike, bounds: tuple[Values, Values]) -> tuple[Values, Values]:
+    low, high = (shaped_like(like, np.reshape(side, np.shape(like))) for side in bounds)
+    return low, high
 
 
 def with_relation_of_base(given: dict[str, Any]) -> dict[str, Any]:

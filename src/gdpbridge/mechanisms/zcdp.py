@@ -10,6 +10,7 @@ it: a mechanism known to be Gaussian is better described as such.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from gdpbridge.curves.base import Curve
@@ -61,6 +62,10 @@ class ZCDP(Profile):
     def concentration(self) -> Concentration:
         """ρ."""
         return Concentration.of_zcdp(self.exact("rho"))
+
+    def renyi_divergence(self, tilt: Fraction) -> Fraction:
+        """Return ρα."""
+        return self.exact("rho") * (1 + tilt)
 
     def build_curve(self) -> SmoothCurve:
         """Return randomized response first, then the arcs of the boundary of what is possible."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, cast
 
 import numpy as np
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, ValidationError
+from pydantic.fields import FieldInfo
 
-__all__ = ["MAX_WHOLE", "Real", "Whole", "parameter", "read_real"]
+from gdpbridge.errors import InputError, Words
+
+__all__ = ["MAX_WHOLE", "Real", "Whole", "parameter", "read_real", "refused"]
 
 # far below 2^53, beyond which float64 does not tell whole numbers apart
 MAX_WHOLE = 10**12
@@ -82,3 +86,22 @@ def parameter(
     return Field(
         default, description=description, allow_inf_nan=False, json_schema_extra=extra, **bounds
     )
+
+
+def refused(error: ValidationError, model: str, fields: Mapping[str, FieldInfo]) -> InputError:
+    """Return what Pydantic refuses in the words of its declaration; fields by public name."""
+    # what is wrong before what is missing: that may only be missing for it
+    first = min(error.errors(), key=lambda one: one["type"] == "missing")
+    raised = first.get("ctx", {}).get("error")
+    if isinstance(raised, InputError):
+        return raised
+    name = str(first["loc"][0]) if first["loc"] else model
+    if first["type"] == "extra_forbidden" or name not in fields:
+        known = ", ".join(key for key in fields if key != "kind")
+        return InputError(name, Words("not a parameter"), f"one of {known}")
+    extra = cast(dict[str, Any], fields[name].json_schema_extra or {})
+    if first["type"] == "missing":
+        instead = f", or {extra['instead']}" if "instead" in extra else ""
+        return InputError.missing(name, f"give {extra['allowed']}{instead}")
+    place = ".".join(str(part) for part in first["loc"] if part != "[key]")
+    return InputError(place, first["input"], str(extra.get("allowed", first["msg"])))

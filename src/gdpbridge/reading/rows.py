@@ -73,6 +73,15 @@ class Rows:
     eps: Floats
     delta_or_log: Floats
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Rows):
+            return NotImplemented
+        texts = (self.eps_text, other.eps_text), (self.delta_text, other.delta_text)
+        return self.is_log == other.is_log and all(list(one) == list(two) for one, two in texts)
+
+    def __hash__(self) -> int:
+        return hash((self.is_log, self.eps.tobytes(), self.delta_or_log.tobytes()))
+
     @cached_property
     def delta(self) -> Floats:
         """Each δ as a float, 0 where it underflows."""

@@ -1,10 +1,10 @@
-"""Where tables come from: files of text, Parquet files, standard input and data frames."""
+"""Tables from files of text, Parquet files, standard input and data frames; data frames of rows."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from gdpbridge.files import read_bounded
 from gdpbridge.reading.cells import Shortest
 from gdpbridge.reading.rows import Columns, Rows, find_columns, rows_of_numbers, rows_of_text
 
-__all__ = ["MAX_BYTES", "rows_of_file", "rows_of_frame"]
+__all__ = ["MAX_BYTES", "frame_of", "rows_of_file", "rows_of_frame"]
 
 # a million rows of two numbers of 20 digits are 40 MB, and take ten times that in memory
 MAX_BYTES = 2**28
@@ -85,3 +85,21 @@ def _numbers(series: Any) -> Sequence[str]:
         return Shortest(values)
     # the shortest text of a narrow float is another number than that of the same float64
     return [str(value) for value in values]
+
+
+def frame_of(columns: Mapping[str, Sequence[object]], library: str) -> Any:
+    """Return a data frame of a library, such as "pyarrow".
+
+    Raises:
+        InputError: for a library that is not known, or not installed.
+        MissingExtraError: without the extra ``tables``.
+    """
+    try:
+        import narwhals
+    except ImportError:
+        raise MissingExtraError("tables", "a data frame") from None
+    try:
+        return narwhals.from_dict(dict(columns), backend=cast(Any, library)).to_native()
+    except (ImportError, ValueError):
+        allowed = "a library of data frames that is installed, such as pyarrow"
+        raise InputError("library", library, allowed) from None

@@ -69,14 +69,20 @@ class RiskRecord:
 
 @dataclass(frozen=True)
 class CalibrationRecord:
-    """A :class:`~gdpbridge.calibrate.Calibration`, with the measurement at its safe end."""
+    """A :class:`~gdpbridge.calibrate.Calibration`, with the measurement for a target μ."""
 
     schema: Schema
+    mechanism: dict[str, Any]
     parameter: str
-    target_mu: float
+    target: dict[str, float]
+    target_mu: float | None
+    goal: str
     value: float
     beyond: float
-    measurement: MeasurementRecord
+    attained: Interval
+    certified: bool
+    remarks: tuple[str, ...]
+    measurement: MeasurementRecord | None
 
 
 @dataclass(frozen=True)
@@ -143,11 +149,17 @@ def calibration_record(found: Calibration) -> CalibrationRecord:
     """Make the record of a calibration."""
     return CalibrationRecord(
         Schema("gdpbridge.calibration", 1),
+        found.profile.model_dump(),
         found.parameter,
+        found.goal.given,
         found.target_mu,
+        found.goal.words,
         found.value,
         found.beyond,
-        measurement_record(found.measurement),
+        found.attained,
+        found.certified,
+        found.profile.remarks,
+        None if found.measured is None else measurement_record(found.measured),
     )
 
 
@@ -185,7 +197,7 @@ def answer_to_text(answer: Answer, width: int, *, colour: bool = False) -> str:
         case RiskRecord():
             title, rows = f"risk at μ = {number_text(answer.mu)}", _at_risk(answer)
         case CalibrationRecord():
-            title = mechanism_title(answer.measurement.mechanism)
+            title = mechanism_title(answer.mechanism)
             rows = _calibrated(answer)
         case ComparisonRecord():
             title = f"{answer.times} mechanisms, each {number_text(answer.epsilon)}-DP"
@@ -224,10 +236,16 @@ def _at_risk(record: RiskRecord) -> Iterator[Row]:
 def _calibrated(record: CalibrationRecord) -> Iterator[Row]:
     name = record.parameter.replace("_", " ")
     yield Row(name, f"{record.value!r}", "1")
+    held, above = ("proved", "is proved to be") if record.certified else ("reached", "is")
+    symbol = record.goal.partition(" ")[0]
+    yield Row("Target", f"{record.goal}, {held} at this value")
+    yield Row("Beyond", f"at {record.beyond!r} {symbol} {above} above the target")
+    if record.measurement is None:
+        yield Row(symbol, certain_and_ends(record.attained, _VALUE_WIDTH))
+        for number, remark in enumerate(record.remarks):
+            yield Row("Note" if number == 0 else "", remark)
+        return
     found = record.measurement.found
-    held, above = ("proved", "is proved to be") if found.proof.proved else ("reached", "is")
-    yield Row("Target", f"μ ≤ {number_text(record.target_mu)}, {held} at this value")
-    yield Row("Beyond", f"at {record.beyond!r} μ {above} above the target")
     yield from measured_rows(found, _VALUE_WIDTH)
     yield Row("δ(ε)", found.profile_is.sentence)
     yield Row("Proof", found.proof.why)

@@ -1,4 +1,4 @@
-"""Objects of dp_accounting: trees of events, and privacy loss distributions.
+"""Objects of dp_accounting: trees of events, Rényi accountants, and privacy loss distributions.
 
 Only public methods are used. A PrivacyLossDistribution answers with δ(ε), the larger one of both
 directions, which is linear in e^ε between the multiples of its discretisation interval: from its
@@ -7,26 +7,32 @@ values there, the masses of an equal loss distribution follow.
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from gdpbridge.errors import Advice, InputError, Words
+from gdpbridge.errors import Advice, InputError, MissingExtraError, Words
 from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.discrete_laplace import DiscreteLaplace
 from gdpbridge.mechanisms.dpsgd import DPSGD
-from gdpbridge.mechanisms.gaussian import Gaussian
+from gdpbridge.mechanisms.gaussian import GDP, Gaussian
 from gdpbridge.mechanisms.laplace import Laplace
 from gdpbridge.mechanisms.pld import PLD
 from gdpbridge.mechanisms.pure_dp import PureDP
 from gdpbridge.mechanisms.randomized_response import RandomizedResponse
+from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.zcdp import ZCDP
 from gdpbridge.numeric.arrays import Floats
-from gdpbridge.numeric.exact import exact
+from gdpbridge.numeric.exact import decimal_text, exact
+from gdpbridge.transformations.compose import Composed
 from gdpbridge.transformations.sequence import Sequence
+from gdpbridge.transformations.subsample import Subsampled
 
-__all__ = ["profile_of_event", "profile_of_pld"]
+__all__ = ["event_of_profile", "profile_of_accountant", "profile_of_event", "profile_of_pld"]
 
 
 _INTERVALS = tuple(lead * 10.0**power for power in range(-1, -8, -1) for lead in (5, 2, 1))
@@ -38,27 +44,23 @@ def profile_of_event(event: Any) -> Profile:
     """Return the profile of a DpEvent.
 
     Args:
-        event: Gaussian, Laplace, randomized response, zCDP or no-op events, Poisson samples of
-            Gaussian ones, and compositions of these.
+        event: Gaussian, Laplace, discrete Laplace, randomized response, zCDP, tree aggregation or
+            no-op events, samples, compositions, and the best of several of these.
 
     Raises:
         InputError: for another event, by its name.
     """
     name = type(event).__name__
     if name not in _EVENTS:
-        known = ", ".join(sorted(_EVENTS))
-        raise InputError("event", name, f"one of {known}")
+        known = f"one of {', '.join(sorted(_EVENTS))}"
+        raise InputError("event", name, _NO_PROFILE.get(name, known))
     return _EVENTS[name](event)
 
 
 def _sampled(event: Any) -> Profile:
     inner = event.event
     if type(inner).__name__ != "GaussianDpEvent":
-        raise InputError(
-            "event",
-            f"PoissonSampledDpEvent of {type(inner).__name__}",
-            "a PoissonSampledDpEvent of GaussianDpEvent",
-        )
+        return profile_of_event(inner).subsample(event.sampling_probability)
     return DPSGD(
         noise_multiplier=inner.noise_multiplier,
         sample_rate=event.sampling_probability,
@@ -85,23 +87,134 @@ def _composed(event: Any) -> Profile:
 
 
 def _zcdp(event: Any) -> Profile:
-    if getattr(event, "xi", 0):
-        raise InputError("event", f"ZCDpEvent with xi = {event.xi}", "one with xi = 0")
-    return ZCDP(rho=event.rho)
+    if not event.xi:
+        return ZCDP(rho=event.rho)
+    # D_α ≤ ξ + ρα, taken at some orders
+    xi, rho = exact(float(event.xi)), exact(float(event.rho))
+    values = [decimal_text(xi + rho * Fraction(alpha)) for alpha in _ALPHAS]
+    return Renyi(orders=list(_ALPHAS), epsilons=values)
 
 
+def _tree(event: Any) -> Profile:
+    counts = event.step_counts
+    largest = max([counts] if isinstance(counts, int) else list(counts))
+    # a record is in one leaf of one tree, and in each node above it
+    depth = int(largest).bit_length()
+    one = Gaussian(sigma=event.noise_multiplier)
+    return one.compose(depth) if depth > 1 else one
+
+
+def _selected(event: Any) -> Profile:
+    base = profile_of_event(event.event)
+    if math.isinf(event.shape):
+        return base.tune(event.mean, distribution="poisson")
+    return base.tune(event.mean, shape=event.shape)
+
+
+def _without_replacement(event: Any) -> Profile:
+    return profile_of_event(event.event).subsample(
+        scheme="without-replacement",
+        sample=event.sample_size,
+        population=event.source_dataset_size,
+    )
+
+
+def _with_replacement(event: Any) -> Profile:
+    return profile_of_event(event.event).subsample(
+        scheme="with-replacement", sample=event.sample_size, population=event.source_dataset_size
+    )
+
+
+def _discrete_laplace(event: Any) -> Profile:
+    # rounded towards less noise, where 1/a is no decimal
+    scale = math.nextafter(1 / event.noise_parameter, math.inf)
+    while exact(scale) * exact(float(event.noise_parameter)) > 1:
+        scale = math.nextafter(scale, 0.0)
+    return DiscreteLaplace(scale=scale, sensitivity=event.sensitivity)
+
+
+_ALPHAS = (1.25, 1.5, 2, 2.5, 3, *range(4, 24), 28, 32, 40, 48, 64, 96, 128, 256, 512)
+_NO_PROFILE = {
+    "NonPrivateDpEvent": "an event of a private mechanism",
+    "UnsupportedDpEvent": "an event that dp_accounting supports",
+    "MixtureOfGaussiansDpEvent": "an event with a profile here: this one has none yet",
+    "TruncatedSubsampledGaussianDpEvent": "an event with a profile here: this one has none yet",
+}
 _EVENTS: dict[str, Callable[[Any], Profile]] = {
     "GaussianDpEvent": lambda event: Gaussian(sigma=event.noise_multiplier),
     "LaplaceDpEvent": lambda event: Laplace(scale=event.noise_multiplier),
+    "DiscreteLaplaceDpEvent": _discrete_laplace,
     "RandomizedResponseDpEvent": lambda event: RandomizedResponse(
         noise_parameter=event.noise_parameter, buckets=event.num_buckets
     ),
     "ZCDpEvent": _zcdp,
     "NoOpDpEvent": lambda _: PureDP(epsilon=0),
     "PoissonSampledDpEvent": _sampled,
+    "SampledWithoutReplacementDpEvent": _without_replacement,
+    "SampledWithReplacementDpEvent": _with_replacement,
     "SelfComposedDpEvent": _repeated,
     "ComposedDpEvent": _composed,
+    "SingleEpochTreeAggregationDpEvent": _tree,
+    "RepeatAndSelectDpEvent": _selected,
 }
+
+
+def profile_of_accountant(source: Any) -> Profile:
+    """Return the Rényi curve of an RdpAccountant, infinite orders left out.
+
+    Raises:
+        InputError: for another accountant, which holds no such curve: its ledger is an event.
+    """
+    if not (hasattr(source, "orders") and hasattr(source, "rdp")):
+        raise InputError(
+            "source", type(source).__name__, "an RdpAccountant or an event: pass its ledger"
+        )
+    orders, rdp = (np.asarray(one, dtype=np.float64) for one in (source.orders, source.rdp))
+    # at order 1 and below nothing is said here, and a divergence of 0 is that of no event
+    kept = (orders > 1) & np.isfinite(rdp)
+    if not (rdp[kept] > 0).any():
+        return PureDP(epsilon=0)
+    return Renyi(orders=orders[kept].tolist(), epsilons=rdp[kept].tolist())
+
+
+def event_of_profile(profile: Profile) -> Any:
+    """Return a profile as a DpEvent of dp_accounting.
+
+    Raises:
+        InputError: for a profile that no event says.
+        MissingExtraError: without dp_accounting.
+    """
+    try:
+        events: Any = importlib.import_module("dp_accounting.dp_event")
+    except ImportError:
+        raise MissingExtraError("pld", "making an event of dp_accounting") from None
+    match profile:
+        case Gaussian():
+            return events.GaussianDpEvent(profile.sigma / profile.sensitivity)
+        case GDP() if profile.mu:
+            return events.GaussianDpEvent(1 / profile.mu)
+        case Laplace():
+            return events.LaplaceDpEvent(profile.scale / profile.sensitivity)
+        case DiscreteLaplace():
+            return events.DiscreteLaplaceDpEvent(1 / profile.scale, profile.sensitivity)
+        case RandomizedResponse():
+            return events.RandomizedResponseDpEvent(profile.noise_parameter, profile.buckets)
+        case ZCDP():
+            return events.ZCDpEvent(profile.rho)
+        case PureDP() if profile.epsilon == 0:
+            return events.NoOpDpEvent()
+        case DPSGD() if profile.sampling == "poisson" and profile.neighbours == "add-remove":
+            step = events.PoissonSampledDpEvent(
+                profile.sample_rate, events.GaussianDpEvent(profile.noise_multiplier)
+            )
+            return events.SelfComposedDpEvent(step, profile.steps)
+        case Composed():
+            return events.SelfComposedDpEvent(event_of_profile(profile.base), profile.times)
+        case Sequence():
+            return events.ComposedDpEvent([event_of_profile(part) for part in profile.parts])
+        case Subsampled() if profile.scheme == "poisson" and profile.rate is not None:
+            return events.PoissonSampledDpEvent(profile.rate, event_of_profile(profile.base))
+    raise InputError("profile", profile.kind, "a mechanism that dp_accounting has an event for")
 
 
 def profile_of_pld(source: Any, interval: float | None = None) -> PLD:

@@ -8,14 +8,14 @@ from typing import Any
 from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import Profile
 
-__all__ = ["profile_of"]
+__all__ = ["event_of", "profile_of"]
 
 
 def profile_of(source: Any) -> Profile:
     """Return the privacy profile of another tool's object.
 
     Args:
-        source: an Opacus accountant or its ``state_dict()``; a DpEvent or a
+        source: an Opacus accountant or its ``state_dict()``; a DpEvent, an RdpAccountant or a
             PrivacyLossDistribution of dp_accounting.
 
     Returns:
@@ -32,8 +32,14 @@ def profile_of(source: Any) -> Profile:
         return profile_of_history(history_in(source))
     tools = {base.__module__.partition(".")[0] for base in type(source).__mro__}
     if "dp_accounting" in tools:
-        from gdpbridge.sources.dp_accounting import profile_of_event, profile_of_pld
+        from gdpbridge.sources.dp_accounting import (
+            profile_of_accountant,
+            profile_of_event,
+            profile_of_pld,
+        )
 
+        if hasattr(source, "ledger"):
+            return profile_of_accountant(source)
         if hasattr(source, "get_delta_for_epsilon"):
             return profile_of_pld(source)
         return profile_of_event(source)
@@ -44,6 +50,18 @@ def profile_of(source: Any) -> Profile:
     raise InputError(
         "source",
         type(source).__name__,
-        "an Opacus accountant or its state, or a DpEvent or PrivacyLossDistribution of "
-        "dp_accounting",
+        "an Opacus accountant or its state, or a DpEvent, RdpAccountant or "
+        "PrivacyLossDistribution of dp_accounting",
     )
+
+
+def event_of(profile: Profile) -> Any:
+    """Return a profile as a DpEvent of dp_accounting, whose accountants take it.
+
+    Raises:
+        InputError: for a profile that no event says; it is named.
+        MissingExtraError: without dp_accounting, the extra ``pld``.
+    """
+    from gdpbridge.sources.dp_accounting import event_of_profile
+
+    return event_of_profile(profile)

@@ -8,6 +8,7 @@ Su 2022). Later runs may depend on the answers of earlier ones.
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -83,6 +84,16 @@ class Composed(Profile):
         """That of the mechanism that is run, as many times more."""
         one = self.base.concentration
         return None if one is None else one.times(self.times)
+
+    @property
+    def renyi_orders(self) -> frozenset[Fraction] | None:
+        """Those of the mechanism that is run."""
+        return self.base.renyi_orders
+
+    def renyi_divergence(self, tilt: Fraction) -> Fraction | None:
+        """Return that of one run, as many times more."""
+        one = self.base.renyi_divergence(tilt)
+        return None if one is None else self.times * one
 
     def build_curve(self) -> Curve:
         """Return the curve of all runs together."""

@@ -2,13 +2,15 @@
 
 Mechanisms whose profiles are the Gaussian curves with μ₁, ..., μ_k compose exactly to the one with
 μ² = Σ μ_i² (Dong, Roth and Su 2022, corollary 3.3). With ρ-zCDP ones among them, Σρ-zCDP and the
-μ's that the ρ's imply are bounds, and the smaller δ is taken. For others, their privacy losses are
+μ's that the ρ's imply are bounds, and the smaller δ is taken. With Rényi curves among them, the
+divergences of all are added, order by order (Mironov 2017). For others, their privacy losses are
 composed between bounds; :func:`gdpbridge.compose` adds up measured μ's instead, which is coarser.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -18,8 +20,10 @@ from pydantic import BeforeValidator, Field, SerializeAsAny
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.nature import Nature, weakest
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError, Words
+from gdpbridge.guarantees.boundary import Bound
 from gdpbridge.guarantees.concentrated import Concentration
+from gdpbridge.guarantees.renyi import renyi_curve
 from gdpbridge.mechanisms.base import Profile, as_profile
 from gdpbridge.mechanisms.gaussian import gaussian_curve
 from gdpbridge.mechanisms.registry import register_transformation
@@ -71,7 +75,9 @@ class Sequence(Profile):
                 )
         if self.neighbours is not None and relations - {self.neighbours}:
             raise InputError("neighbours", self.neighbours, "the relation of the parts")
-        if self.concentration is None and self._gaussian_mus() is None:
+        if self.renyi_orders is not None:
+            _ = self.curve
+        elif self.concentration is None and self._gaussian_mus() is None:
             # a part that cannot be composed is refused at once
             self.privacy_losses()
 
@@ -103,6 +109,37 @@ class Sequence(Profile):
         known = [one for one in found if one is not None]
         return Concentration.total(known) if len(known) == len(found) else None
 
+    @cached_property
+    def renyi_orders(self) -> frozenset[Fraction] | None:
+        """Those that all parts which are known at some orders alone have in common."""
+        found = [part.renyi_orders for part in self.parts]
+        known = [one for one in found if one is not None]
+        return frozenset.intersection(*known) if known else None
+
+    def renyi_divergence(self, tilt: Fraction) -> Fraction | None:
+        """Return the sum of those of the parts, equal ones asked once."""
+        total = Fraction(0)
+        for number, part, count in self._counted():
+            try:
+                one = part.renyi_divergence(tilt)
+            except InputError as error:
+                raise error.renamed(f"parts[{number}].kind") from None
+            if one is None:
+                return None
+            total += count * one
+        return total
+
+    def _renyi_curve(self, orders: frozenset[Fraction], times: int) -> Curve:
+        found = [(tilt, self.renyi_divergence(tilt)) for tilt in sorted(orders)]
+        bounds = tuple(Bound(tilt, times * value) for tilt, value in found if value is not None)
+        if not bounds:
+            raise InputError(
+                "parts",
+                Words("without a common order at which all Rényi divergences are finite"),
+                Advice("give Rényi curves at the same orders, and parts that are finite there"),
+            )
+        return renyi_curve(bounds)
+
     def _gaussian_mus(self) -> list[Constant] | None:
         """Return the μ's of the parts' Gaussian curves, if all are such."""
         if any(part.composes_beside_others_only for part in self.parts):
@@ -113,6 +150,8 @@ class Sequence(Profile):
 
     def build_curve(self) -> Curve:
         """Return the curve of all parts together."""
+        if self.renyi_orders is not None:
+            return self._renyi_curve(self.renyi_orders, 1)
         found = None if self.concentration is not None else self._gaussian_mus()
         if found is None:
             return self.composed_curve(1)
@@ -128,6 +167,8 @@ class Sequence(Profile):
 
     def composed_curve(self, times: int) -> Curve:
         """Return the curve of ``times`` runs of all of them."""
+        if self.renyi_orders is not None:
+            return self._renyi_curve(self.renyi_orders, times)
         if self.concentration is None:
             return super().composed_curve(times)
         return concentrated_curve(self.concentration.times(times))

@@ -12,6 +12,7 @@ from gdpbridge.certificate.checker.arithmetic import Arithmetic, Work
 from gdpbridge.certificate.checker.composed import ComposedCheck, is_composed
 from gdpbridge.certificate.checker.refusal import Malformed, OutOfWork, Refused, Undecided
 from gdpbridge.certificate.checker.statement import Check
+from gdpbridge.certificate.checker.zcdp import ZcdpCheck
 from gdpbridge.certificate.model import Cell, Certificate, read
 from gdpbridge.errors import InputError, UndecidedError
 
@@ -110,13 +111,19 @@ class CellChecker:
         return True
 
 
+def _kind_of(document: Certificate) -> type[Check]:
+    if is_composed(document.evidence):
+        return ComposedCheck
+    return ZcdpCheck if document.mechanism.get("kind") == "zcdp" else Check
+
+
 class _Ladder:
     """Decides each line of one document at as little precision as that line needs."""
 
     def __init__(self, document: Certificate, share: float = 1) -> None:
         self._work = Work(share * MAX_WORK)
         self._document = document
-        self._kind = ComposedCheck if is_composed(document.evidence) else Check
+        self._kind = _kind_of(document)
         self._checks: dict[int, Check] = {}
 
     def decide(self, line: Callable[[Check], T]) -> T:

@@ -35,6 +35,11 @@ class GaussianCurve:
         """Enclose log(1 - δ_μ(ε)) at a point."""
         return self._at(eps).log_complement
 
+    def tangent(self, eps: Interval) -> tuple[Interval, Interval, Interval]:
+        """Enclose P = Φ(-x), Q = Φ(-y) and 1 - P: in e^ε, P - e^ε·Q is the tangent at a point."""
+        at = self._at(eps)
+        return at.inside, at.shifted, at.left_tail
+
     def jet(self, low: Interval, high: Interval) -> Jet:
         """Enclose the jet of log δ_μ on [low, high].
 
@@ -92,9 +97,19 @@ class _Point:
         return (z / self.root_two).erfc() / 2
 
     @cached_property
+    def inside(self) -> Interval:
+        """Φ(-x)."""
+        return self._normal_tail(self.x)
+
+    @cached_property
+    def shifted(self) -> Interval:
+        """Φ(-y)."""
+        return self._normal_tail(self.y)
+
+    @cached_property
     def shifted_tail(self) -> Interval:
         """U = e^ε Φ(-y)."""
-        return self.eps.exp() * self._normal_tail(self.y)
+        return self.eps.exp() * self.shifted
 
     @cached_property
     def density(self) -> Interval:
@@ -103,7 +118,7 @@ class _Point:
 
     @cached_property
     def delta(self) -> Interval:
-        return self._normal_tail(self.x) - self.shifted_tail
+        return self.inside - self.shifted_tail
 
     @cached_property
     def left_tail(self) -> Interval:

@@ -41,11 +41,12 @@ class Part:
 
 @dataclass(frozen=True)
 class GaussianDecay:
-    """log δ(ε) = log_factor - ε²/(2 μ_t²) for every ε ≥ start."""
+    """log δ(ε) ≤ log_factor + linear·ε - ε²/(2 μ_t²) for every ε ≥ start; μ_t is exact."""
 
     log_factor: Interval
     mu_t: Interval
     start: Fraction
+    linear: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,16 @@ MAX_EPS = Fraction(2) ** 200
 class Check:
     """One attempt at one precision."""
 
+    uses_tangents = False
+
     def __init__(self, document: Certificate, arithmetic: Arithmetic) -> None:
         self.arithmetic = arithmetic
         self.claim, self.evidence = document.claim, document.evidence
         self.spec = document.mechanism
         kind = KINDS.get(self.spec.get("kind") or "")
         self.nature_of_kind: Nature = "own" if kind is None else kind.nature
+        if self.evidence.tangents is not None and not self.uses_tangents:
+            raise Malformed("evidence.tangents", len(self.evidence.tangents), "null for this kind")
         self.mechanism = self.build_mechanism()
         self.low, self.high = mu_range("claim.mu", self.claim.mu.low, self.claim.mu.high)
         self.failure = Fraction(self.claim.failure_probability)
@@ -349,9 +353,10 @@ class Check:
         eps, mu = self.arithmetic.exactly(start), self._bound.mu
         self._hold("claim.mu.high: not below the tail parameter", mu - decay.mu_t)
         spread = 1 / decay.mu_t.square() - 1 / mu.square()
-        growth = self.arithmetic.exactly(Fraction(1, 2)) + eps * spread
+        growth = self.arithmetic.exactly(Fraction(1, 2) - decay.linear) + eps * spread
         self._hold(f"{line}: the difference grows", growth - 2 / (eps + mu.square() / 2))
-        bound = decay.log_factor - eps.square() / (2 * decay.mu_t.square())
+        bound = decay.log_factor + self.arithmetic.exactly(decay.linear * start)
+        bound -= eps.square() / (2 * decay.mu_t.square())
         self._hold(line, self._bound.log_delta_tail_lower(eps) - bound)
 
     def _falls_to(self, value: Fraction, at: Fraction) -> bool:

@@ -12,12 +12,14 @@ from gdpbridge.curves.constants import (
     Constant,
     constant_text,
     exceeds,
+    interval_around,
     rational_above,
     upper_bound,
 )
 from gdpbridge.curves.sampling import eps_after
 from gdpbridge.curves.tail import Handover, Level, Obstacle, Scope, Tail, TailStatus, Verdict
 from gdpbridge.interval import Interval
+from gdpbridge.numeric.exact import digits_of
 from gdpbridge.numeric.kinds import ball
 
 __all__ = ["ConstantTail", "never_below", "times"]
@@ -32,10 +34,12 @@ class ConstantTail(Tail):
     Attributes:
         start: where the constant part begins.
         value: the constant, in [0, 1]; 0 as a fraction.
+        beneath: a μ with which δ(ε) ≤ value + (1 - value)·δ_μ(ε) for every ε ≥ 0, if one is known.
     """
 
     start: Constant
     value: Constant
+    beneath: Constant | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -81,6 +85,12 @@ class ConstantTail(Tail):
     def level(self) -> Level:
         """The constant."""
         return Level(self.start, self.value)
+
+    def ceiling_past(self, failure: Fraction, tol: Fraction) -> Fraction | None:
+        """Return the μ of the constant's own failure, rounded up: a larger one asks for less."""
+        if self.beneath is None:
+            return None
+        return Fraction(interval_around(self.beneath, digits_of(tol) + 25).high)
 
     def default_scope(self) -> Scope:
         """Fail with the mass at infinity."""

@@ -24,6 +24,7 @@ from flint import acb, arb
 
 from gdpbridge.losses.transforms.base import Plan, Transform, exponential_sums, short
 from gdpbridge.numeric.arrays import Floats
+from gdpbridge.numeric.decide import certainly, is_above
 from gdpbridge.numeric.kinds import ball
 
 __all__ = ["FixedSizeTransform", "Ray"]
@@ -146,7 +147,8 @@ class FixedSizeTransform(Transform):
         """Refuse a sector in which |g| ≥ 1 and arg g ≥ 0 are not known."""
         tangent, rate = beta.tan(), ball(self.rate)
         limit = ball(Fraction(9, 20)) * arb.pi() / ((2 - rate) / rate).log()
-        if not (beta > 0 and tangent <= ball(Fraction(1, 2)) and tangent <= limit):
+        least = limit.min(ball(Fraction(1, 2)))
+        if not (certainly(beta > 0) and certainly(tangent <= least)):
             raise ArithmeticError("a sector that the integrand's bound does not hold on")
 
     def values(self, plan: Plan, w: Fraction, h: Fraction, count: int) -> list[acb]:
@@ -178,7 +180,7 @@ class FixedSizeTransform(Transform):
 
     def _log_g_at(self, t: acb, rate: arb) -> acb:
         """Return log(1 + q(e^t - 1)), whose argument grows beyond π with Im t."""
-        if t.imag < 3:
+        if certainly(t.imag < 3):
             return (rate * t.expm1()).log1p()
         return rate.log() + t + (1 + (1 - rate) / rate * (-t).exp()).log()
 
@@ -237,7 +239,7 @@ class FixedSizeTransform(Transform):
         double, rise = (2 * beta).cos(), max(ball(w), arb(0)) * ball(self.shift)
         # -(x' - x)²·cos 2β/2 - k(x' - x) with k > 0: at most ∫ e^{-k·x'}
         fall = double * x + ball(self.shift) * beta.cos() / 2 - rise
-        if not fall > 0:
+        if not certainly(fall > 0):
             raise ArithmeticError("nodes that leave out the middle")
         return self._weight(beta, x) * self._power(w, x) / fall
 
@@ -245,7 +247,7 @@ class FixedSizeTransform(Transform):
         """Bound the terms beyond x: x·|φ|·|g|^w falls there, so that they are below an integral."""
         fall = (2 * beta).cos() * x + ball(self.shift) * beta.cos() / 2
         fall -= max(ball(w), arb(0)) * ball(self.shift)
-        if not fall * x > 1:
+        if not certainly(fall * x > 1):
             raise ArithmeticError("nodes that leave out the middle")
         return self._tail(w, beta, x)
 
@@ -304,7 +306,7 @@ class FixedSizeTransform(Transform):
         total = self.atom()
         for low, high in pairwise(points):
             psi = shift * high * theta.sin()
-            if psi + theta <= arb.pi():
+            if not is_above(psi + theta, arb.pi()):
                 arg = self._log_g_at(shift * low * turn, rate).imag
             else:
                 arg = shift * low * theta.sin() - arb.pi() / 6

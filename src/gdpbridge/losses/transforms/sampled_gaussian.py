@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from gdpbridge.losses.transforms.base import Plan, Transform, exponential_sums, short
 from gdpbridge.losses.transforms.gaussian import GaussianTransform
 from gdpbridge.numeric.arrays import Floats, Indices
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.kinds import ball
 
 __all__ = ["Complexes", "Quadrature", "SampledGaussianTransform", "one_step"]
@@ -262,7 +263,7 @@ class SampledGaussianTransform(Transform):
         """Enclose F(w + ikh)."""
         assert isinstance(plan, Quadrature)
         height = plan.shift + plan.strip
-        if plan.strip > plan.shift or not ball(height) < arb.pi() * ball(self.sigma):
+        if plan.strip > plan.shift or not certainly(ball(height) < arb.pi() * ball(self.sigma)):
             raise ArithmeticError("a strip that the integrand's bound does not hold on")
         places, losses, bases = self._logs(plan)
         tilt = ball(w)
@@ -276,7 +277,7 @@ class SampledGaussianTransform(Transform):
         share = 2 * self._strip_error(plan, w, height)
         # F(w) ≤ |sum| + cut + share·F(w)
         size = (abs(sums[0]).upper() + cut) / (1 - share)
-        if not share < 1:
+        if not certainly(share < 1):
             raise ArithmeticError("a quadrature that is too coarse for any bound")
         radius = (share * size + cut).upper()
         error = acb(arb(0, radius), arb(0, radius))
@@ -404,7 +405,7 @@ class SampledGaussianTransform(Transform):
         modulus is at most e^{a²/2}·cos((a + v)/2σ)^{min(0, w)}·φ·g^w, whatever y.
         """
         assert isinstance(plan, Quadrature)
-        if not 2 * ball(plan.shift + plan.strip) < arb.pi() * ball(self.sigma):
+        if not certainly(2 * ball(plan.shift + plan.strip) < arb.pi() * ball(self.sigma)):
             raise ArithmeticError("a strip that is too wide")
         places, losses, bases = self._logs(plan)
         tilt, height = ball(w), ball(y)

@@ -1,0 +1,190 @@
+"""Zero-concentrated privacy, for the checker: δ above by tangents to what each order allows.
+
+An event of probabilities p and q obeys D_α ≤ ρα for every α ≥ 1, in both orders of the pair. As
+p^α·q^{1-α} is convex and homogeneous, it lies above its tangent at p/q = e^a; with the one of
+(1-p)^α·(1-q)^{1-α} at (1-p)/(1-q) = e^{-b} and u = α - 1, each order gives, whatever a + b > 0,
+
+    p - T·q ≤ D,   T = u(e^{αa} - e^{-αb})/(α(e^{ua} - e^{-ub})),
+                   D = (e^{uαρ} - α·e^{-ub} + u·e^{-αb})/(α(e^{ua} - e^{-ub})),
+
+and T = (e^a - e^{-b})/(a + b), D = (ρ - 1 + b + e^{-b})/(a + b) for α = 1. As q ≥ 0, δ(ε) ≤ D where
+e^ε ≥ T. In e^ε, δ is convex: between two such ε it lies below the chord, and the Gaussian curve
+above each of its tangents, P - e^ε·Q with P = Φ(-x) and Q = Φ(-y) at its centre.
+
+At ε = 0, δ = t with t·log((1 + t)/(1 - t)) = ρ. No more: the region is convex and the same for
+(1-q, 1-p), so that p + q = 1 may be taken, and the Kullback-Leibler divergence be asked. No less:
+randomized response with 1 - t = 2/(1 + e^ε₀) obeys every order, as
+log cosh((α - ½)ε₀) - log cosh(ε₀/2) - α(α-1)ρ vanishes at α = 1 and falls, tanh(x)/x doing so.
+"""
+
+from __future__ import annotations
+
+import bisect
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+from gdpbridge.certificate.checker.arithmetic import Interval
+from gdpbridge.certificate.checker.curve import GaussianCurve
+from gdpbridge.certificate.checker.mechanisms import GaussianDecay, Mechanism, parameters_of
+from gdpbridge.certificate.checker.numbers import about, binary
+from gdpbridge.certificate.checker.refusal import Malformed, Refused, Undecided
+from gdpbridge.certificate.checker.statement import MAX_EPS, Check
+from gdpbridge.certificate.model import Cell, Tangent
+
+__all__ = ["ZcdpCheck"]
+
+
+class _Level(NamedTuple):
+    """A number between 0 and 1 that δ is compared with, and one minus it."""
+
+    value: Interval
+    complement: Interval
+
+
+class ZcdpCheck(Check):
+    """The lines of a certificate of ρ-zCDP, at one precision."""
+
+    uses_tangents = True
+
+    def build_mechanism(self) -> Mechanism:
+        """Return what is known of the tail; δ itself is bounded by tangents."""
+        rho = parameters_of(self.spec)["rho"]
+        if self.evidence.breakpoints:
+            raise Malformed("evidence.breakpoints", len(self.evidence.breakpoints), "none")
+        self._rho = self.arithmetic.exactly(rho)
+        # δ ≤ p ≤ e^{u(ρα-ε)}, least at u = (ε-ρ)/2ρ; the Gaussian mechanism falls no faster
+        decay = GaussianDecay(-self._rho / 4, (2 * self._rho).sqrt(), rho, Fraction(1, 2))
+        return Mechanism((), decay=decay)
+
+    # --- δ above ------------------------------------------------------------------------------
+
+    @cached_property
+    def _places(self) -> list[Fraction]:
+        """Where tangents are, in order."""
+        places = [binary(one.at) for one in self.evidence.tangents or ()]
+        for before, after in zip([Fraction(0), *places], places, strict=False):
+            if not before < after <= MAX_EPS:
+                raise Malformed("evidence.tangents: at", about(after), "above 0, and in order")
+        return places
+
+    @cached_property
+    def _tops(self) -> dict[int, Interval]:
+        return {}
+
+    def _top(self, number: int) -> Interval:
+        """Enclose the D of a tangent, whose T is at most e^ε where it is."""
+        if number not in self._tops:
+            assert self.evidence.tangents is not None
+            line = f"evidence.tangents[{number}]"
+            slope, top = self._tangent(line, self.evidence.tangents[number])
+            self._hold(line, self.arithmetic.exactly(self._places[number]).exp() - slope)
+            self._tops[number] = top
+        return self._tops[number]
+
+    def _tangent(self, line: str, tangent: Tangent) -> tuple[Interval, Interval]:
+        exactly = self.arithmetic.exactly
+        order, inside, outside = (
+            binary(one) for one in (tangent.order, tangent.inside, tangent.outside)
+        )
+        gap, less = inside + outside, order - 1
+        if order < 1 or gap <= 0:
+            raise Malformed(f"{line}: order", about(order), "at least 1, with ratios that differ")
+        up, down = exactly(inside).exp(), (-exactly(outside)).exp()
+        if less == 0:
+            top = self._most(order) + exactly(outside - 1) + down
+            return (up - down) / exactly(gap), top / exactly(gap)
+        # everything over e^{ua}, which may be beyond any exponent
+        shrunk = (-exactly(less * gap)).exp()
+        below = exactly(order) * (1 - shrunk)
+        slope = exactly(less) * (up - down * shrunk) / below
+        most = (exactly(less) * (self._most(order) - exactly(inside))).exp()
+        return slope, (most - shrunk * (exactly(order) - exactly(less) * down)) / below
+
+    def _most(self, order: Fraction) -> Interval:
+        """Enclose what D_α is at most."""
+        return self.arithmetic.exactly(order) * self._rho
+
+    def _below(self, line: str, at: Fraction, level: _Level) -> None:
+        """Prove that δ(ε) is at most a number."""
+        if at == 0:
+            self._zero_below(line, level)
+            return
+        number = bisect.bisect_right(self._places, at) - 1
+        if number >= 0:
+            self._hold(line, level.value - self._top(number))
+            return
+        # the chord from ε = 0 to the first tangent, which is known to be below at its end
+        if not self._places:
+            raise Refused(line, "there is no tangent")
+        share = self._exp_less_one(at) / self._exp_less_one(self._places[0])
+        rest = (level.value - share * self._top(0)) / (1 - share)
+        self._zero_below(line, _Level(rest, 1 - rest))
+
+    def _zero_below(self, line: str, level: _Level) -> None:
+        if level.value <= 0:
+            raise Refused(line, "δ(0) is positive")
+        if level.complement <= 0:
+            return
+        if not (level.value > 0 and level.complement > 0):
+            raise Undecided(line)
+        self._hold(line, self._divergence(level) - self._rho)
+
+    @staticmethod
+    def _divergence(level: _Level) -> Interval:
+        """Enclose t·log((1 + t)/(1 - t)), which rises with t > 0."""
+        return level.value * ((1 + level.value) / level.complement).log()
+
+    def _exp_less_one(self, at: Fraction) -> Interval:
+        return self.arithmetic.exactly(at).expm1()
+
+    # --- lines ----------------------------------------------------------------------------------
+
+    def failure_at_head(self) -> list[str]:
+        """Prove δ(ε_h) ≤ p."""
+        if self.eps_h is None:
+            return []
+        if self.failure < 1:
+            level = _Level(self._failure, 1 - self._failure)
+            self._below("claim.failure_probability", self.eps_h, level)
+        return [f"δ at eps_h = {self.claim.eps_h} is at most {self.claim.failure_probability}"]
+
+    def cell(self, line: str, cell: Cell) -> None:
+        """Prove that the chord of δ is below a tangent to the Gaussian curve, at both ends."""
+        low, high = binary(cell.low), binary(cell.high)
+        if cell.centre is None:
+            raise Malformed(f"{line}: centre", None, "a number")
+        centre = binary(cell.centre)
+        if not low <= centre <= high:
+            raise Refused(line, "its centre lies outside")
+        inside, shifted, outside = self._bound.tangent(self.arithmetic.exactly(centre))
+        for end in (low, high):
+            fall = self.arithmetic.exactly(end).exp() * shifted
+            self._below(line, end, self._past(_Level(inside - fall, outside + fall)))
+
+    def _reach(self, reached: Fraction) -> None:
+        """Prove that cells up to ``reached`` are all that the statement needs."""
+        if self.claim.statement != "approximate":
+            super()._reach(reached)
+            return
+        self._below("evidence.cells", reached, _Level(self._failure, 1 - self._failure))
+
+    def _past(self, level: _Level) -> _Level:
+        """Return p + (1 - p)·δ of a δ, for an approximate statement."""
+        if self.claim.statement != "approximate":
+            return level
+        kept = 1 - self._failure
+        return _Level(self._failure + kept * level.value, kept * level.complement)
+
+    def _excess_at(self, at: Fraction, mu: Fraction) -> Interval:
+        """Compare δ of randomized response, (1 + t)/2 - e^ε·(1 - t)/2, by the least t that will do.
+
+        What is returned has the sign of the difference.
+        """
+        eps = self.arithmetic.exactly(at)
+        curve = GaussianCurve(self.arithmetic.exactly(mu))
+        wanted = self._past(_Level(curve.log_delta(eps).exp(), curve.log_complement(eps).exp()))
+        least = 2 * wanted.complement / (1 + eps.exp())
+        level = _Level(1 - least, least)
+        # any t > 0 will do
+        return self._rho if level.value <= 0 else self._rho - self._divergence(level)

@@ -1,0 +1,106 @@
+"""Sparse vector: for each question only whether the answer is above a threshold, until c were.
+
+Laplace noise of scale b₁ is added to the threshold, once, and of scale b₂ to each answer. It is
+ε-DP with ε = Δ/b₁ + c·2Δ/b₂, and Δ/b₁ + c·Δ/b₂ if a record moves all answers the same way
+(monotonic), however many questions there are (Lyu, Su and Li 2017, theorems 4 and 5). What is
+known of it is that it is ε-DP: δ(ε) is an upper bound.
+
+Of a budget ε = ε₁ + ε₂ with b₁ = Δ/ε₁ and b₂ = 2cΔ/ε₂, the answers are best for ε₂/ε₁ = (2c)^{2/3},
+or c^{2/3} of monotonic ones. Numbers that are released beside cost their own budget, and variants
+that add no noise to the answers, or do not stop, are not private at all (ibid., section 3).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from gdpbridge.curves.base import Curve
+from gdpbridge.curves.binomial import binomial_curve
+from gdpbridge.curves.constants import MAX_EPS
+from gdpbridge.curves.nature import Nature
+from gdpbridge.curves.smooth import SmoothCurve
+from gdpbridge.mechanisms.base import Profile, Real, Whole, parameter
+from gdpbridge.mechanisms.exponential import monotonic_parameter
+from gdpbridge.mechanisms.pure_dp import pure_dp_curve
+from gdpbridge.mechanisms.registry import register
+
+if TYPE_CHECKING:
+    from gdpbridge.losses.moments import Losses
+
+__all__ = ["SparseVector"]
+
+MAX_COUNT = 1_000_000
+
+
+@register
+class SparseVector(Profile):
+    """Sparse vector, or above threshold: which answers are above a noisy threshold."""
+
+    nature: ClassVar[Nature] = Nature.BOUND
+    kind: Literal["sparse-vector"] = "sparse-vector"
+    threshold_scale: Real = parameter(
+        "scale b₁ of the Laplace noise on the threshold",
+        symbol="b₁",
+        allowed="a finite number > 0",
+        typical=(0.5, 50.0),
+        effect="lowers",
+        gt=0,
+    )
+    answer_scale: Real = parameter(
+        "scale b₂ of the Laplace noise on each answer",
+        symbol="b₂",
+        allowed="a finite number > 0",
+        typical=(0.5, 50.0),
+        effect="lowers",
+        gt=0,
+    )
+    count: Whole = parameter(
+        "number c of answers above the threshold after which it stops",
+        symbol="c",
+        allowed=f"a whole number from 1 to {MAX_COUNT}",
+        typical=(1, 5),
+        effect="raises",
+        default=1,
+        ge=1,
+        le=MAX_COUNT,
+    )
+    sensitivity: Real = parameter(
+        "how much a record may change one answer, in its unit",
+        symbol="Δ",
+        allowed="a finite number > 0",
+        typical=(0.5, 2.0),
+        effect="raises",
+        default=1.0,
+        gt=0,
+    )
+    monotonic: bool = monotonic_parameter()
+
+    def model_post_init(self, _: Any) -> None:
+        """Check the one thing the curve depends on."""
+        allowed = f"so large that ε = Δ/b₁ + c·2Δ/b₂ is at most {MAX_EPS:g}"
+        self.require("answer_scale", self._epsilon() <= MAX_EPS, allowed)
+
+    def _epsilon(self) -> Fraction:
+        sensitivity, each = self.exact("sensitivity"), 1 if self.monotonic else 2
+        share = self.count * each * sensitivity / self.exact("answer_scale")
+        return sensitivity / self.exact("threshold_scale") + share
+
+    def build_curve(self) -> SmoothCurve:
+        """Return the curve of ε-DP."""
+        return pure_dp_curve(self._epsilon())
+
+    def composed_curve(self, times: int) -> Curve:
+        """Return the binomial curve of ``times`` randomized responses."""
+        return binomial_curve(self._epsilon(), times)
+
+    def group_curve(self, size: int) -> SmoothCurve:
+        """Return the curve of (size·ε)-DP."""
+        return pure_dp_curve(size * self._epsilon())
+
+    def privacy_losses(self) -> Losses:
+        """Return the loss of randomized response, the worst ε-DP mechanism."""
+        from gdpbridge.losses.moments import Part
+        from gdpbridge.losses.transforms.finite import two_valued
+
+        return [Part(two_valued(self._epsilon()), 1)]

@@ -1,0 +1,144 @@
+"""Events and accountants of dp_accounting, both ways."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gdpbridge as gdp
+
+events = pytest.importorskip("dp_accounting.dp_event")
+rdp = pytest.importorskip("dp_accounting.rdp")
+
+P = gdp.profiles
+GAUSSIAN = events.GaussianDpEvent(1.0)
+RATE = events.PoissonSampledDpEvent(0.05, GAUSSIAN)
+
+
+@pytest.mark.parametrize(
+    ("event", "profile"),
+    [
+        (events.DiscreteLaplaceDpEvent(0.5, 2), P.DiscreteLaplace(scale=2, sensitivity=2)),
+        (events.SingleEpochTreeAggregationDpEvent(2.0, [3, 8]), P.Gaussian(sigma=1)),
+        (events.SingleEpochTreeAggregationDpEvent(2.0, 1), P.Gaussian(sigma=2)),
+        (
+            events.PoissonSampledDpEvent(0.1, events.LaplaceDpEvent(0.5)),
+            P.Laplace(scale=0.5).subsample(0.1),
+        ),
+        (
+            events.SampledWithoutReplacementDpEvent(100, 10, events.LaplaceDpEvent(0.5)),
+            P.Laplace(scale=0.5).subsample(0.1, "without-replacement"),
+        ),
+        (
+            events.SampledWithReplacementDpEvent(10, 2, events.LaplaceDpEvent(1.0)),
+            P.Laplace(scale=1).subsample(scheme="with-replacement", sample=2, population=10),
+        ),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_more_events(event: Any, profile: gdp.Profile) -> None:
+    """The profile of the same mechanism."""
+    eps = [0.0, 0.3, 1.0]
+    found = gdp.profile_of(event)
+    assert np.allclose(found.delta(eps), profile.delta(eps), rtol=1e-12)
+
+
+def test_concentrated_with_an_offset() -> None:
+    """(ξ, ρ)-zCDP is a Rényi curve: its ε is at most what dp_accounting converts it to."""
+    found = gdp.profile_of(events.ZCDpEvent(rho=0.1, xi=0.2))
+    accountant = rdp.RdpAccountant()
+    accountant.compose(events.ZCDpEvent(rho=0.1, xi=0.2))
+    assert found.least_epsilon(1e-5) <= accountant.get_epsilon(1e-5) * 1.001
+
+
+def test_rdp_accountant() -> None:
+    """Its curve, exactly: an ε at most its own, and at least that of the mechanism."""
+    orders = [1.5, 2, 4, 8, 16, 32, 64]
+    accountant = rdp.RdpAccountant(orders)
+    accountant.compose(RATE, 200)
+    found = gdp.profile_of(accountant)
+    assert isinstance(found, P.Renyi)
+    assert [float(one.tilt) + 1 for one in found.bounds] == orders
+    epsilon = found.least_epsilon(1e-5)
+    exact = gdp.profile_of(accountant.ledger).least_epsilon(1e-5)
+    assert exact < epsilon <= accountant.get_epsilon(1e-5)
+    assert float(gdp.profile_of(rdp.RdpAccountant()).delta(0.0)) == 0
+
+
+@pytest.mark.parametrize(("mean", "shape"), [(10, 1), (10, 0), (3, 0.5), (20, math.inf)])
+def test_repeat_and_select(mean: float, shape: float) -> None:
+    """The divergences are dp_accounting's, and rounded up; a Poisson number does no worse."""
+    orders = [1.5, 2, 4, 8, 16]
+    event = events.RepeatAndSelectDpEvent(events.GaussianDpEvent(3.0), mean, shape)
+    accountant = rdp.RdpAccountant(orders)
+    accountant.compose(event)
+    base = P.Renyi(orders=orders, epsilons=[one / 18 for one in orders])
+    distribution = "poisson" if math.isinf(shape) else "truncated-negative-binomial"
+    tuned = base.tune(mean, shape=1 if math.isinf(shape) else shape, distribution=distribution)
+    ours = [float(tuned.renyi_divergence(one)) for one in sorted(tuned.renyi_orders)]
+    # dp_accounting takes the least of larger orders, as divergences rise with the order
+    rising = np.minimum.accumulate(ours[::-1])[::-1]
+    theirs = np.asarray(accountant.rdp)
+    if math.isinf(shape):
+        # ours has the exact δ(ε) of the curve
+        assert (rising <= theirs * (1 + 1e-9)).all()
+    else:
+        assert rising == pytest.approx(theirs, rel=1e-8)
+    assert gdp.profile_of(event).profile_is == "bound"
+    assert tuned.profile_is == "bound"
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (events.NonPrivateDpEvent(), "an event of a private mechanism"),
+        (events.UnsupportedDpEvent(), "an event that dp_accounting supports"),
+        (events.MixtureOfGaussiansDpEvent(1.0, [1.0, 2.0], [0.5, 0.5]), "none yet"),
+    ],
+)
+def test_what_has_no_profile(event: Any, words: str) -> None:
+    """It is refused by its name."""
+    with pytest.raises(gdp.InputError, match=f"event is '{type(event).__name__}'.*{words}"):
+        gdp.profile_of(event)
+
+
+def test_a_pld_accountant() -> None:
+    """It is refused by its name: its ledger is an event."""
+    accountant = pytest.importorskip("dp_accounting.pld").PLDAccountant()
+    accountant.compose(RATE, 10)
+    with pytest.raises(gdp.InputError, match=r"PLDAccountant'.*pass its ledger"):
+        gdp.profile_of(accountant)
+    assert gdp.profile_of(accountant.ledger).kind == "dpsgd"
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        P.Gaussian(sigma=3, sensitivity=2),
+        P.GDP(mu=0.5),
+        P.Laplace(scale=2),
+        P.DiscreteLaplace(scale=2, sensitivity=3),
+        P.RandomizedResponse(noise_parameter=0.25, buckets=4),
+        P.ZCDP(rho=0.1),
+        P.PureDP(epsilon=0),
+        P.DPSGD(noise_multiplier=1, sample_rate=0.05, steps=20),
+        P.Gaussian(sigma=3).compose(4),
+        P.Sequence(parts=(P.Gaussian(sigma=3), P.Gaussian(sigma=2))),
+        P.Laplace(scale=2).subsample(0.25),
+    ],
+    ids=lambda one: one.kind,
+)
+def test_there_and_back(profile: gdp.Profile) -> None:
+    """A profile is an event, and the event is the profile again."""
+    eps = [0.0, 0.2, 0.7]
+    again = gdp.profile_of(gdp.event_of(profile))
+    assert np.allclose(again.delta(eps), profile.delta(eps), rtol=1e-9)
+
+
+def test_what_is_no_event() -> None:
+    """A mechanism without an event is named."""
+    with pytest.raises(gdp.InputError, match="profile is 'icea'"):
+        gdp.event_of(P.ICEA(messages=20, users=4))
