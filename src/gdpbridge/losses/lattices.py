@@ -32,6 +32,8 @@ __all__ = ["MAX_SPAN", "Side", "between", "exactly"]
 # multiples of a unit, and sums that are added up one by one
 MAX_SPAN = 1 << 18
 _MAX_SUMS = 1 << 17
+# multiples of a unit, beside the sums that losses may have, from which these are added one by one
+_SPARSE = 32
 # losses of one run, or of a sum without a common unit, that are kept apart in bounds
 _FEW = 64
 _BITS = 256
@@ -85,18 +87,29 @@ def _laws(atoms: Sequence[_Atoms], failure: Number) -> Law | None:
     groups: list[tuple[Number, list[Step]]] = []
     if rational:
         unit = _gcd([one.unit for one in rational if isinstance(one.unit, Fraction)])
-        groups.append((unit, [_step(one, unit) for one in rational]))
+        steps = [_step(one, unit) for one in rational]
+        if span(steps) <= min(
+            MAX_SPAN, _SPARSE * math.prod(_most(s.places, s.times) for s in steps)
+        ):
+            groups.append((unit, steps))
+        else:
+            rational = []
+    loose = []
     for one in atoms:
-        if one.unit is not None and one not in rational:
+        if one in rational:
+            continue
+        most = _most(one.losses, one.times)
+        if one.unit is None or span([Step(one.places, one.masses, one.times)]) > _SPARSE * most:
+            loose.append(one)
+        else:
             groups.append((one.unit, [Step(one.places, one.masses, one.times)]))
-    loose = [one for one in atoms if one.unit is None]
     size = math.prod(_most(one.losses, one.times) for one in loose)
     for _, steps in groups:
+        if span(steps) > MAX_SPAN:
+            return None
         # many multiples of a unit may be no sum at all
-        most = math.prod(_most(step.places, step.times) for step in steps)
-        size *= min(span(steps) + 1, most)
-    apart = len(groups) + len(loose) > 1 or loose
-    if any(span(steps) > MAX_SPAN for _, steps in groups) or (apart and size > _MAX_SUMS):
+        size *= min(span(steps) + 1, _mosts(steps))
+    if (len(groups) + len(loose) > 1 or loose) and size > _MAX_SUMS:
         return None
     laws: list[Law] = [LatticeSum(unit, steps, failure) for unit, steps in groups]
     laws += [_Runs(one, failure) for one in loose]
@@ -106,6 +119,10 @@ def _laws(atoms: Sequence[_Atoms], failure: Number) -> Law | None:
 def _most(values: Sequence[object], times: int) -> int:
     """Return how many values a sum of runs has at most."""
     return math.comb(times + len(values) - 1, times)
+
+
+def _mosts(steps: Sequence[Step]) -> int:
+    return math.prod(_most(step.places, step.times) for step in steps)
 
 
 def _step(one: _Atoms, unit: Fraction) -> Step:

@@ -139,14 +139,17 @@ class LatticeSum:
         return self._powers[1][int(self._kept[number])]
 
     def _product(self) -> arb_poly:
-        found = arb_poly([1])
-        stride = self._stride or 1
+        stride, found = self._stride or 1, []
         for step in self._steps:
             coefficients = [arb(0)] * ((step.places[-1] - step.places[0]) // stride + 1)
             for place, mass in zip(step.places, step.masses(), strict=True):
                 coefficients[(place - step.places[0]) // stride] += mass
-            found = found * arb_poly(coefficients) ** step.times
-        return found
+            found.append(arb_poly(coefficients) ** step.times)
+        # like lengths first
+        while len(found) > 1:
+            found = sorted(found, key=len)
+            found = [*found[2:], found[0] * found[1]]
+        return found[0]
 
     @property
     def last(self) -> Number:
