@@ -19,7 +19,7 @@ PYTEST = OPENBLAS_NUM_THREADS=1 $(1)/bin/python -m pytest -n $(JOBS) --dist work
 	-p no:benchmark $(PYTEST_ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-oldest mutants lint format bench docs clean check-python
+.PHONY: help demo check test test-oldest mutants lint format bench docs deployments clean check-python
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -65,6 +65,9 @@ bench: $(VENV)/.stamp-bench ## run the benchmarks
 
 docs: $(VENV)/.stamp-docs ## build the documentation into docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+deployments: $(VENV)/.stamp-base ## check what published deployments claim, and make docs/deployments.md
+	$(BIN)/python examples/deployments/make_page.py docs/deployments.md
 
 clean: ## remove everything that was built
 	rm -rf $(VENV) build dist docs/_build htmlcov .coverage .benchmarks .hypothesis \

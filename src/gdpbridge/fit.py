@@ -124,8 +124,13 @@ class _Search:
         with precision(_BITS):
             mu = ball(self._mu)
             found = [gaussian.log_delta_of(ball(Fraction(one)), mu).exp() for one in eps.tolist()]
-            low = np.array([max(float_below(delta), 0.0) for delta in found])
-            high = np.array([float_above(delta) for delta in found])
+            # with a tiny μ a ball far out may be of no size; δ_μ(ε) ≤ δ_μ(0) < μ
+            most = min(float_ceiling(self._mu), 1.0)
+            ends = [
+                (max(float_below(one), 0.0), float_above(one)) if one.is_finite() else (0.0, most)
+                for one in found
+            ]
+            low, high = np.array(ends).T
         return (
             (p_low + (1 - p_high) * low) * (1 - _ROUNDING),
             np.minimum((p_high + (1 - p_low) * high) * (1 + _ROUNDING), 1.0),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gdpbridge.mechanisms.gaussian import GDP, Gaussian
     from gdpbridge.mechanisms.icea import ICEA
     from gdpbridge.mechanisms.laplace import Laplace
+    from gdpbridge.mechanisms.matrix import Matrix
     from gdpbridge.mechanisms.opacus import OpacusHistory
     from gdpbridge.mechanisms.permute_and_flip import PermuteAndFlip
     from gdpbridge.mechanisms.pld import PLD
@@ -51,6 +52,7 @@ __all__ = [
     "Formula",
     "Gaussian",
     "Laplace",
+    "Matrix",
     "OpacusHistory",
     "PermuteAndFlip",
     "PureDP",
@@ -70,6 +72,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Matrix": "mechanisms.matrix",
     "TradeoffFunction": "mechanisms.tradeoff_function",
     "Renyi": "mechanisms.renyi",
     "TruncatedLaplace": "mechanisms.truncated_laplace",

@@ -105,7 +105,6 @@ TABLES = {
     "text": "eps,delta\n1,0.5\n2,low\n",
     "underscore": "eps,delta\n1,0.5\n2_0,0.1\n",
     "empty cell": "eps,delta\n1,0.5\n2,\n",
-    "empty row": "eps,delta\n1,0.5\n\n2,0.1\n",
     "short row": "eps,delta\n1,0.5\n2\n",
     "long row": "eps,delta\n1,0.5\n2,0.1,0\n",
     "ε hardly apart": "eps,delta\n2,0.1\n2.00000000000000000001,0.2\n",

@@ -287,3 +287,22 @@ def test_an_undecided_question_does_not_close_the_others(
     assert document["table"][1]["epsilon"] == {"low": 0, "high": "inf"}
     assert document["notes"][0].startswith("undecided at delta 1e-9")
     assert run("convert --mu 1 --delta 1e-9").status == 4
+
+
+def test_groups_of_records(run: Callable) -> None:
+    """--group says who is protected, in the title and in a note."""
+    shown = run("measure laplace --scale 3 --group 3").out
+    assert "grouped: size k = 3" in shown
+    assert "neighbours differ in 3 records" in " ".join(shown.split())
+    assert "in [1.03006399" in shown
+    assert "--group is x: must be a whole" in run("measure laplace --scale 3 --group x").err
+
+
+def test_quotients(run: Callable) -> None:
+    """A scale may be typed as 1/2; one that no decimal is, is refused in a sentence."""
+    half, same = (run(f"measure laplace --scale {one} --json").document for one in ("1/2", "0.5"))
+    assert half["mu"] == same["mu"]
+    for text in ("1/3", "1/0", "a/2", "1/2/3"):
+        failed = run(f"measure laplace --scale {text}")
+        assert failed.status == 2
+        assert f"--scale is {text}: must be a finite number > 0" in failed.err

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -17,6 +19,8 @@ Browser = Any
 REFERENCE = Path(__file__).parents[1] / "data" / "explorer_reference.json"
 # the library's ends are proved; the page's sums are floats
 CLOSE = 1e-6
+# a smaller δ is only said to be below it
+LEAST = 1e-30
 
 NAMES = ("mu", "epsilon", "delta")
 
@@ -25,6 +29,18 @@ READ = """(() => [...document.querySelectorAll('#answers .card')].map((card) => 
   values: [...card.querySelectorAll('strong')].map((one) => one.dataset.value),
   complaint: card.querySelector('.complaint')?.textContent ?? null,
 })))()"""
+GO = """(async (hashes) => {
+  const read = () => %s[0];
+  const found = [];
+  for (const hash of hashes) {
+    const changed = new Promise((done) => addEventListener('hashchange', done, { once: true }));
+    location.hash = hash;
+    await changed;
+    found.push(read());
+  }
+  return found;
+})(%s)"""
+
 LOOK = """(() => {
   const light = (text) => {
     const [r, g, b] = text.match(/[\\d.]+/g).slice(0, 3).map((one) => one / 255)
@@ -51,6 +67,41 @@ LOOK = """(() => {
     dark: paper < 0.2,
   };
 })()"""
+
+
+def hash_of(steps: list[dict[str, Any]]) -> str:
+    words = []
+    for one in steps:
+        values = "".join(f";{name}={value!r}" for name, value in one["values"].items())
+        count = f";count={one['count']}" if one["count"] > 1 else ""
+        text = f";text={quote(one['text'], safe='')}" if "text" in one else ""
+        words.append(f"{one['kind']}{values}{count}{text}")
+    return urlencode({"m": "|".join(words)})
+
+
+def test_answers_are_the_librarys(browser: Browser, page_url: str) -> None:
+    """μ, ε at δ and δ at ε of random settings lie in the library's intervals, to 1e-6.
+
+    A share of the stored settings; all with EXPLORER_SETTINGS=all.
+    """
+    stored = json.loads(REFERENCE.read_text(encoding="utf-8"))
+    assert len(stored) == 200
+    if os.environ.get("EXPLORER_SETTINGS") != "all":
+        stored = stored[::4]
+    browser.open(page_url)
+    hashes = [hash_of(one["steps"]) for one in stored]
+    shown = [one for hash_ in hashes for one in browser.run(GO % (READ, json.dumps([hash_])))]
+    for one, page in zip(stored, shown, strict=True):
+        assert page["complaint"] is None, (one, page)
+        mu, epsilon, delta, _ = (float(value) for value in page["values"])
+        for value, name in ((mu, "mu"), (epsilon, "epsilon"), (delta, "delta")):
+            low, high = (math.inf if end == "inf" else end for end in one[name])
+            # a bracket that ends where the table does is "no ε" on the page
+            slack = CLOSE * (1 if name == "mu" else max(abs(low), 1e-300))
+            if name == "delta" and value < LEAST:
+                assert low < LEAST
+                continue
+            assert low - slack <= value <= high + slack or high == value == math.inf, (one, page)
 
 
 def test_commands_prove_what_is_shown(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -14,9 +15,11 @@ import pytest
 import gdpbridge as gdp
 from gdpbridge import plot
 from gdpbridge.errors import InputError
+from gdpbridge.plot.labels import Canvas, places
 from gdpbridge.plot.lines import Point, Rule, Series, lines
 
 LAPLACE = gdp.profiles.Laplace(scale=0.5)
+APPROX = gdp.profiles.ApproxDP(epsilon=1, delta=1e-6)
 ICEA = gdp.profiles.ICEA(messages=20, users=4)
 RUN = gdp.profiles.DPSGD(noise_multiplier=1.0, sample_rate=0.01, steps=1000)
 NETWORK = re.compile(r"""(?:src|href)\s*=\s*["']?\s*(?:https?:)?//|@import|url\(\s*["']?http""")
@@ -29,6 +32,12 @@ def line_of(picture: plot.Picture, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.fixture(scope="module")
+def measured_run() -> gdp.Measurement:
+    """The measurement of a run, which takes its time."""
+    return gdp.measure(RUN)
+
+
+@pytest.fixture(scope="module")
 def tradeoff() -> plot.Picture:
     """Trade-off functions, with a slider."""
     return plot.tradeoff(LAPLACE, mu=[1.0, 1.8], names=["a release"])
@@ -36,7 +45,7 @@ def tradeoff() -> plot.Picture:
 
 def test_profile_lines() -> None:
     """The lines are the profiles, with their corners, and the Gaussian curves."""
-    picture = plot.profile(LAPLACE, ICEA, mu=[2], names=["one", "two"])
+    picture = plot.profile(LAPLACE, ICEA, mu=[2], log=False, names=["one", "two"])
     for name, profile in (("one", LAPLACE), ("two", ICEA)):
         eps, delta = line_of(picture, name)
         np.testing.assert_array_equal(delta, profile.delta(eps))
@@ -55,14 +64,14 @@ def test_logarithmic_profile_leaves_nothing_in() -> None:
     assert all(0 < row["low"] <= row["y"] == row["high"] for row in bands)
 
 
-def test_gdpt_marks() -> None:
+def test_gdpt_marks(measured_run: gdp.Measurement) -> None:
     """The supremum of a whole statement, the end of a head, and p are marked and said."""
     whole = plot.gdpt(LAPLACE, measured=gdp.measure(LAPLACE))
     assert "sup G ≤ 1.80091" in whole.alt_text
     head = plot.gdpt(ICEA, measured=gdp.measure(ICEA, eps_h=10))
     assert "ε_h = 10" in head.alt_text
     assert "sup G ≤ 3.31243" in head.alt_text
-    rare = plot.gdpt(RUN, measured=gdp.measure(RUN))
+    rare = plot.gdpt(RUN, measured=measured_run)
     assert re.search(r"μ ≤ 0\.51\d+ with p = 1e-10", rare.alt_text)
     family = gdp.profiles.SGDFamily(A=2, B=1, sigma=2)
     assert "μ_t = 0.7071" in plot.gdpt(family, measured=[gdp.measure(family)]).alt_text
@@ -179,6 +188,62 @@ def test_lines_differ_without_colour(count: int) -> None:
     assert len({str(look) for look in zip(*looks, strict=True)}) == count
     if count <= 7:
         assert [len({str(one) for one in channel}) for channel in looks] == [count, count]
+
+
+def test_names_have_room() -> None:
+    """Names of a few lines stand beside them, on no line and on no other name."""
+    x = np.linspace(0, 10, 101)
+    flat = [(x, np.full(101, height)) for height in (1.0, 1.05, 9.0)]
+    steep = (np.array([5.0, 5.0]), np.array([0.0, 10.0]))
+    canvas = Canvas(480, 360, (0, 10), (0, 10), log_x=False, log_y=False)
+    lines_ = [*flat, steep]
+    found = places(["a line", "another", "the highest", "upright"], lines_, canvas)
+    boxes = []
+    for place, name in zip(found, ["a line", "another", "the highest", "upright"], strict=True):
+        across, down = canvas.pixels(np.array([place.x]), np.array([place.y]))
+        left, base = across[0] + place.dx, down[0] + place.dy
+        boxes.append((left, base - 10, left + 6.2 * len(name), base + 3))
+    for left, top, right, bottom in boxes:
+        assert 0 <= left < right <= 480
+        assert not left < 240 < right
+        for height in (1.0, 1.05, 9.0):
+            assert not top < 360 * (1 - height / 10) < bottom
+    for one, other in itertools.combinations(boxes, 2):
+        assert one[2] < other[0] or other[2] < one[0] or one[3] < other[1] or other[3] < one[1]
+
+
+@pytest.mark.parametrize(
+    ("draw", "title"),
+    [
+        (lambda: plot.profile(LAPLACE), "At δ = 1e-5: ε ≤ 2"),
+        (lambda: plot.profile(APPROX, names=["a"], eps_max=3), "At δ = 1e-5: ε ≤ 1"),
+        (lambda: plot.gdpt(LAPLACE, measured=gdp.measure(LAPLACE)), "μ ≤ 1.80091 covers every ε"),
+        (lambda: plot.tradeoff(LAPLACE), "At 10 % false alarms an attack misses at least 33.8 %"),
+        (lambda: plot.attack(LAPLACE), "At 0.1 % false alarms an attack finds at most 0.739 %"),
+        (
+            lambda: plot.gdpt(APPROX, measured=gdp.measure(APPROX)),
+            "μ ≤ 1.23204, but for a failure of probability 1e-06",
+        ),
+    ],
+)
+def test_titles_say_the_finding(draw: Callable[[], plot.Picture], title: str) -> None:
+    """A title is the finding, on the safe side."""
+    assert draw().title == title
+
+
+def test_floor_is_marked() -> None:
+    """A δ that does not fall to 0 is marked, and called not GDP."""
+    assert "δ stays at 1e-06: not GDP" in plot.profile(APPROX).to_svg()
+
+
+def test_rise_after_the_supremum(measured_run: gdp.Measurement) -> None:
+    """G goes on past the ε at which it is largest with p taken off."""
+    picture = plot.gdpt(RUN, measured=measured_run, names=["g"])
+    eps, _ = line_of(picture, "g")
+    past, left = line_of(picture, "with p taken off, p = 1e-10")
+    assert eps.max() > measured_run.attained_at
+    assert left.max() <= measured_run.mu.upper
+    assert past[left.argmax()] == pytest.approx(measured_run.attained_at, rel=0.1)
 
 
 def test_marks_and_infinite_points() -> None:

@@ -118,7 +118,8 @@ def test_slider(tmp_path: Path) -> None:
       slider.value = 3;
       slider.dispatchEvent(new Event('input'));
       setTimeout(() => {
-        const legend = document.querySelector('svg.marks').textContent.includes('G_μ, μ = 3');
+        const texts = document.querySelector('svg.marks').textContent;
+        const legend = texts.includes('Gaussian curve, μ = 3');
         document.title = `curve ${before !== curve()}, legend ${legend}`;
       }, 500);
     }, 50);

@@ -180,3 +180,21 @@ def test_bad_parameters(make: Any, field: str) -> None:
     with pytest.raises(InputError) as error:
         make()
     assert error.value.field == field
+
+
+@pytest.mark.parametrize(("scale", "sensitivity", "top"), [(1.5, 1, 1), (2.0, 3, 5), (0.7, 2, 2)])
+def test_clamping_keeps_the_worst_event(scale: float, sensitivity: int, top: int) -> None:
+    """Of answers in [0, top] and noise clamped to it, the worst pair has the same δ(ε)."""
+    x = np.arange(-400, 400)
+
+    def clamped(answer: int) -> np.ndarray:
+        mass = np.exp(-abs(x - answer) / scale)
+        return np.bincount(np.clip(x, 0, top), mass / mass.sum())
+
+    profile = gdp.profiles.DiscreteLaplace(scale=scale, sensitivity=sensitivity)
+    for eps in (0.0, 0.3, 0.9 * sensitivity / scale):
+        gains = [
+            np.maximum(clamped(one) - np.exp(eps) * clamped(one + sensitivity), 0).sum()
+            for one in range(top - sensitivity + 1)
+        ]
+        assert max(gains) == pytest.approx(float(profile.delta(eps)), rel=1e-9)

@@ -53,6 +53,14 @@ def test_gaussian_has_none() -> None:
     assert found.high < Decimal("2e-8")
 
 
+@pytest.mark.parametrize("scale", ["1e-300", "1e-30", "1e-9"])
+def test_tiny_parameters(scale: str) -> None:
+    """Where δ_μ is far below every float it is bounded all the same, and little is overstated."""
+    tiny = gdp.profiles.PureDP(epsilon=float(scale))
+    found = gdp.regret(tiny, gdp.measure(tiny).mu.upper)
+    assert 0 <= found.low <= found.high <= Decimal("1e-8")
+
+
 def test_everything_is_overstated() -> None:
     """For a mechanism that releases nothing, Δ is half the advantage that μ allows."""
     found = gdp.regret(gdp.profiles.PureDP(epsilon=0.0), 1)

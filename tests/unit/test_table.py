@@ -170,6 +170,80 @@ def test_ways_to_write_the_same_table(tmp_path: Path, text: str) -> None:
     assert gdp.measure(p).mu == gdp.measure(profiles.Table(pairs=HAND)).mu
 
 
+MESSY = {
+    "comments": ("# made by hand\n" + PLAIN.replace("\n2,", "\n# 3,0\n2,"), "2 lines that began"),
+    "blank lines": (PLAIN.replace("\n", "\n\n  \n"), ""),
+    "names in a comment": ("# eps delta\n5e-1 1e-3\n1 1e-5\n2 1e-4\n4 1e-9\n", "names taken"),
+    "decimal commas": ("eps;delta\n0,5;1e-3\n1;0,00001\n2;1,0e-4\n4;1e-9\n", "decimal commas"),
+    "quoted commas": ('eps,delta\n"0,5",1e-3\n1,1e-5\n2,1e-4\n4,1e-9\n', "decimal commas"),
+    "percent": ("eps,delta\n0.5,0.1 %\n1,0.001%\n2,1e-2%\n4,1e-7%\n", "hundredths"),
+    "percent in the name": ("eps;delta [%]\n0.5;.1\n1;.001\n2;1e-2\n4;1e-7\n", "hundredths"),
+    "names by meaning": (
+        PLAIN.replace("eps,delta", "Epsilon (privacy loss),Failure probability δ"),
+        "'Epsilon (privacy loss)' is read as ε",
+    ),
+    "δ first": ("1e-3,0.5\n1e-5,1\n1e-4,2\n1e-9,4\n".replace("1e-4,2\n", ""), "read as δ"),
+    "spaces": (PLAIN.replace(",", "   "), ""),
+    "UTF-16": (PLAIN.encode("utf-16"), ""),
+    "UTF-16, big end first": (b"\xfe\xff" + PLAIN.encode("utf-16-be"), ""),
+    "UTF-32": (PLAIN.encode("utf-32"), ""),
+}
+
+
+@pytest.mark.parametrize(("text", "said"), MESSY.values(), ids=list(MESSY))
+def test_messy(tmp_path: Path, text: str | bytes, said: str) -> None:
+    """What is messy but has one reading is read so, and what was understood is said."""
+    p = profiles.Table(written(tmp_path, text))
+    assert gdp.measure(p).mu == gdp.measure(profiles.Table(pairs=HAND)).mu
+    assert said in "; ".join(p.remarks)
+
+
+def test_thousands(tmp_path: Path) -> None:
+    """Marks of thousands are read where another number tells what the decimal sign is."""
+    for text in (
+        'eps,delta\n"1,234.5",0\n0.5,0.001\n',
+        "eps;delta\n1.234,5;0\n0,5;0,001\n",
+        "eps;delta\n1 234,5;0\n0,5;0,001\n",
+        "eps;delta\n1'234.5;0\n0.5;0.001\n",
+    ):
+        assert profiles.Table(written(tmp_path, text)).least_epsilon(0.0) == 1234.5
+
+
+def test_encoding(tmp_path: Path) -> None:
+    """Another encoding is read where it is named."""
+    path = written(tmp_path, "ε,δ,prüfer\n1,0.5,ä\n".encode("iso8859-7", "replace"))
+    assert profiles.Table(path, encoding="iso8859-7").delta(1.0) == 0.5
+    with pytest.raises(InputError, match="encoding is 'klingon'"):
+        profiles.Table(path, encoding="klingon")
+    latin = written(tmp_path, "eps,delta,prüfer\n1,0.5,ä\n".encode("latin-1"))
+    assert profiles.Table(latin, encoding="latin-1").delta(1.0) == 0.5
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"eps": [0.5, 1, 2, 4], "delta": [1e-3, 1e-5, 1e-4, 1e-9]},
+        {"eps": np.array([0.5, 1, 2, 4]), "delta": (1e-3, 1e-5, 1e-4, 1e-9)},
+        {"pairs": {0.5: 1e-3, 1: 1e-5, 2: 1e-4, 4: 1e-9}},
+        {"pairs": {"eps": [0.5, 1, 2, 4], "delta": [1e-3, 1e-5, 1e-4, 1e-9]}},
+        {"pairs": np.array([(0.5, 1e-3), (1, 1e-5), (2, 1e-4), (4, 1e-9)])},
+    ],
+)
+def test_data(data: dict[str, Any]) -> None:
+    """Two lists, arrays and dictionaries are the same as pairs."""
+    p = gdp.load_profile({"kind": "table", **data})
+    assert gdp.measure(p).mu == gdp.measure(profiles.Table(pairs=HAND)).mu
+    assert gdp.load_profile(p.model_dump()) == p == profiles.Table(pairs=HAND)
+
+
+def test_lists_of_two_lengths() -> None:
+    """Lists of two lengths, and one list alone, are refused."""
+    with pytest.raises(InputError, match="delta"):
+        profiles.Table(eps=[1, 2], delta=[0.5])
+    with pytest.raises(InputError, match="delta is missing"):
+        profiles.Table(eps=[1, 2])
+
+
 def test_columns_by_name(tmp_path: Path) -> None:
     """Columns with names of their own are found by option."""
     path = written(tmp_path, "budget,risk,eps,delta\n1,1e-5,9,0.5\n")
@@ -199,7 +273,6 @@ BAD = {
     "text": ("eps,delta\n1,0.5\n2,low\n", "row 3"),
     "underscore": ("eps,delta\n1_0,0.5\n", "row 2"),
     "empty cell": ("eps,delta\n1,0.5\n2,\n", "row 3"),
-    "empty row": ("eps,delta\n1,0.5\n\n2,0.1\n", "row 3"),
     "short row": ("eps,delta\n1,0.5\n2\n", "row 3"),
     "long row": ("eps,delta\n1,0.5\n2,0.1,3\n", "row 3"),
     "ragged evenly": ("eps,delta\n1,0.5\n2\n3,0.1,0.2\n", "row 3"),
@@ -207,8 +280,15 @@ BAD = {
     "no ε": ("size,delta\n1,0.5\n", "first row"),
     "no δ": ("eps,risk\n1,0.5\n", "first row"),
     "two of δ": ("eps,delta,δ\n1,0.5,0.5\n", "first row"),
-    "decimal comma": ("0,5;0,001\n", "row 1"),
-    "decimal comma below names": ("eps;delta\n0,5;0,001\n", "row 2"),
+    "thousands or decimals": ("eps;delta\n1,234;1e-3\n", r"row 2 is '1,234': .* 1\.234 or 1234"),
+    "points or thousands": ("eps;delta\n0,5;0,1\n1.234;0\n", "row 3 .* 1,?234"),
+    "two decimal signs": ("eps;delta\n0,5;0.1\n", "one decimal sign"),
+    "percent of ε": ("eps,delta\n50%,0.1\n", "row 2"),
+    "either order": ("1e-5,0.5\n1e-6,0.7\n", "row 1 .* ε = 1e-5, δ = 0.5 or δ = 1e-5, ε = 0.5"),
+    "either order in JSON": ("[[1e-5,0.5],[1e-6,0.7]]", "row 1 .* may be"),
+    "another logarithm": ("eps,log10 delta\n1,-3\n", "first row"),
+    "one less δ": ("eps,1-delta\n1,0.9\n", "first row"),
+    "UTF-16 without a mark": ("eps,delta\n1,0.5\n".encode("utf-16-le"), "give the encoding"),
     "three columns without names": ("1,2,3\n", "row 1"),
     "quotes": ('eps,delta\n1,"0.5\n', "row"),
     "not UTF-8": (b"eps,delta\n1,0.5\n\xff,0\n", "row 3"),

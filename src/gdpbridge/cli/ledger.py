@@ -34,6 +34,7 @@ from gdpbridge.cli.ledger_options import (
     Unit,
     Url,
 )
+from gdpbridge.cli.ledger_page import add_page
 from gdpbridge.cli.ledger_shared import open_ledger, recorded
 from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output, has_colour, text_width
@@ -125,6 +126,7 @@ def add_to(app: typer.Typer, name: str, summary: str) -> None:
         summary="List the entries of a data set.",
         example="ledger history census --last 20",
     )
+    add_page(group)
     add_command(
         group,
         "verify",

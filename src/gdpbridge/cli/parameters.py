@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from copy import copy
+from fractions import Fraction
 from typing import Annotated, Any, Literal, cast, get_args, get_origin
 
 import typer
@@ -16,6 +17,7 @@ from pydantic.fields import FieldInfo
 
 from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import Profile
+from gdpbridge.numeric.exact import exact
 
 __all__ = ["PREFIX", "declared", "example_words", "fields_of", "is_word", "read"]
 
@@ -105,6 +107,8 @@ def _pairs(name: str, given: list[str]) -> dict[str, float]:
 
 
 def _number(name: str, text: str, allowed: str) -> float:
+    if "/" in text:
+        return _quotient(name, text, allowed)
     try:
         return int(text)
     except ValueError:
@@ -116,6 +120,18 @@ def _number(name: str, text: str, allowed: str) -> float:
     # a nonzero number that no float holds would be taken for 0
     if number == 0 and any(digit in "123456789" for digit in text.lower().partition("e")[0]):
         raise InputError(name, text, f"{allowed}, and 0 or at least 1e-307 in size")
+    return number
+
+
+def _quotient(name: str, text: str, allowed: str) -> float:
+    """Read a quotient such as 1/2, where a decimal of a float's digits is the same number."""
+    try:
+        value = Fraction(text.replace(" ", ""))
+        number = float(value)
+    except (ValueError, ZeroDivisionError, OverflowError):
+        raise InputError(name, text, allowed) from None
+    if exact(number) != value:
+        raise InputError(name, text, f"{allowed}; of quotients, one that is a decimal, as 1/2 is")
     return number
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from gdpbridge.plot import Picture
 
 __all__ = ["add_to"]
+
+# in a picture no one sees more; curves of larger μ lie on the axes
+_SEEN, _LARGEST = 1e-4, 1000.0
 
 OutputFile = Annotated[
     str,
@@ -122,7 +125,9 @@ def profile(
     mu: Mus = None,
     failure: CurveFailure = "0",
     eps_max: EpsMax = None,
-    log: Annotated[bool, typer.Option("--log", help="show δ on a logarithmic scale")] = False,
+    log: Annotated[
+        bool, typer.Option("--log/--linear", help="show δ on a logarithmic scale, or not")
+    ] = True,
     title: Title = None,
     json: AsJson = False,
 ) -> Output:
@@ -132,8 +137,7 @@ def profile(
     def draw(profiles: Sequence[Profile]) -> Picture:
         return plot.profile(
             *profiles,
-            mu=mu or (),
-            failure=failure,
+            **_curve(profiles, mu, failure, silent=json),
             eps_max=eps_max,
             log=log,
             names=label,
@@ -187,7 +191,10 @@ def _of_attackers(picture: str) -> Callable[..., Output]:
 
         def draw(profiles: Sequence[Profile]) -> Picture:
             drawn: Picture = getattr(plot, picture)(
-                *profiles, mu=mu or (), failure=failure, names=label, title=title
+                *profiles,
+                **_curve(profiles, mu, failure, silent=json),
+                names=label,
+                title=title,
             )
             return drawn
 
@@ -215,6 +222,21 @@ def staircase(
         return plot.staircase(one, widths=widths, eps_max=eps_max, names=label, title=title)
 
     return _drawn(draw, profile, None, output, json)
+
+
+def _curve(profiles: Sequence[Profile], mu: Any, failure: str, *, silent: bool) -> dict[str, Any]:
+    """Return the Gaussian curve to draw: that of the μ asked for, else that of the first's μ."""
+    if mu:
+        return {"mu": mu, "failure": failure}
+    from gdpbridge.measure import measure
+    from gdpbridge.numeric.exact import decimal_ceiling, exact
+
+    with Progress(silent=silent) as progress:
+        found = measure(profiles[0], tol=_SEEN, progress=progress)
+    high, p = found.mu.upper, found.failure_probability
+    if not 0 < high <= _LARGEST or p >= 1:
+        return {}
+    return {"mu": [float(decimal_ceiling(exact(high), 4))], "failure": p}
 
 
 def _drawn(

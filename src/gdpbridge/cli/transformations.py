@@ -25,6 +25,7 @@ _OPTIONS = {
         f"how the sample is drawn: {', '.join(_SCHEMES[:-1])} or {_SCHEMES[-1]} [default: poisson]",
     ),
     "compose": ("K", f"run it K times, after --subsample: {_TIMES}"),
+    "group": ("K", f"protect groups of K records, such as a user's: {_TIMES}"),
 }
 # how the library calls what is typed here
 _TYPED = {
@@ -33,6 +34,7 @@ _TYPED = {
     "population": "subsample",
     "rate and sample/population": "subsample",
     "times": "compose",
+    "size": "group",
 }
 
 
@@ -83,7 +85,10 @@ def _applied(profile: Profile, typed: Mapping[str, str | None]) -> Profile:
         profile = profile.subsample(scheme=scheme or "poisson", **_sample(share))
     elif scheme is not None:
         raise InputError("scheme", scheme, Advice("give it together with --subsample"))
-    return profile if times is None else profile.compose(_whole("times", times, _TIMES))
+    if times is not None:
+        profile = profile.compose(_whole("times", times, _TIMES))
+    size = typed["group"]
+    return profile if size is None else profile.group(_whole("size", size, _TIMES))
 
 
 def _sample(text: str) -> dict[str, Any]:

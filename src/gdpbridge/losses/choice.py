@@ -27,7 +27,7 @@ _MULTIPLES = np.geomspace(0.02, 16.0, 21)
 _INSIDE = np.linspace(0.0, 1.0, 41)
 # lines whose nodes are counted, of those that look cheapest
 _COUNTED = 3
-MAX_NODES = 1 << 18
+MAX_NODES = 1 << 17
 # each of the two aliases, and what is cut off, may take this share of the error
 _SHARE = 0.2
 

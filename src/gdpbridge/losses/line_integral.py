@@ -51,8 +51,8 @@ class Direction(Stretches):
             try:
                 line = self.stretch(eps, stop if stop is not None and stop > eps else None).line
             except (UndecidedError, WorkLimitError):
-                if self.digits > _COARSE_DIGITS:
-                    return self.coarse.delta(eps, stop)
+                if self.coarser is not None:
+                    return self.coarser.delta(eps, stop)
                 return self._without_line(ball(eps))
         with precision(max(self.bits, line.bits)):
             if line.kind is Kind.REST:
@@ -107,14 +107,29 @@ class Direction(Stretches):
         """The same, to a few digits."""
         return Direction(self.moments, self.opposite, _COARSE_DIGITS)
 
+    @cached_property
+    def coarser(self) -> Direction | None:
+        """The same to half of the digits, as long as that says anything."""
+        fewer = self.digits // 2
+        if fewer <= _COARSE_DIGITS:
+            return None if self.digits <= _COARSE_DIGITS else self.coarse
+        return Direction(self.moments, self.opposite, fewer)
+
     def epsilon(self, delta: Fraction) -> tuple[Fraction, Fraction] | None:
-        """Return ε with δ(ε) > δ, or 0, and ε with δ(ε) ≤ δ, as close as the digits; None for none.
+        """Return ε with δ(ε) > δ, or 0, and ε with δ(ε) ≤ δ; None for none.
+
+        They are as close as the digits, or as half of them where a line would be too much work.
 
         Raises:
             UndecidedError: if no line is close enough there.
-            WorkLimitError: if one would need too many nodes.
+            WorkLimitError: if one would need too many nodes, to few digits even.
         """
-        return least_epsilon(self, delta)
+        try:
+            return least_epsilon(self, delta)
+        except (UndecidedError, WorkLimitError):
+            if self.coarser is None:
+                raise
+        return self.coarser.epsilon(delta)
 
 
 class ComposedLoss:

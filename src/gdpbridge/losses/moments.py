@@ -142,6 +142,7 @@ class Moments:
         self.factors = tuple(factors)
         self.log = cache(self._log)
         self.bound = cache(self._bound)
+        self._sizes = cache(self._find_sizes)
 
     @cached_property
     def domain(self) -> tuple[float, float]:
@@ -177,15 +178,22 @@ class Moments:
         """Return log M(s) for a real s in the domain, in float64."""
         return sum(factor.log_size(s) for factor in self.factors)
 
+    def _find_sizes(self, s: Fraction) -> list[arb]:
+        """Bound every factor's transform at a real s, one run, hardly above it."""
+        with precision(_BITS):
+            found = []
+            for factor in self.factors:
+                plan = factor.plan(s, _LOG_ERROR - math.log(factor.times))
+                found.append(factor.values(plan, s, Fraction(1), 1)[0].real.upper())
+            return found
+
     def _bound(self, s: Fraction) -> arb:
         """Return an upper bound of M(s) for a real s in the domain: exact, hardly above it."""
         with precision(_BITS):
-            total = arb(0)
-            for factor in self.factors:
-                plan = factor.plan(s, _LOG_ERROR - math.log(factor.times))
-                value = factor.values(plan, s, Fraction(1), 1)[0].real
-                total += factor.times * value.log()
-            return total.exp().upper()
+            logs = [
+                size.log() * f.times for size, f in zip(self._sizes(s), self.factors, strict=True)
+            ]
+            return sum(logs, arb(0)).exp().upper()
 
     def log_decay(self, s: float, y: float) -> float:
         """Return about log of the bound of |M| beyond y, over M(s)."""
@@ -194,13 +202,10 @@ class Moments:
     def beyond(self, s: Fraction, y: Fraction, plans: Sequence[Plan]) -> arb:
         """Bound |M(s + iy')| for all y' ≥ y from above."""
         total = arb(0)
-        for factor, plan in zip(self.factors, plans, strict=True):
-            place = factor.place(s)
-            size = factor.values(factor.plan(s, _LOG_ERROR), s, Fraction(1), 1)[0].real
-            bound = factor.transform.beyond(plan, place, y)
-            if bound is not None and certainly(bound < size):
-                size = bound
-            total += factor.times * size.log()
+        for factor, plan, size in zip(self.factors, plans, self._sizes(s), strict=True):
+            bound = factor.transform.beyond(plan, factor.place(s), y)
+            found = bound if bound is not None and certainly(bound < size) else size
+            total += factor.times * found.log()
         return total.exp().upper()
 
     def logs(self, s: Floats) -> Floats:

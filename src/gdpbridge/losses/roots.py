@@ -25,6 +25,8 @@ _NEWTON_STEPS = 60
 _CLOSE = 50
 # tilts of Chernoff's bound in a first look
 TILTS = 2.0 ** np.arange(-8, 23, 0.5)
+# an ε below which none is told from 0
+_LEAST = Fraction(1, 10**30)
 # doublings of the distance from the root found to the ε that are proved
 _PADS = 60
 
@@ -94,7 +96,7 @@ def _newton(direction: Direction, eps: Fraction, target: arb) -> Fraction:
 def _proved(direction: Direction, at: Fraction, target: arb) -> tuple[Fraction, Fraction]:
     low: Fraction | None = None
     high: Fraction | None = None
-    pad = max(at, Fraction(1, 10**direction.digits)) / 10**direction.digits / 4
+    pad = max(at, _LEAST) / 10**direction.digits / 4
     for _ in range(_PADS):
         if high is None and certainly(direction.delta(at + pad)[1] <= target):
             high = at + pad

@@ -330,8 +330,33 @@ class Profile(Described, BaseModel):
         """
         return profile_class("tuned")(base=self, mean=mean, shape=shape, distribution=distribution)
 
+    def group(self, size: int) -> Profile:
+        """Return the profile for neighbours that differ in ``size`` records, as a user's may.
+
+        Args:
+            size: how many records, from 1 to a million.
+
+        Raises:
+            InputError: for a value outside its range, or a mechanism whose profile for groups of
+                records is not known.
+        """
+        return profile_class("grouped")(base=self, size=size)
+
+    @property
+    def grouped_is(self) -> Nature:
+        """What the δ(ε) for groups of records is."""
+        return self.profile_is
+
+    def grouped_curve(self, size: int) -> Curve:
+        """Return the curve for groups of ``size`` records, whatever it is made of.
+
+        Raises:
+            InputError: for kinds that do not know it.
+        """
+        return self.group_curve(size)
+
     def group_curve(self, size: int) -> SmoothCurve:
-        """Return the curve for groups of ``size`` records, for kinds that know it.
+        """Return the curve for groups of ``size`` records, for kinds that know it as formulas.
 
         Raises:
             InputError: for other kinds.
@@ -339,8 +364,8 @@ class Profile(Described, BaseModel):
         raise InputError(
             "mechanism",
             self.kind,
-            "gaussian, gdp, laplace or pure-dp for sampling with replacement, which needs the "
-            "profile for groups of records",
+            "gaussian, gdp, laplace, pure-dp or a selection: a kind whose profile for groups of "
+            "records is known",
         )
 
     def privacy_losses(self) -> Losses:

@@ -3,6 +3,9 @@
 For two answers Δ apart the loss at x is (|x - Δ| - |x|)/b. With r = e^{-1/b} the line between
 losses is A - B·e^ε with A = P(x ≤ c) = 1 - r^{c+1}/(1 + r) and B = P(x ≤ c - Δ) = r^{Δ-c}/(1 + r),
 c the largest x whose loss is above ε (Ghosh, Roughgarden and Sundararajan 2012).
+
+Clamped to a range of answers, as the geometric mechanism with bounds is, the worst two answers in a
+range of Δ or more have the same profile: the event x ≤ c lies between them, and clamping keeps it.
 """
 
 from __future__ import annotations
@@ -65,6 +68,11 @@ class DiscreteLaplace(Profile):
 
     def _largest(self) -> Fraction:
         return self.sensitivity / self.exact("scale")
+
+    def grouped_curve(self, size: int) -> Curve:
+        """Return the curve for ``size`` times the sensitivity."""
+        given = {"sensitivity": size * self.sensitivity}
+        return type(self)(**{**self.model_dump(), **given}).curve
 
     def build_curve(self) -> Curve:
         """Return the lines between the losses."""

@@ -19,7 +19,7 @@ from gdpbridge.curves.nature import Nature
 from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import register
-from gdpbridge.reading.loss_distributions import columns_of, direction
+from gdpbridge.reading.loss_distributions import columns_of, direction, pairs_of
 from gdpbridge.reading.loss_files import losses_of_file
 
 if TYPE_CHECKING:
@@ -68,7 +68,11 @@ class PLD(Profile):
     _directions: tuple[Direction, ...] = PrivateAttr()
 
     def __init__(self, file: str | None = None, **parameters: Any) -> None:
-        super().__init__(**(parameters if file is None else {"file": file, **parameters}))
+        given = parameters if file is None else {"file": file, **parameters}
+        if "losses" in given or "probabilities" in given:
+            columns = given.pop("losses", None), given.pop("probabilities", None)
+            given["remove"] = pairs_of(*columns)
+        super().__init__(**given)
 
     def model_post_init(self, _: Any) -> None:
         """Read the distributions, so that errors in them come at once."""

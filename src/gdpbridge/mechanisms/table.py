@@ -6,7 +6,7 @@ table whose last δ is positive says nothing more beyond its last row.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
@@ -29,7 +29,8 @@ from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.exact import exact
 from gdpbridge.numeric.kinds import ball
-from gdpbridge.reading.rows import Columns, Rows, rows_of_numbers
+from gdpbridge.reading.headers import Columns
+from gdpbridge.reading.rows import Rows, rows_of_numbers
 from gdpbridge.reading.tables import rows_of_file, rows_of_frame
 
 __all__ = ["Table"]
@@ -45,6 +46,31 @@ def _plain(pairs: Any) -> Any:
         [_number(eps), _number(delta)]
         for eps, delta in zip(pairs.eps_text, pairs.delta_text, strict=True)
     ]
+
+
+def _as_pairs(given: dict[str, Any]) -> dict[str, Any]:
+    """Return ε and δ, or log δ, given as two lists or in one dictionary, as pairs.
+
+    Raises:
+        InputError: for lists of two lengths.
+    """
+    pairs = given.get("pairs")
+    if isinstance(pairs, Mapping):
+        if not {"delta", "log_delta"} & set(pairs):
+            return {**given, "pairs": list(pairs.items())}
+        given = {**{name: value for name, value in given.items() if name != "pairs"}, **pairs}
+    second = next((name for name in ("delta", "log_delta") if name in given), None)
+    if second is None and "eps" not in given:
+        return given
+    if second is None or "eps" not in given:
+        missing = "eps" if second else "delta"
+        raise InputError.missing(missing, "give as many eps as delta, or log_delta")
+    others = {name: value for name, value in given.items() if name not in ("eps", second)}
+    try:
+        found = list(zip(given["eps"], given[second], strict=True))
+    except (TypeError, ValueError):
+        raise InputError(second, given[second], "as many numbers as eps has") from None
+    return {**others, "pairs": found, "log": second == "log_delta"}
 
 
 def _number(text: str) -> float | str:
@@ -86,11 +112,20 @@ class Table(Profile):
         description="the column of δ, or of log δ if log is in its name",
         json_schema_extra={"symbol": "NAME", "allowed": "a name in the first row"},
     )
+    encoding: str | None = Field(
+        default=None,
+        description="the encoding of the file's text",
+        json_schema_extra={
+            "symbol": "NAME",
+            "allowed": "a name such as latin-1 [default: what a byte-order mark says, else utf-8]",
+        },
+    )
     _rows: Rows = PrivateAttr()
     _overruled: int = PrivateAttr()
 
     def __init__(self, file: str | None = None, **parameters: Any) -> None:
-        super().__init__(**(parameters if file is None else {"file": file, **parameters}))
+        given = parameters if file is None else {"file": file, **parameters}
+        super().__init__(**_as_pairs(given))
 
     @classmethod
     def from_frame(
@@ -124,17 +159,27 @@ class Table(Profile):
             given = "neither" if self.file is None else "both"
             raise InputError("file and pairs", Words(given), Advice("give one of them"))
         if self.file is not None:
-            rows = rows_of_file(self.file, Columns(self.eps_column, self.delta_column))
+            rows = rows_of_file(
+                self.file, Columns(self.eps_column, self.delta_column), self.encoding
+            )
         elif isinstance(self.pairs, Rows):
             rows = self.pairs
         else:
             rows = _of_pairs(self.pairs, is_log=self.log)
         self._rows, self._overruled = _sorted(rows)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Table) or self.neighbours != other.neighbours:
+            return False
+        return self._rows == other._rows
+
+    def __hash__(self) -> int:
+        return hash((self.neighbours, self._rows))
+
     @property
     def remarks(self) -> tuple[str, ...]:
         """What the table has more than it needs."""
-        found = []
+        found = list(self._rows.notes)
         if count := self._overruled:
             rows = "row has an ε" if count == 1 else "rows have an ε"
             found.append(

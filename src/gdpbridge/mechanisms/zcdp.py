@@ -75,6 +75,17 @@ class ZCDP(Profile):
         """Return the smaller δ of Σρ-zCDP and √(Σμ²)-GDP."""
         return concentrated_curve(self.concentration.times(times))
 
+    @property
+    def grouped_is(self) -> Nature:
+        """A bound."""
+        return Nature.BOUND
+
+    def group_curve(self, size: int) -> SmoothCurve:
+        """Return the curve of size²·ρ-zCDP (Bun and Steinke 2016, proposition 27)."""
+        rho = size * size * self.exact("rho")
+        self.require("rho", rho <= MAX_RHO, f"at most {float(MAX_RHO / size**2):g} for this group")
+        return zcdp_curve(rho)
+
     def privacy_losses(self) -> Losses:
         """Return the loss of a mechanism that is μ-GDP, as this one is."""
         return gaussian_losses(upper_bound(zcdp_mu(self.exact("rho"))))

@@ -26,6 +26,8 @@ _CLOSER = 8
 # the false-positive rate that words speak of
 _SPOKEN_OF = 1e-3
 _CHANCE = "chance alone"
+_MISSES = "At 10 % false alarms an attack misses at least"
+_FINDS = "At 0.1 % false alarms an attack finds at most"
 # KEPT·Φ(Φ⁻¹(1 - x/KEPT) - μ) in Vega's words, KEPT being 1 - p
 _FORMULA = (
     "datum.x <= 0 ? KEPT : datum.x >= KEPT ? 0 : "
@@ -70,12 +72,23 @@ def tradeoff(
         start = stated.mus[-1]
         stop = max(_SLIDER_STOP, float(np.ceil(start)))
         formula = _FORMULA.replace("KEPT", repr(1 - stated.failure))
-        slider = Slider("mu", start, stop, formula, "G_μ, μ = ", stated.with_failure, "μ", alpha)
+        slider = Slider(
+            "mu",
+            start,
+            stop,
+            formula,
+            "G_μ, μ = ",
+            stated.with_failure,
+            "μ",
+            alpha,
+            lambda at: stated.beta(at, start),
+        )
     return lines(
         series,
-        title=title or "Trade-off functions",
-        x_title="type I error α (false-positive rate)",
-        y_title="type II error β = f(α) (false-negative rate)",
+        rates=True,
+        title=title or _title(series, labels, _MISSES, 0.1),
+        x_title="false alarms: type I error α",
+        y_title="missed: type II error β = f(α)",
         x_domain=(0.0, 1.0),
         y_domain=(0.0, 1.0),
         slider=slider,
@@ -137,9 +150,10 @@ def attack(
     rates = "; ".join(f"{one.name} {rounded_up(_at(one, _SPOKEN_OF))}" for one in series)
     return lines(
         series,
-        title=title or "What an attacker can reach",
-        x_title="false-positive rate α, logarithmic",
-        y_title="true-positive rate 1 - f(α), logarithmic",
+        rates=True,
+        title=title or _title(series, labels, _FINDS, _SPOKEN_OF),
+        x_title="false-positive rate α",
+        y_title="true-positive rate 1 - f(α)",
         log_x=True,
         log_y=True,
         x_domain=(_LOWEST, 1.0),
@@ -171,6 +185,16 @@ def _crossings(series: Sequence[Series]) -> str:
     # 0.1 is among the points
     parts = [f"{one.name}: {rounded_down(_at(one, 0.1))}" for one in series]
     return f"At α = 0.1, β is at least: {'; '.join(parts)}."
+
+
+def _title(series: Sequence[Series], labels: Sequence[str], words: str, at: float) -> str:
+    """Say what the mechanisms give an attacker: errors rounded down, success up."""
+    rounded = rounded_up if words == _FINDS else rounded_down
+    shown = [one for one in series if one.name in labels] or list(series[:1])
+    if len(shown) > 3:
+        return "What an attack misses and finds"
+    found = [f"{float(rounded(_at(one, at), 3)) * 100:.3g} %" for one in shown]
+    return f"{words} {' and '.join(found)}"
 
 
 def _at(series: Series, x: float) -> float:

@@ -62,8 +62,9 @@ def audit(
     return lines(
         series,
         title=title or "What an attack achieved, and what was claimed",
-        x_title="type I error α (false-positive rate)",
-        y_title="type II error β (false-negative rate)",
+        rates=True,
+        x_title="false alarms: type I error α",
+        y_title="missed: type II error β",
         x_domain=(0.0, 1.0),
         y_domain=(0.0, 1.0),
         alt_text=f"The measured errors of an attack, and what was proved or claimed. "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gdpbridge.errors import InputError, Words
+from gdpbridge.plot.labels import Canvas, places
 from gdpbridge.plot.picture import Picture, charts
-from gdpbridge.plot.style import COLOURS, CONFIG, NEUTRAL, Style, dash_of
+from gdpbridge.plot.style import COLOURS, CONFIG, INK, NEUTRAL, Style, dash_of
 from gdpbridge.specification.title import number_text
 
 __all__ = ["Point", "Rule", "Series", "Slider", "lines"]
 
 _WIDTH, _HEIGHT = 480, 360
-_STROKE = 2.2
+_STROKE, _FONT = 2.2, 12
+# more names than these stand in a legend
+_DIRECT = 4
 # of the width: where labels go to the left; within how much two labels would overlap
 _RIGHT, _NEAR_X, _NEAR_Y = 0.6, 0.4, 0.06
 
@@ -116,6 +119,7 @@ class Slider:
         suffix: what follows the value there.
         symbol: the parameter's symbol, beside the slider.
         x: where it is drawn.
+        height: y at its start, for its name.
     """
 
     name: str
@@ -126,6 +130,7 @@ class Slider:
     suffix: str
     symbol: str
     x: ArrayLike
+    height: Callable[[Any], ArrayLike]
 
     @property
     def label(self) -> str:
@@ -147,6 +152,7 @@ def lines(
     points: Sequence[Point] = (),
     rules: Sequence[Rule] = (),
     slider: Slider | None = None,
+    rates: bool = False,
 ) -> Picture:
     """Draw lines into one picture.
 
@@ -163,6 +169,7 @@ def lines(
         points: points to mark.
         rules: lines across to mark.
         slider: a curve that moves with a parameter.
+        rates: whether both axes are rates, in per cent where they are not tiny.
 
     Raises:
         InputError: for two lines of one name, or none.
@@ -173,10 +180,11 @@ def lines(
     if len(set(names)) < len(names) or not names:
         raise InputError("series", names, "lines with different names, at least one")
     rows = [_rows(one, log_x=log_x, log_y=log_y) for one in series]
-    look = _Look(series, slider)
+    direct = len(names) + (slider is not None) <= _DIRECT
+    look = _Look(series, slider, legend=not direct)
     axes = {
-        "x": alt.X("x:Q", title=x_title, **_axis(alt, log_x, x_domain)),
-        "y": alt.Y("y:Q", title=y_title, **_axis(alt, log_y, y_domain)),
+        "x": alt.X("x:Q", title=x_title, **_axis(alt, log_x, x_domain, rates)),
+        "y": alt.Y("y:Q", title=y_title, **_axis(alt, log_y, y_domain, rates)),
     }
     layers = [
         layer
@@ -187,6 +195,9 @@ def lines(
     layers += [_rule(alt, rule, axes, room) for rule in rules]
     if slider is not None:
         layers.append(_moving(alt, slider, axes, look))
+    if direct:
+        canvas = _canvas(rows, x_domain, y_domain, log_x, log_y)
+        layers += _names(alt, series, rows, slider, canvas, axes, look, rules)
     for point in sorted(points, key=lambda one: -one.y):
         layers += _marked(alt, point, axes, room)
     chart = (
@@ -215,7 +226,8 @@ def _rows(series: Series, *, log_x: bool, log_y: bool) -> list[dict[str, Any]]:
 class _Look:
     """Which colour and dashes a name has, the same on the line and in the legend."""
 
-    def __init__(self, series: Sequence[Series], slider: Slider | None) -> None:
+    def __init__(self, series: Sequence[Series], slider: Slider | None, *, legend: bool) -> None:
+        self.legend = legend
         own = [one for one in series if not one.neutral]
         groups = list(dict.fromkeys(one.group or one.name for one in own))
         self.names = [one.name for one in own]
@@ -239,7 +251,9 @@ class _Look:
 
     def encoding(self, alt: Any) -> dict[str, Any]:
         # the two legends merge into one, as they are of the same field and alike
-        legend = alt.Legend() if self.label is None else alt.Legend(labelExpr=self.label)
+        legend = None
+        if self.legend:
+            legend = alt.Legend() if self.label is None else alt.Legend(labelExpr=self.label)
         colours = alt.Scale(domain=self.names, range=self.colours)
         dashes = alt.Scale(domain=self.names, range=self.dashes)
         return {
@@ -310,13 +324,65 @@ def _marked(alt: Any, point: Point, axes: dict[str, Any], room: _Room) -> list[A
     base = alt.Chart(alt.Data(values=[{"x": point.x, "y": point.y, "label": point.label}]))
     dot = base.mark_point(filled=True, size=70, color="#000000", opacity=1).encode(**axes)
     place = {**room.beside(point.x, 9), "dy": room.above(point.x, point.y)}
-    return [dot, *(text.encode(**axes, text="label:N") for text in _readable(base, place))]
+    text = base.mark_text(fontSize=_FONT, color="#222222", **place)
+    return [dot, text.encode(**axes, text="label:N")]
 
 
-def _readable(base: Any, place: dict[str, Any]) -> list[Any]:
-    """Text on a white edge, so that a line behind it does not disturb."""
-    edge = base.mark_text(fontSize=12, stroke="white", strokeWidth=4, strokeJoin="round", **place)
-    return [edge, base.mark_text(fontSize=12, color="#222222", **place)]
+def _canvas(
+    rows: Sequence[list[dict[str, Any]]],
+    x_domain: tuple[float, float] | None,
+    y_domain: tuple[float, float] | None,
+    log_x: bool,
+    log_y: bool,
+) -> Canvas:
+    every = [row for some in rows for row in some] or [{"x": 0.0, "y": 0.0}]
+    ends = [
+        domain or (min(row[axis] for row in every), max(row[axis] for row in every))
+        for axis, domain in (("x", x_domain), ("y", y_domain))
+    ]
+    return Canvas(_WIDTH, _HEIGHT, ends[0], ends[1], log_x, log_y)
+
+
+def _names(
+    alt: Any,
+    series: Sequence[Series],
+    rows: Sequence[list[dict[str, Any]]],
+    slider: Slider | None,
+    canvas: Canvas,
+    axes: dict[str, Any],
+    look: _Look,
+    rules: Sequence[Rule],
+) -> list[Any]:
+    """Write each name beside its line, and that of the moving curve with its parameter."""
+    drawn = [
+        (one.name, np.array([row["x"] for row in some]), np.array([row["y"] for row in some]))
+        for one, some in zip(series, rows, strict=True)
+        if some
+    ]
+    if slider is not None:
+        x = np.asarray(slider.x, dtype=np.float64)
+        drawn.append((slider.label, x, np.asarray(slider.height(x), dtype=np.float64)))
+    texts = [_written(name) for name, _, _ in drawn]
+    levels = [(rule.y, rule.label, rule.below) for rule in rules if rule.y is not None]
+    found = places(texts, [(x, y) for _, x, y in drawn], canvas, levels)
+    layers = []
+    for (name, _, _), text, place in zip(drawn, texts, found, strict=True):
+        colour = look.colours[look.names.index(name)]
+        base = alt.Chart(alt.Data(values=[{"x": place.x, "y": place.y, "label": text}]))
+        if slider is not None and name == slider.label:
+            parts = (_written(slider.prefix), slider.suffix)
+            moving = f"{json.dumps(parts[0])} + {slider.name} + {json.dumps(parts[1])}"
+            base = base.transform_calculate(y=slider.formula, label=moving)
+        mark = base.mark_text(
+            fontSize=_FONT, align="left", dx=place.dx, dy=place.dy, color=INK.get(colour, colour)
+        )
+        layers.append(mark.encode(**axes, text="label:N"))
+    return layers
+
+
+def _written(name: str) -> str:
+    """A name as it is written in the picture, where no font has the subscript of G_μ."""
+    return name.replace("G_μ, ", "Gaussian curve, ").replace("δ_μ, ", "Gaussian curve, ")
 
 
 def _rule(alt: Any, rule: Rule, axes: dict[str, Any], room: _Room) -> Any:
@@ -326,18 +392,30 @@ def _rule(alt: Any, rule: Rule, axes: dict[str, Any], room: _Room) -> Any:
     if rule.x is not None:
         place = {**room.beside(rule.x, 4), "y": 8}
     else:
-        place = {"align": "right", "dy": 10 if rule.below else -8, "x": _WIDTH - 4}
+        end = {"expr": "width - 4"}
+        place = {"align": "right", "dy": 10 if rule.below else -8, "x": end}
     encoding = {where: axes[where]}
-    texts = [text.encode(**encoding, text="label:N") for text in _readable(base, place)]
-    return alt.layer(mark.encode(**encoding), *texts)
+    text = base.mark_text(fontSize=_FONT, color="#222222", **place)
+    return alt.layer(mark.encode(**encoding), text.encode(**encoding, text="label:N"))
 
 
-def _axis(alt: Any, log: bool, domain: tuple[float, float] | None) -> dict[str, Any]:
+def _axis(alt: Any, log: bool, domain: tuple[float, float] | None, rate: bool) -> dict[str, Any]:
     options: dict[str, Any] = {} if domain is None else {"domain": list(domain), "nice": False}
+    percent = "format(datum.value * 100, '~r') + ' %'"
     if not log:
-        return {"scale": alt.Scale(**options), "axis": alt.Axis()}
+        labels = (
+            {"labelExpr": percent, "tickCount": 5} if rate else {"format": "~r", "tickCount": 7}
+        )
+        return {"scale": alt.Scale(**options), "axis": alt.Axis(**labels)}
     ticks: dict[str, Any] = {"tickCount": 8}
     if domain is not None:
         first, last = (round(math.log10(end)) for end in domain)
-        ticks = {"values": [10.0**power for power in range(first, last + 1)]}
-    return {"scale": alt.Scale(type="log", **options), "axis": alt.Axis(format="~e", **ticks)}
+        every = 2 if last - first > 8 else 1
+        ticks = {"values": [10.0**power for power in range(last, first - 1, -every)]}
+    small = "format(datum.value, '~e')"
+    words = (
+        f"datum.value >= 0.001 ? {percent} : {small}"
+        if rate
+        else f"datum.value == 1 ? '1' : {small}"
+    )
+    return {"scale": alt.Scale(type="log", **options), "axis": alt.Axis(labelExpr=words, **ticks)}

@@ -12,6 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from gdpbridge.errors import InputError, MissingExtraError
 from gdpbridge.files import write_bytes
+from gdpbridge.plot.style import DARK
 
 if TYPE_CHECKING:
     import altair
@@ -20,15 +21,18 @@ __all__ = ["FORMATS", "Picture", "charts", "checked_path"]
 
 FORMATS = ("png", "svg", "pdf", "html")
 _SCALE = 2.0
-_HEAD = """
+_HEAD = f"""
   <meta name="viewport" content="width=device-width, initial-scale=1">
+  <meta name="color-scheme" content="light dark">
   <style>
-    body { margin: 1rem; font: 15px/1.45 Helvetica, Arial, sans-serif; max-width: 40rem; }
-    #vis.vega-embed { display: block; }
-    #vis svg.marks { max-width: 100%; height: auto; }
-    #vis form.vega-bindings { margin: .5rem 0; font-size: 1rem; }
-    #vis input[type=range] { width: 14rem; vertical-align: middle; }
-  </style>"""
+    :root {{ color-scheme: light dark; }}
+    body {{ margin: 1rem auto; padding: 0 1rem; font: 16px/1.45 Helvetica, Arial, sans-serif;
+      max-width: 60rem; }}
+    #vis.vega-embed {{ display: block; width: 100%; }}
+    #vis form.vega-bindings {{ margin: .5rem 0; font-size: 1rem; }}
+    #vis .vega-bind label {{ display: flex; gap: .6rem; align-items: center; }}
+    #vis input[type=range] {{ flex: 1; min-width: 8rem; }}
+{DARK}  </style>"""
 # what the page's script has around the chart
 _SPECIFICATION, _SPECIFICATION_END = "const spec = ", "const embedOpt"
 # no menu that leads to the network, and lines that stay sharp
@@ -142,7 +146,10 @@ class Picture:
 
         A trade-off picture has a slider for μ there.
         """
-        page: str = self.chart.to_html(inline=True, embed_options=_EMBEDDED)
+        chart: Any = self.chart
+        fit = {"type": "fit-x", "contains": "padding"}
+        wide = chart.copy().properties(width="container", autosize=fit)
+        page: str = wide.to_html(inline=True, embed_options=_EMBEDDED)
         # a name must not end the script that it stands in
         before, start, rest = page.partition(_SPECIFICATION)
         inside, end, after = rest.rpartition(_SPECIFICATION_END)

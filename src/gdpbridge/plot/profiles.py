@@ -7,8 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.errors import Advice, InputError, Words
-from gdpbridge.identify import Verdict
+from gdpbridge.gaussian.curve import epsilon
+from gdpbridge.gaussian.curve import mu as mu_at
+from gdpbridge.identify import Verdict, identify
 from gdpbridge.measure import Measurement, Statement
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real
@@ -20,6 +23,8 @@ __all__ = ["gdpt", "profile"]
 
 # δ at which a picture ends where no range is asked for
 _SEEN, _SEEN_LOG = 5e-3, 1e-12
+# the δ that a title speaks of
+_QUOTED = 1e-5
 _MOST = 20.0
 _FAR = 100.0
 # log plots end there
@@ -31,7 +36,7 @@ def profile(
     mu: Sequence[Real] | Real = (),
     failure: Real = 0.0,
     eps_max: Real | None = None,
-    log: bool = False,
+    log: bool = True,
     names: Sequence[str] | None = None,
     title: str | None = None,
 ) -> Picture:
@@ -42,7 +47,7 @@ def profile(
         mu: values of μ in (0, 1000] whose curves are drawn too.
         failure: a failure probability p in [0, 1) of those curves.
         eps_max: the largest ε shown, in (0, 1e5]; where δ has almost vanished if None.
-        log: whether δ is shown on a logarithmic scale.
+        log: whether δ is shown on a logarithmic scale, down to 1e-12.
         names: what the legend calls the mechanisms; their kinds and parameters if None.
         title: the title, if another one is wanted.
 
@@ -65,18 +70,39 @@ def profile(
     scale = "logarithmic" if log else "linear"
     return lines(
         series,
-        title=title or "Privacy profiles",
+        title=title or _title(profiles, stated),
         x_title="ε",
-        y_title="δ(ε)" if not log else "δ(ε), logarithmic",
+        y_title="δ(ε)",
         log_y=log,
         x_domain=(0.0, end),
         y_domain=(_SEEN_LOG, 1.0) if log else None,
+        rules=_floors(profiles),
         alt_text=f"Privacy profiles δ(ε) for ε from 0 to {end:g}, δ on a {scale} scale: {shown}. "
         + " ".join(
             f"{one.name} starts at δ(0) ≤ {rounded_up(float(np.asarray(one.y)[0]))}."
             for one in series
         ),
     )
+
+
+def _title(profiles: Sequence[Profile], stated: Stated) -> str:
+    """Say where δ falls to the value that people quote most."""
+    ends = [float(one.least_epsilon(_QUOTED)) for one in profiles]
+    ends += [] if profiles else [float(epsilon(mu, _QUOTED)) for mu in stated.mus]
+    if len(ends) > 3:
+        return "Privacy profiles"
+    found = [f"ε ≤ {rounded_up(end)}" if np.isfinite(end) else "no ε" for end in ends]
+    return f"At δ = 1e-5: {' and '.join(found)}"
+
+
+def _floors(profiles: Sequence[Profile]) -> list[Rule]:
+    """Mark what δ does not fall below, which is why no μ covers every ε."""
+    found = []
+    for one in profiles:
+        floor = float(one.delta(MAX_EPS))
+        if floor > 0 and identify(one).verdict is Verdict.NOT_GDP:
+            found.append(Rule(f"δ stays at {floor:.4g}: not GDP", y=floor, below=True))
+    return found
 
 
 def _profile(one: Profile, name: str, eps: np.ndarray) -> Series:
@@ -124,9 +150,16 @@ def gdpt(
     end = range_end(profiles, (), eps_max, 1e-6, _MOST)
     if eps_max is None:
         heads = [1.1 * one.eps_h for one in found if one.eps_h is not None and one.eps_h <= _FAR]
-        end = max([end, *heads])
+        # past the supremum, to show the rise after it
+        places = [1.3 * one.attained_at for one in found if one.attained_at <= _FAR]
+        end = max([end, *heads, *places])
     eps = grid(profiles, end)
     series = [Series(name, eps, one.gdpt(eps)) for one, name in zip(profiles, labels, strict=True)]
+    series += [
+        Series(_past_name(one, profiles, labels), eps, _past(one, eps), style="dashed")
+        for one in found
+        if one.statement is Statement.APPROXIMATE
+    ]
     # whose a mark is, where there are several
     whose = [
         f"{labels[profiles.index(one.profile)]}: " if len(profiles) > 1 else "" for one in found
@@ -154,12 +187,15 @@ def gdpt(
     if not heights.size:
         raise InputError("profiles", ", ".join(labels), "mechanisms with δ(ε) < 1 for some ε shown")
     highest = float(heights.max())
-    highest = max([highest, *(point.y for point in points), *(rule.y or 0.0 for rule in rules)])
+    stated = [*(point.y for point in points), *(rule.y or 0.0 for rule in rules)]
+    # a transform without end must not make all else flat
+    highest = min(highest, 2 * max(stated)) if stated else highest
+    highest = max([highest, *stated])
     labelled = [*(point.label for point in points), *(rule.label for rule in rules)]
     said = "".join(f" Marked: {label}." for label in labelled)
     return lines(
         series,
-        title=title or "GDP transforms",
+        title=title or _finding(found),
         x_title="ε",
         y_title="G(ε) = μ(ε, δ(ε))",
         x_domain=(0.0, end),
@@ -172,20 +208,46 @@ def gdpt(
     )
 
 
+def _finding(found: Sequence[Measurement]) -> str:
+    """Say what was measured, if it is one thing."""
+    if len(found) != 1:
+        return "The least μ is the highest point of G"
+    (one,) = found
+    if not np.isfinite(one.mu.upper):
+        return "No μ covers what was asked for"
+    least = f"μ ≤ {rounded_up(one.mu.upper, 6)}"
+    if one.statement is Statement.WHOLE:
+        return f"{least} covers every ε"
+    if one.statement is Statement.HEAD:
+        return f"{least} covers ε up to {one.eps_h:g}"
+    return f"{least}, but for a failure of probability {one.failure_probability:.4g}"
+
+
+def _past_name(found: Measurement, profiles: Sequence[Profile], labels: Sequence[str]) -> str:
+    whose = f" of {labels[profiles.index(found.profile)]}" if len(profiles) > 1 else ""
+    return f"with p taken off, p = {found.failure_probability:.4g}{whose}"
+
+
+def _past(found: Measurement, eps: np.ndarray) -> np.ndarray:
+    """Return μ(ε, (δ - p)/(1 - p)), where there is anything past p."""
+    p = found.failure_probability
+    left = (np.asarray(found.profile.delta(eps)) - p) / (1 - p)
+    # what is left of p itself is rounding
+    return np.where(left > 1e-9 * p, mu_at(eps, delta=np.maximum(left, 0.0)), np.nan)
+
+
 def _supremum(found: Measurement, end: float) -> list[Point]:
-    if found.statement is Statement.APPROXIMATE or not found.attained_at <= end:
-        return []
     high = found.mu.upper
-    if not np.isfinite(high):
+    if not np.isfinite(high) or not found.attained_at <= end:
         return []
+    if found.statement is Statement.APPROXIMATE:
+        label = f"μ ≤ {rounded_up(high, 6)} with p = {found.failure_probability:.4g}"
+        return [Point(found.attained_at, high, label)]
     return [Point(found.attained_at, high, f"sup G ≤ {rounded_up(high, 6)}")]
 
 
 def _head_and_tail(found: Measurement, end: float) -> list[Rule]:
     rules = []
-    if found.statement is Statement.APPROXIMATE:
-        label = f"μ ≤ {rounded_up(found.mu.upper, 6)} with p = {found.failure_probability:.4g}"
-        rules.append(Rule(label, y=found.mu.upper))
     if found.eps_h is not None and found.eps_h <= end:
         rules.append(Rule(f"ε_h = {found.eps_h:g}, the end of the head", x=found.eps_h))
     tail = found.mu_tail

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-__all__ = ["COLOURS", "CONFIG", "DASHES", "NEUTRAL", "Style", "dash_of"]
+__all__ = ["COLOURS", "CONFIG", "DARK", "DASHES", "INK", "NEUTRAL", "Style", "dash_of"]
 
 Style = Literal["solid", "dashed", "dotted"]
 
@@ -12,6 +12,36 @@ Style = Literal["solid", "dashed", "dotted"]
 COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 # of a line that is there for scale only
 NEUTRAL = "#777777"
+# a name is written in its line's colour, darker where that is too light to read
+INK = {"#cc79a7": "#a0457a", "#56b4e9": "#1c6fa5", "#e69f00": "#8f6200", NEUTRAL: "#666666"}
+# what each colour is on a dark page
+_ON_DARK = {
+    "#000000": "#ffffff",
+    "#222222": "#e8eaed",
+    "#555555": "#a9b1bb",
+    "#666666": "#b4bbc4",
+    NEUTRAL: "#b4bbc4",
+    "#e6e6e6": "#3a4149",
+    "#0072b2": "#6cb8f0",
+    "#d55e00": "#ff9d5c",
+    "#009e73": "#4fd1a5",
+    "#a0457a": "#e59cc6",
+    "#1c6fa5": "#7cc8f5",
+    "#8f6200": "#f0bd4b",
+}
+# style sheet for pages that hold pictures as SVG: a dark page has light lines
+DARK = "\n".join(
+    [
+        "@media (prefers-color-scheme: dark) {",
+        "  svg > rect[fill='white'] { fill: transparent; }",
+        *(
+            f"  svg [{ink}='{light}'] {{ {ink}: {dark}; }}"
+            for light, dark in _ON_DARK.items()
+            for ink in ("stroke", "fill")
+        ),
+        "}\n",
+    ]
+)
 # a line's dashes where no style is asked for
 DASHES: tuple[tuple[int, ...], ...] = (
     (),

@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 from gdpbridge.curves.loss_distribution import ROUNDING, Direction
 
-__all__ = ["columns_of", "direction"]
+__all__ = ["columns_of", "direction", "pairs_of"]
 
 
 _TINY_MASS = 1e-9
@@ -168,7 +169,24 @@ def columns_of(pairs: Any, name: str) -> tuple[Any, Any]:
         InputError: for what is no pairs of numbers.
     """
     try:
-        losses, masses = zip(*pairs, strict=True)
+        losses, masses = zip(*_items(pairs), strict=True)
         return [float(loss) for loss in losses], [float(mass) for mass in masses]
     except (TypeError, ValueError):
         raise InputError(name, pairs, "pairs of a loss and its probability") from None
+
+
+def pairs_of(losses: Any, masses: Any) -> list[tuple[Any, Any]]:
+    """Return losses and their probabilities, given as two lists, as pairs.
+
+    Raises:
+        InputError: for lists of two lengths.
+    """
+    try:
+        return list(zip(losses, masses, strict=True))
+    except (TypeError, ValueError):
+        allowed = "as many numbers as there are losses"
+        raise InputError("probabilities", masses, allowed) from None
+
+
+def _items(pairs: Any) -> Any:
+    return pairs.items() if isinstance(pairs, Mapping) else pairs

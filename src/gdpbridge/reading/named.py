@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 from collections.abc import Sequence
 from fractions import Fraction
@@ -12,7 +11,9 @@ from typing import Any
 from gdpbridge.errors import InputError, Words
 from gdpbridge.files import read_bounded
 from gdpbridge.numeric.exact import exact
+from gdpbridge.reading.sheets import decoded, rows_of, sheet_of
 from gdpbridge.reading.tables import MAX_BYTES
+from gdpbridge.reading.written import plain_numbers
 
 __all__ = ["column", "exact_number", "named_rows", "pairs_of_file"]
 
@@ -29,24 +30,27 @@ def named_rows(name: str, holds: str) -> tuple[list[str], Rows]:
     Raises:
         InputError: for a file that cannot be read.
     """
-    data = read_bounded(name, MAX_BYTES)
-    try:
-        text = data.decode("utf-8-sig")
-    except ValueError:
-        raise InputError("file", name, "a readable file (not text in UTF-8)") from None
+    text = decoded(read_bounded(name, MAX_BYTES), None)
     if text.lstrip().startswith(("[", "{")):
         return _json_rows(text)
     return _text_rows(text, holds)
 
 
 def _text_rows(text: str, holds: str) -> tuple[list[str], Rows]:
-    first_line = text.partition("\n")[0]
-    separator = next((mark for mark in "\t;," if mark in first_line), ",")
-    reader = csv.reader(io.StringIO(text), delimiter=separator)
-    rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
+    sheet = sheet_of(text)
+    try:
+        rows = list(rows_of(sheet, 0))
+    except csv.Error as error:
+        raise InputError("file", Words(str(error)), "cells without stray quotes") from None
     if not rows:
         raise InputError("file", Words("empty"), f"a file with rows of {holds}")
-    return [cell.strip().lower() for cell in rows[0][1]], list(rows[1:])
+    names = [cell.lower() for cell in rows[0][1]]
+    if any(len(row) != len(names) for _, row in rows):
+        return names, list(rows[1:])
+    numbers = [number for number, _ in rows[1:]]
+    columns = list(zip(*(row for _, row in rows[1:]), strict=True)) or [()] * len(names)
+    plain, _ = plain_numbers(columns, numbers, names)
+    return names, list(zip(numbers, map(list, zip(*plain, strict=True)), strict=True))
 
 
 def _json_rows(text: str) -> tuple[list[str], Rows]:

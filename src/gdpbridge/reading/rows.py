@@ -7,11 +7,10 @@ float64 that does the bulk of the work.
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,32 +23,17 @@ from gdpbridge.numeric.exact import MAX_DIGITS, exact
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 from gdpbridge.reading.cells import Picked, Shortest, cut, may_be_rounded
+from gdpbridge.reading.headers import Columns, Found, find_columns
+from gdpbridge.reading.sheets import Sheet, rows_of, sheet_of, split_line
+from gdpbridge.reading.written import plain_numbers
 
-__all__ = ["Columns", "Rows", "find_columns", "rows_of_numbers", "rows_of_text"]
+__all__ = ["Rows", "rows_of_numbers", "rows_of_text"]
 
 MAX_EPS = 1e5
 
-_EPS_NAMES = ("eps", "epsilon", "ε")
-_DELTA_NAMES = ("delta", "δ")
-_LOG_DELTA_NAMES = ("log_delta", "log delta", "logdelta", "log_δ", "log δ", "logδ")
-
 # one way to match each text: with two, a long one that is no number takes the square of its length
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?", re.ASCII)
 _LEAST_NORMAL = 1e-300
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Which columns to read.
-
-    Attributes:
-        eps: the name of the column of ε, None to find it.
-        delta: the name of the column of δ, or of log δ, None to find it.
-    """
-
-    eps: str | None = None
-    delta: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +48,7 @@ class Rows:
         eps: each ε.
         log_delta: each log δ.
         delta: each δ, 0 where it underflows.
+        notes: how they were read, where that is not plain, as sentences.
     """
 
     eps_text: Sequence[str]
@@ -72,12 +57,16 @@ class Rows:
     is_log: bool
     eps: Floats
     delta_or_log: Floats
+    notes: tuple[str, ...] = ()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Rows):
             return NotImplemented
+        arrays = (self.eps, other.eps), (self.delta_or_log, other.delta_or_log)
+        if self.is_log != other.is_log or not all(np.array_equal(*pair) for pair in arrays):
+            return False
         texts = (self.eps_text, other.eps_text), (self.delta_text, other.delta_text)
-        return self.is_log == other.is_log and all(list(one) == list(two) for one, two in texts)
+        return all(_same(*pair) for column in texts for pair in zip(*column, strict=True))
 
     def __hash__(self) -> int:
         return hash((self.is_log, self.eps.tobytes(), self.delta_or_log.tobytes()))
@@ -111,7 +100,12 @@ class Rows:
             self.is_log,
             self.eps[indices],
             self.delta_or_log[indices],
+            self.notes,
         )
+
+
+def _same(one: str, two: str) -> bool:
+    return one.strip() == two.strip() or exact(one.strip()) == exact(two.strip())
 
 
 def rows_of_text(text: str, columns: Columns) -> Rows:
@@ -120,13 +114,12 @@ def rows_of_text(text: str, columns: Columns) -> Rows:
     Raises:
         InputError: for what is not a table of guarantees, naming the row.
     """
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     start = text.lstrip()
     if not start:
         raise InputError("table", Words("empty"), "a table with rows of ε and δ")
     if start[0] in "[{":
         return _of_json(text, columns)
-    return _of_lines(text.rstrip(), columns)
+    return _of_lines(sheet_of(text), columns)
 
 
 def rows_of_numbers(eps: Sequence[str], delta: Sequence[str], *, is_log: bool) -> Rows:
@@ -143,83 +136,121 @@ def rows_of_numbers(eps: Sequence[str], delta: Sequence[str], *, is_log: bool) -
 # --- text ---------------------------------------------------------------------------------------
 
 
-def _of_lines(text: str, columns: Columns) -> Rows:
-    first_line, _, rest = text.partition("\n")
-    separator = next((mark for mark in "\t;," if mark in first_line), ",")
-    names = [cell.strip() for cell in next(csv.reader([first_line], delimiter=separator), [""])]
-    headed = not all(_NUMBER.fullmatch(cell) for cell in names)
-    if headed and all(_DECIMAL_COMMA.fullmatch(cell) or _NUMBER.fullmatch(cell) for cell in names):
-        raise _bad(1, next(filter(_DECIMAL_COMMA.fullmatch, names)), _NO_COMMA)
+def _of_lines(sheet: Sheet, columns: Columns) -> Rows:
+    if not sheet.numbers.size:
+        raise InputError("table", Words("empty"), "a table with rows of ε and δ")
+    names = split_line(sheet.head, sheet.separator)
+    headed = not all(map(_looks_like_number, names))
+    notes = list(sheet.notes)
+    if not headed and (above := _header(sheet, len(names))):
+        names, first = above, 0
+        notes.append("column names taken from the comment above the numbers")
+        headed = True
+    else:
+        first = int(headed)
     if not headed and (len(names) != 2 or columns != Columns()):
-        raise _bad(1, first_line, "column names, unless the table is two columns, ε and δ")
-    body, first = (rest, 2) if headed else (text, 1)
-    eps_at, delta_at, is_log = find_columns(names, columns) if headed else (0, 1, False)
-    if not body:
+        allowed = "column names, unless the table is two columns, ε and δ"
+        raise _bad(int(sheet.numbers[0]), sheet.head, allowed)
+    found = find_columns(names, columns) if headed else Found(0, 1, False, False, ())
+    if sheet.numbers.size == first:
         raise InputError(
             "table", Words("a line of column names alone"), "a table with rows of ε and δ"
         )
-    quick = cut(body, separator, len(names))
+    if headed:
+        rows = _read(sheet, first, len(names), found)
+    else:
+        rows = _unnamed(lambda found: _read(sheet, 0, 2, found))
+    return replace(rows, notes=(*notes, *found.notes, *rows.notes))
+
+
+def _looks_like_number(cell: str) -> bool:
+    plain, _ = plain_numbers([[cell.replace(",", ".")]], [1], ["δ"])
+    return bool(_NUMBER.fullmatch(plain[0][0]))
+
+
+def _header(sheet: Sheet, width: int) -> list[str] | None:
+    """Return the names that a comment above the numbers gives, if it gives some."""
+    names = split_line(sheet.comment, sheet.separator)
+    if len(names) != width or not sheet.comment:
+        return None
+    try:
+        find_columns(names, Columns())
+    except InputError:
+        return None
+    return names
+
+
+def _read(sheet: Sheet, first: int, width: int, found: Found) -> Rows:
+    """Read the lines below the names: at once where all is plain, else cell by cell."""
+    numbers = sheet.numbers[first:]
+    body, separator = sheet.below(first), sheet.separator
+    if separator == " ":
+        body, separator = "\n".join(",".join(line.split()) for line in body.split("\n")), ","
+    quick = None if found.is_percent else cut(body, separator, width)
     if quick is not None:
         texts, values = quick
-        numbers = np.arange(first, first + values.shape[0])
-        eps, delta = values[:, eps_at].copy(), values[:, delta_at].copy()
-        return _checked(eps, delta, texts[eps_at], texts[delta_at], numbers, is_log)
-    cells, numbers = _cells(body, separator, len(names), first)
-    eps_text, delta_text = [row[eps_at] for row in cells], [row[delta_at] for row in cells]
-    return _strict(eps_text, delta_text, numbers, is_log)
+        eps, delta = values[:, found.eps].copy(), values[:, found.delta].copy()
+        eps_text, delta_text = texts[found.eps], texts[found.delta]
+        return _checked(eps, delta, eps_text, delta_text, numbers, found.is_log)
+    cells, numbers = _cells(sheet, first, width)
+    sign = "%" if found.is_percent else ""
+    columns = [row[found.eps] for row in cells], [row[found.delta] + sign for row in cells]
+    symbols = "ε", "log δ" if found.is_log else "δ"
+    plain, notes = plain_numbers(columns, numbers.tolist(), symbols)
+    rows = _strict(plain[0], plain[1], numbers, found.is_log)
+    return replace(rows, notes=tuple(notes))
 
 
-_NO_COMMA = "a number with a decimal point: decimal commas are not read"
+def _unnamed(read: Callable[[Found], Rows]) -> Rows:
+    """Tell ε and δ apart where no names do.
 
-
-def _cells(
-    body: str, separator: str, width: int, first: int
-) -> tuple[list[list[str]], NDArray[np.int64]]:
-    reader = csv.reader(io.StringIO(body), delimiter=separator, strict=True)
-    rows, numbers = [], []
+    Raises:
+        InputError: if either column may be either.
+    """
+    usual = Found(0, 1, False, False, ())
     try:
-        for row in reader:
-            number = first + reader.line_num - 1
-            if not any(cell.strip() for cell in row):
-                raise _bad(number, "empty", f"{width} cells")
+        rows = read(usual)
+    except InputError:
+        # a δ above 1, perhaps because it is an ε
+        swapped = _swapped(read)
+        if swapped is None:
+            raise
+        note = "the first column, of numbers up to 1, is read as δ, and the second as ε"
+        return replace(swapped, notes=(*swapped.notes, note))
+    doubtful = bool((rows.eps > 0).all() and (rows.eps < rows.delta).all())
+    if doubtful and _swapped(read) is not None:
+        one, two = rows.eps_text[0].strip(), rows.delta_text[0].strip()
+        raise InputError(
+            f"row {rows.numbers[0]}",
+            f"{one}, {two}",
+            f"under column names, as it may be ε = {one}, δ = {two} or δ = {one}, ε = {two}",
+        )
+    return rows
+
+
+def _swapped(read: Callable[[Found], Rows]) -> Rows | None:
+    """Read the first column as δ, if that makes sense: it falls as ε grows."""
+    try:
+        rows = read(Found(1, 0, False, False, ()))
+    except InputError:
+        return None
+    falls = np.diff(rows.delta[np.argsort(rows.eps, kind="stable")]) <= 0
+    return rows if falls.all() else None
+
+
+def _cells(sheet: Sheet, first: int, width: int) -> tuple[list[list[str]], NDArray[np.int64]]:
+    rows, numbers = [], []
+    number = int(sheet.numbers[first])
+    try:
+        for number, row in rows_of(sheet, first):
             if len(row) != width:
-                raise _bad(number, separator.join(row), f"{width} cells as in the first row")
-            rows.append([cell.strip() for cell in row])
+                told = sheet.separator.join(row)
+                raise _bad(number, told, f"{width} cells as in the first row")
+            rows.append(row)
             numbers.append(number)
     except csv.Error as error:
-        raise _bad(first + reader.line_num - 1, str(error), "cells without stray quotes") from None
+        raise _bad(number + 1, str(error), "cells without stray quotes") from None
     return rows, np.array(numbers)
-
-
-def find_columns(names: Sequence[str], columns: Columns) -> tuple[int, int, bool]:
-    """Return where ε and δ are, and whether δ is its logarithm."""
-    plain = [name.strip().lower() for name in names]
-    eps = _column(plain, names, "ε", "eps-column", columns.eps, _EPS_NAMES)
-    known = _DELTA_NAMES + _LOG_DELTA_NAMES
-    delta = _column(plain, names, "δ", "delta-column", columns.delta, known)
-    return eps, delta, "log" in plain[delta]
-
-
-def _column(
-    plain: Sequence[str],
-    names: Sequence[str],
-    symbol: str,
-    option: str,
-    asked: str | None,
-    known: Iterable[str],
-) -> int:
-    wanted = [asked.strip().lower()] if asked is not None else known
-    found = [index for index, name in enumerate(plain) if name in wanted]
-    shown = ", ".join(names)
-    if asked is not None and not found:
-        raise InputError(option.replace("-", "_"), asked, f"one of the columns: {shown}")
-    if not found:
-        raise InputError(
-            "the first row", shown, f"column names, one of them for {symbol} ({', '.join(known)})"
-        )
-    if len(found) > 1:
-        raise InputError("the first row", shown, f"column names, only one of them for {symbol}")
-    return found[0]
 
 
 def _of_json(text: str, columns: Columns) -> Rows:
@@ -232,7 +263,7 @@ def _of_json(text: str, columns: Columns) -> Rows:
     shape = "a list of pairs, a list of objects, or an object of two lists"
     if isinstance(data, dict):
         names = list(data)
-        eps_at, delta_at, is_log = find_columns(names, columns)
+        eps_at, delta_at, is_log, *_ = find_columns(names, columns)
         lists = data[names[eps_at]], data[names[delta_at]]
         if not all(isinstance(part, list) for part in lists) or len(lists[0]) != len(lists[1]):
             raise InputError(
@@ -247,11 +278,12 @@ def _of_json(text: str, columns: Columns) -> Rows:
             if len(row) != 2:
                 raise _bad(number, json.dumps(row), "a pair of ε and δ")
         pairs = [[_json_number(cell) for cell in row] for row in data]
-        return _strict([row[0] for row in pairs], [row[1] for row in pairs], None, False)
+        given = [row[0] for row in pairs], [row[1] for row in pairs]
+        return _unnamed(lambda at: _strict(given[at.eps], given[at.delta], None, False))
     if not isinstance(data[0], dict):
         raise InputError("table", type(data[0]).__name__, shape)
     names = list(data[0])
-    eps_at, delta_at, is_log = find_columns(names, columns)
+    eps_at, delta_at, is_log, *_ = find_columns(names, columns)
     wanted = names[eps_at], names[delta_at]
     for number, row in enumerate(data, 1):
         missing = [name for name in wanted if not isinstance(row, dict) or name not in row]
@@ -300,8 +332,6 @@ def _floats(texts: Sequence[str], numbers: NDArray[np.int64], symbol: str) -> Fl
             values[index] = float(written)
         elif symbol == "log δ" and written.lower() in ("-inf", "-infinity"):
             values[index] = -np.inf
-        elif _DECIMAL_COMMA.fullmatch(written):
-            raise _bad(numbers[index], written, _NO_COMMA, symbol)
         else:
             raise _bad(numbers[index], written or "empty", "a number", symbol)
     return values

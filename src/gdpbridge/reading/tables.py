@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -11,7 +12,9 @@ import numpy as np
 from gdpbridge.errors import InputError, MissingExtraError, Words
 from gdpbridge.files import read_bounded
 from gdpbridge.reading.cells import Shortest
-from gdpbridge.reading.rows import Columns, Rows, find_columns, rows_of_numbers, rows_of_text
+from gdpbridge.reading.headers import Columns, find_columns
+from gdpbridge.reading.rows import Rows, rows_of_numbers, rows_of_text
+from gdpbridge.reading.sheets import decoded
 
 __all__ = ["MAX_BYTES", "frame_of", "rows_of_file", "rows_of_frame"]
 
@@ -21,7 +24,7 @@ MAX_BYTES = 2**28
 _PARQUET = b"PAR1"
 
 
-def rows_of_file(name: str, columns: Columns) -> Rows:
+def rows_of_file(name: str, columns: Columns, encoding: str | None = None) -> Rows:
     """Read a file, or standard input for ``-``.
 
     Raises:
@@ -31,14 +34,7 @@ def rows_of_file(name: str, columns: Columns) -> Rows:
     data = read_bounded(name, MAX_BYTES)
     if data.startswith(_PARQUET):
         return _of_parquet(data, columns)
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        row = data.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"row {row}", Words("not UTF-8"), "text in UTF-8, or a Parquet file"
-        ) from None
-    return rows_of_text(text, columns)
+    return rows_of_text(decoded(data, encoding), columns)
 
 
 def _of_parquet(data: bytes, columns: Columns) -> Rows:
@@ -73,9 +69,9 @@ def rows_of_frame(frame: Any, columns: Columns) -> Rows:
         allowed = "a data frame of pandas, polars or pyarrow"
         raise InputError("frame", type(frame).__name__, allowed) from None
     names = [str(name) for name in table.columns]
-    eps_at, delta_at, is_log = find_columns(names, columns)
+    eps_at, delta_at, is_log, _, notes = find_columns(names, columns)
     given = [_numbers(table[table.columns[at]]) for at in (eps_at, delta_at)]
-    return rows_of_numbers(*given, is_log=is_log)
+    return replace(rows_of_numbers(*given, is_log=is_log), notes=notes)
 
 
 def _numbers(series: Any) -> Sequence[str]:

@@ -1,9 +1,9 @@
 """Mechanisms as plain data: a file in TOML or JSON, or a dictionary, and back.
 
 A mechanism is {kind, its parameters, neighbours}. On top of that, ``subsample`` (a table with what
-:meth:`Profile.subsample` takes) and ``compose`` (a number of runs) apply in this order, and a
-mechanism of ``parts`` runs several after one another. A table ``release`` says what reports print
-of the release. Errors name the place inside the data.
+:meth:`Profile.subsample` takes), ``compose`` (a number of runs) and ``group`` (of so many records)
+apply in this order, and a mechanism of ``parts`` runs several after one another. A table
+``release`` says what reports print of the release. Errors name the place inside the data.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
 
 MAX_BYTES = 2**20
 MAX_LEVELS = 20
-_WORDS = ("subsample", "compose")
+_WORDS = ("subsample", "compose", "group")
 _RELEASE = "release"
 
 
@@ -205,13 +205,14 @@ def _transformed(profile: Profile, data: Mapping[str, Any], place: str) -> Profi
             profile = profile.subsample(**cast(dict[str, Any], dict(options)))
         except InputError as error:
             raise _placed(error, f"{place}subsample.") from None
-    if "compose" in data:
+    for word, parameter in (("compose", "times"), ("group", "size")):
+        if word not in data:
+            continue
         try:
-            profile = profile.compose(data["compose"])
+            profile = getattr(profile, word)(data[word])
         except InputError as error:
-            field = "" if error.field == "times" else error.field
-            place = f"{place}compose." if field else f"{place}compose"
-            raise error.renamed(f"{place}{field}") from None
+            field = "" if error.field == parameter else error.field
+            raise error.renamed(f"{place}{word}{f'.{field}' if field else ''}") from None
     return profile
 
 

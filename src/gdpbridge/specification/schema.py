@@ -22,6 +22,7 @@ _SUBSAMPLE = {
     "additionalProperties": False,
 }
 _COUNT = {"type": "integer", "minimum": 1, "description": "of a part: how often it is run"}
+_GROUP = {"type": "integer", "minimum": 1, "description": "the number of records in a group"}
 _COMPOSE = {"type": "integer", "minimum": 1, "description": "the number of runs"}
 
 
@@ -34,6 +35,7 @@ def mechanism_schema() -> dict[str, Any]:
         definitions.update(own.pop("$defs", {}))
         properties = own["properties"]
         properties |= {"subsample": _SUBSAMPLE, "compose": _COMPOSE, "count": _COUNT}
+        properties["group"] = _GROUP
         properties["release"] = {"$ref": "#/$defs/release"}
         for declared in properties.values():
             if declared.get("fraction"):

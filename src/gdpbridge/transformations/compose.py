@@ -23,7 +23,9 @@ from gdpbridge.mechanisms.base import (
     parameter,
     with_relation_of_base,
 )
+from gdpbridge.mechanisms.gaussian import gaussian_curve
 from gdpbridge.mechanisms.registry import register_transformation
+from gdpbridge.numeric.kinds import BALLS
 
 if TYPE_CHECKING:
     from gdpbridge.guarantees.concentrated import Concentration
@@ -103,6 +105,13 @@ class Composed(Profile):
         """Return the curve of ``times`` times as many runs."""
         self.require("times", self.times * times <= MAX_TIMES, f"at most {MAX_TIMES} in all")
         return self.base.composed_curve(self.times * times)
+
+    def grouped_curve(self, size: int) -> Curve:
+        """Return size·μ, where all runs together have a Gaussian curve."""
+        mu = self.tail.gaussian_mu
+        if mu is None:
+            return super().grouped_curve(size)
+        return gaussian_curve(lambda: size * BALLS.constant(mu))
 
     def privacy_losses(self) -> Losses:
         """Return those of the mechanism that is run, as many times more."""

@@ -2,6 +2,7 @@
 
 import { answer, calibrated, gaussianLines, linesOf } from "./answers.js";
 import { draw, shown } from "./chart.js";
+import { LEAST } from "./composed.js";
 import { DECLARED, KINDS, MOST_SETUPS, fromHash, isAllowed, isCount, newStep, plain, titleOf, toHash, wordsOf } from "./state.js";
 
 /** @typedef {import("./state.js").State} State */
@@ -197,7 +198,7 @@ function answerCard(setup, place, one) {
   const rows = make("dl", {},
     row("μ ≤", one.found.mu, up(one.found.mu), `gdpbridge measure ${words}`),
     row(`ε at δ = ${shown(state.delta)}`, one.epsilon, up(one.epsilon), `gdpbridge convert ${words} --at-delta ${plain(state.delta)}`),
-    row(`δ at ε = ${shown(state.eps)}`, one.delta, up(one.delta), `gdpbridge convert ${words} --at-epsilon ${plain(state.eps)}`),
+    row(`δ at ε = ${shown(state.eps)}`, one.delta, one.delta > 0 && one.delta < LEAST ? `below ${LEAST}` : up(one.delta), `gdpbridge convert ${words} --at-epsilon ${plain(state.eps)}`),
     row(`attacker's success at ${shown(state.fpr, true)} false alarms ≤`, one.tpr, shown(Number((Math.ceil(1e6 * one.tpr) / 1e6).toPrecision(4)), true), `gdpbridge risk --mu ${up(one.found.mu)}${failure}`),
   );
   const notes = [make("p", { class: "statement" }, statementOf(one))];

@@ -17,6 +17,9 @@ const MOST_NODES = 65536;
 const MOST_ATOMS = 60000;
 /** the aliases, and what is cut from a sum, may be so small a share of it */
 const SHARE = 1e-10;
+/** a δ below is shown as being below */
+export const LEAST = 1e-30;
+const LOG_LEAST = Math.log(LEAST);
 /** without a smooth part sums converge slowly; what is left out alternates, and is less than its bound */
 const SHARE_OF_ROUGH = 3e-7;
 
@@ -434,6 +437,8 @@ export function composedCurve(parts) {
         const other = back.least(eps) < found.log - 40 ? found : back.delta(eps);
         if (other.log > found.log || other.rest < found.rest) [found, { error }] = [other, back];
       }
+      // smaller ones are shown as that
+      if (found.log < LOG_LEAST && !infinite) return found;
       const share = infinite ? Math.min(Math.exp(found.log) / infinite, 1) : 1;
       this.error = Math.max(this.error ?? 0, error * share);
       if (!infinite) return found;

@@ -172,8 +172,10 @@ def exponential_sums(
     With k = r·k₀ + k₁ the sums are the entries of a product of two tables of exponentials, each
     computed for itself: a running product of complex balls would widen at every step.
     """
+    if count == 1:
+        return [sum((exponent.exp() for exponent in exponents), acb(0))]
     # fewer rows than columns or the other way round: exponentials are dearer than products
-    row = max(1, math.isqrt(count - 1) + 1) if count > 1 else 1
+    row = math.isqrt(count - 1) + 1
     rows = -(-count // row)
     step = ball(h)
     coarse = [phase(step * (row * number)) for number in range(rows)]

@@ -12,6 +12,7 @@ grow with Im w, where those on the real line fail for large ones. See docs/compo
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
@@ -46,6 +47,8 @@ _STEP = 0.4
 _SHARE = 1e-3
 _LEAST_SAVING = 1e-12
 _LEAST_LOG = -700.0
+# log of an error that is usual there, and the share of the widest step that a shift must allow
+_USUAL_ERROR, _LEAST_RATE = -60.0, 0.1
 _HALVINGS = 60
 # towards the maxima of what is integrated
 _ROUNDS = 10
@@ -85,6 +88,7 @@ class SampledGaussianTransform(Transform):
         self._s, self._q = float(sigma), float(rate)
         self._log_size = cache(self._find_log_size)
         self._shifted = cache(self._find_shifted)
+        self._size_above = cache(self._find_size_above)
 
     # --- floats: where nodes are needed, and how many ------------------------------------------
 
@@ -348,6 +352,12 @@ class SampledGaussianTransform(Transform):
         """Return shifts v, and for each log weights and arg g on a real grid, and log e^{v²/2}."""
         u, _ = self._grid(np.array([w]))
         shifts = self._longest_shift * _SHIFTS
+        if self._below_zero(Fraction(w)):
+            # where the strip's bound grows fast, a small shift needs far fewer nodes
+            rates = np.array(
+                [(strips / need).max() for strips, need in map(self._strips(w), shifts)]
+            )
+            shifts = shifts[rates >= _LEAST_RATE * rates.max()]
         log_modulus, angle = self._shifted_logs(w, u + 1j * shifts[:, None])
         weight = log_modulus - u * u / 2 + math.log(self._step / math.sqrt(2 * math.pi))
         return shifts, weight - self.log_size(w), np.maximum(angle, 0.0), shifts**2 / 2
@@ -389,13 +399,22 @@ class SampledGaussianTransform(Transform):
         saving = max(-decay, _LEAST_SAVING)
         log_error = math.log(_SHARE * min(saving, 1.0)) + min(decay, 0.0)
         shift = float(self._shifted(at)[0][best])
-        longest = min(math.pi * self._s / 2 * _EDGE - shift, _LONGEST_STRIP)
-        strips = longest * _STRIPS
-        need = math.log(8) - log_error + strips**2 / 2
-        if powers := float(self._below_zero(w)):
-            need += powers * np.log(np.cos((strips + shift) / (2 * self._s)))
+        strips, need = self._strips(at, log_error)(shift)
         chosen = int(np.argmax(strips / need))
         return self._nodes(at, shift, float(strips[chosen]), float(need[chosen]), log_error)
+
+    def _strips(
+        self, w: float, log_error: float = _USUAL_ERROR
+    ) -> Callable[[float], tuple[Floats, Floats]]:
+        """Return strips for a shift, and the logarithm by which e^{2πa/η} must exceed 1 in each."""
+        powers = float(self._below_zero(Fraction(w)))
+
+        def found(shift: float) -> tuple[Floats, Floats]:
+            strips = min(math.pi * self._s / 2 * _EDGE - shift, _LONGEST_STRIP) * _STRIPS
+            need = math.log(8) - log_error + strips**2 / 2
+            return strips, need + powers * np.log(np.cos((strips + shift) / (2 * self._s)))
+
+        return found
 
     def beyond(self, plan: Plan, w: Fraction, y: Fraction) -> arb | None:
         """Bound |F(w + iy')| for y' ≥ y by the integral of absolute values on Im u = v.
@@ -423,7 +442,7 @@ class SampledGaussianTransform(Transform):
         error = 2 * growth * size / (2 * arb.pi() * ball(plan.strip / plan.step)).expm1()
         return (total + error) * (ball(plan.shift**2) / 2).exp() + self._cut(plan, w)
 
-    def _size_above(self, w: Fraction) -> arb:
+    def _find_size_above(self, w: Fraction) -> arb:
         return self.values(self.plan(w, -20.0), w, Fraction(1), 1)[0].real.upper()
 
 

@@ -31,8 +31,8 @@ def pictures_of(found: Measurement) -> dict[str, Picture]:
     pictures = {
         "tradeoff": plot.tradeoff(profile, mu=mu, failure=p, names=names),
         "attack": plot.attack(profile, mu=mu, failure=p, names=names),
-        "profile": plot.profile(profile, mu=mu, failure=p, log=True, names=names),
+        "profile": plot.profile(profile, mu=mu, failure=p, names=names),
     }
     if math.isfinite(high):
-        pictures["gdpt"] = plot.gdpt(profile, measured=found, names=names, title="GDP transform")
+        pictures["gdpt"] = plot.gdpt(profile, measured=found, names=names)
     return pictures

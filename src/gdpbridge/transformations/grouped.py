@@ -1,0 +1,65 @@
+"""Groups: the same mechanism, with data sets as neighbours that differ in k records.
+
+Where the profile is one of noise, k records move the answer by k times the sensitivity; a μ-GDP
+mechanism is kμ-GDP for groups, an ε-DP one kε-DP (Dong, Roth and Su 2022, theorem 2.14), and ranges
+of privacy losses add up. A ρ-zCDP mechanism is k²ρ-zCDP, an upper bound (Bun and Steinke 2016). A
+user with at most k records is such a group.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from gdpbridge.curves.base import Curve
+from gdpbridge.curves.nature import Nature
+from gdpbridge.mechanisms.base import Base, Profile, Whole, parameter, with_relation_of_base
+from gdpbridge.mechanisms.registry import register_transformation
+
+__all__ = ["MAX_SIZE", "Grouped"]
+
+MAX_SIZE = 1_000_000
+
+
+@register_transformation
+class Grouped(Profile):
+    """A mechanism that protects groups of records, such as all of a user's."""
+
+    nature: ClassVar[Nature] = Nature.OWN
+    kind: Literal["grouped"] = "grouped"
+    base: Base = Field(description="the mechanism that is run")
+    size: Whole = parameter(
+        "number k of records in a group",
+        symbol="k",
+        allowed=f"a whole number from 1 to {MAX_SIZE}",
+        typical=(1, 10),
+        effect="raises",
+        ge=1,
+        le=MAX_SIZE,
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Take the neighbouring relation from the mechanism that is run."""
+        return with_relation_of_base(given)
+
+    def model_post_init(self, _: Any) -> None:
+        """Refuse kinds whose profile for groups is not known."""
+        _ = self.curve
+
+    @property
+    def profile_is(self) -> Nature:
+        """That of the mechanism's profile for groups."""
+        return self.base.profile_is if self.size == 1 else self.base.grouped_is
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Who is protected."""
+        own = f"neighbours differ in {self.size} records: what is protected is a group of so many"
+        return (own, *super().remarks)
+
+    def build_curve(self) -> Curve:
+        """Return the curve for groups."""
+        return self.base.curve if self.size == 1 else self.base.grouped_curve(self.size)

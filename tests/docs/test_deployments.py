@@ -1,0 +1,27 @@
+"""Published deployments: the page is what the files give."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_page_is_up_to_date() -> None:
+    """Every file has a source and a claim, and the page is made of them."""
+    found = importlib.util.spec_from_file_location(
+        "make_page", ROOT / "examples" / "deployments" / "make_page.py"
+    )
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    rows = module.deployments()
+    assert len(rows) >= 20
+    assert all("https://" in one.what["links"] for one in rows)
+    # ours is derived from the published rho, and not a repetition of the claim
+    by_name = {one.name: one for one in rows}
+    assert by_name["census_2020_housing"].holds is True
+    assert by_name["census_2020_persons"].holds is False
+    assert module.page(rows) == (ROOT / "docs" / "deployments.md").read_text(encoding="utf-8")
