@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -313,3 +314,21 @@ def _changed(data: LineData, field: str, factor: Fraction) -> LineData:
     if field == "far":
         return replace(data, far=data.nodes)
     return replace(data, nodes=tuple(moved(nodes) for nodes in data.nodes))
+
+
+@pytest.mark.parametrize("low", [Fraction(1, 3), Fraction(-2, 7), Fraction(5, 11)])
+@pytest.mark.parametrize("width", [Fraction(1, 7), Fraction(10**9, 13), Fraction(1, 3 * 2**126)])
+def test_a_ball_about_a_rectangle_holds_its_corners(low: Fraction, width: Fraction) -> None:
+    """Also where the middle, or the radius of fewer bits, is rounded."""
+    field = Complexes(Arithmetic(BITS))
+    real = field.arithmetic.between(low, low + width)
+    imaginary = field.arithmetic.between(-low, width - low)
+    for parts in ((real,), (real, imaginary)):
+        ball = field.of(*parts)
+        for corner in itertools.product(*((one.low, one.high) for one in parts)):
+            with mpmath.workprec(600):
+                assert _inside(ball, mpmath.mpc(*map(_exact, corner)))
+    for one, ball in ((real, field.of(real)), (imaginary, field.of(imaginary))):
+        found = ball.real()
+        assert found.low <= one.low
+        assert one.high <= found.high

@@ -57,16 +57,21 @@ SCOPE = [
     "losses/line.py",
     "losses/line_*.py",
     "losses/moments.py",
+    "losses/roots.py",
+    "losses/stretches.py",
     "losses/transforms/*.py",
 ]
 # the tests that a change is put before
 POOL = [
+    "amplify/test_clip_rectify_profile.py",
     "certificate/test_arithmetic.py",
     "certificate/test_attacks.py",
     "certificate/test_curve.py",
     "certificate/test_directions.py",
+    "certificate/test_lines.py",
     "certificate/test_mechanisms.py",
     "certificate/test_write_and_verify.py",
+    "certificate/test_zcdp_mutations.py",
     "expressions/*.py",
     "ledger/test_amounts.py",
     "ledger/test_charges.py",

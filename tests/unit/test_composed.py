@@ -254,3 +254,20 @@ def test_no_gap_where_a_direction_ends() -> None:
     low, high = run.delta_bounds(eps)
     assert (np.diff(high) < 0).all()
     assert (high < 1.01 * low).all()
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-3, 1e-5, 1e-6, 1e-8])
+@pytest.mark.parametrize(
+    ("how", "truth"),
+    [
+        ({"eps_h": 2}, "1.121248972738067244858835136789"),
+        ({"failure": 0.01}, "1.104251569480730620126799317538"),
+    ],
+)
+def test_ends_of_a_composed_loss(tol: float, how: dict[str, float], truth: str) -> None:
+    """Both are at ε = 0, by mpmath from the sum of a Gaussian loss and ±1/2, at every width."""
+    parts = (profiles.Gaussian(sigma=1), profiles.PureDP(epsilon=0.5))
+    found = gdp.measure(profiles.Sequence(parts=parts), tol=tol, **how)
+    assert found.certified
+    assert found.mu.low <= Decimal(truth) <= found.mu.high
+    assert found.mu.high - found.mu.low <= Decimal(str(tol))

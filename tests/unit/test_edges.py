@@ -154,6 +154,7 @@ def test_a_slow_tail_is_above_its_bound(text: str, log: Callable[[float], float]
         ("-eps**3/7", lambda eps: -(eps**3) / 7),
         ("-eps**2*log(eps)", lambda eps: -(eps**2) * math.log(eps)),
         ("-eps**2/3 - eps**1.75", lambda eps: -(eps**2) / 3 - eps**1.75),
+        ("-exp(eps/200)", lambda eps: -math.exp(min(eps / 200, 700))),
     ],
 )
 def test_a_coarse_tail_is_below_its_bound(text: str, log: Callable[[float], float]) -> None:
@@ -167,6 +168,12 @@ def test_a_coarse_tail_is_below_its_bound(text: str, log: Callable[[float], floa
     begin, width = float(tail.start), float(tail.width)
     for eps in (begin, 1.5 * begin, 10 * begin):
         assert log(eps) <= float(tail.log_factor) - eps * eps / (2 * width * width)
+
+
+@pytest.mark.parametrize("text", ["-eps**3 + 1e9*eps**2", "-((1+exp(-100))-1)*eps**2 + 1e12*eps"])
+def test_a_tail_that_rises_at_first_is_not_claimed(text: str) -> None:
+    """Where even the last start is too early for the leading term, nothing is said."""
+    assert _tail(text) is None
 
 
 def test_a_tail_parameter_is_within_its_interval() -> None:

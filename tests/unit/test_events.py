@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from flint import arb
 
 from gdpbridge import profiles
 from gdpbridge.curves.pieces import Piece
-from gdpbridge.guarantees.boundary import Bound, renyi_pieces
+from gdpbridge.guarantees.boundary import Bound, obeys_at_corner, renyi_pieces, zcdp_boundary
+from gdpbridge.guarantees.events import Event
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS
 
@@ -74,3 +76,31 @@ def test_more_orders_say_more() -> None:
     for eps in (0.1, 1.0, 3.0, 5.0):
         least = whole.delta_bounds(eps)[1]
         assert least < delta(more, eps) <= delta(few, eps)
+
+
+@pytest.mark.parametrize("rho", [Fraction(1, 100), Fraction(1, 2), Fraction(64, 25)])
+def test_an_arc_says_nothing_where_another_bound_binds(rho: Fraction) -> None:
+    """Before an arc begins, and after it ends, its event breaks a bound, and δ is not a number."""
+    with precision(128):
+        _, divergence, order = pieces = zcdp_boundary(rho).pieces
+        first, turn = (BALLS.constant(piece.start).mid() for piece in pieces[1:])
+        for piece, eps in ((divergence, 0.9 * first), (divergence, 1.05 * turn), (order, turn / 2)):
+            assert piece.formula(eps.mid(), BALLS).log().is_nan()
+        for piece, eps in ((divergence, (first + turn) / 2), (order, 2 * turn)):
+            assert piece.formula(eps.mid(), BALLS).log().is_finite()
+
+
+def test_an_arc_of_one_order_says_nothing_where_another_binds() -> None:
+    """Far past its end, the event at which the first order binds breaks the next one's bound."""
+    with precision(128):
+        arcs = [piece for piece in renyi_pieces(bounds(ORDERS)) if piece.by_chords]
+        for arc, after in pairwise(arcs):
+            far = (2 * BALLS.constant(after.start)).mid()
+            assert arc.formula(far, BALLS).log().is_nan()
+
+
+def test_a_corner_is_held_against_every_other_bound() -> None:
+    """Randomized response with ε₀ = 1 has D₂ = log(cosh(3/2)/cosh(1/2)) = 0.7353."""
+    event = Event(arb(1), arb(2), arb(0))
+    for value, obeyed in ((Fraction(7352, 10**4), False), (Fraction(7354, 10**4), True)):
+        assert obeys_at_corner((Bound(Fraction(1), value),))(event) is obeyed

@@ -112,12 +112,16 @@ def choose(moments: Moments, wanted: Sequence[Wanted], *, complement: bool) -> C
 
 
 def _tilts(moments: Moments, wanted: Sequence[Wanted], *, complement: bool) -> Floats:
-    if complement:
-        return _INSIDE - 1.0
-    saddles = moments.tilts.at(np.array([want.eps for want in wanted]))
+    table = moments.tilts_inside if complement else moments.tilts
+    saddles = table.at(np.array([want.eps for want in wanted]))
     best, deviation = saddles.tilt[:, None], saddles.deviation[:, None]
     offsets = _OFFSETS / np.maximum(deviation, 1e-300)
-    tilts = np.hstack([best, best + offsets, best - offsets, best * _MULTIPLES]).ravel()
+    around = [best, best + offsets, best - offsets]
+    if complement:
+        tilts = np.hstack([one.ravel() for one in (*around, _INSIDE - 1.0)])
+        tilts = tilts[(tilts >= -1) & (tilts <= 0)]
+        return np.array(sorted({float(_exact(b)) for b in tilts.tolist()}))
+    tilts = np.hstack([*around, best * _MULTIPLES]).ravel()
     tilts = tilts[(tilts > 0) & (tilts < min(moments.domain[1], LARGEST_TILT))]
     return np.array(sorted({0.0, *(float(_exact(b)) for b in tilts.tolist())}))
 

@@ -24,7 +24,8 @@ LARGEST_TILT = 2.0**23
 _RATIO = 2**0.5
 _LEAST_TILT = 2.0**-26
 # tilts in (-1, 0), off the ends, where a transform may end too
-_INSIDE = np.linspace(-0.98, -0.02, 25)
+_HALF = np.geomspace(1e-7, 0.5, 33)
+_INSIDE = np.concatenate([_HALF - 1, -_HALF[-2::-1]])
 _STEPS = 2
 
 

@@ -11,12 +11,14 @@ from gdpbridge.mechanisms.base import Profile
 __all__ = ["event_of", "profile_of"]
 
 
-def profile_of(source: Any) -> Profile:
+def profile_of(source: Any, *, distance: float = 1) -> Profile:
     """Return the privacy profile of another tool's object.
 
     Args:
         source: an Opacus accountant or its ``state_dict()``; a DpEvent, an RdpAccountant or a
-            PrivacyLossDistribution of dp_accounting.
+            PrivacyLossDistribution of dp_accounting; a measurement of OpenDP, or the text that
+            ``dp.serialize`` makes of it.
+        distance: of a measurement of OpenDP, how far neighbouring inputs are apart in its metric.
 
     Returns:
         A profile; one that is a profile already is returned as it is.
@@ -30,6 +32,10 @@ def profile_of(source: Any) -> Profile:
         from gdpbridge.mechanisms.opacus import history_in, profile_of_history
 
         return profile_of_history(history_in(source))
+    if isinstance(source, str) and source.lstrip().startswith("{"):
+        from gdpbridge.sources.opendp import profile_of_opendp
+
+        return profile_of_opendp(source, distance)
     tools = {base.__module__.partition(".")[0] for base in type(source).__mro__}
     if "dp_accounting" in tools:
         from gdpbridge.sources.dp_accounting import (
@@ -47,11 +53,15 @@ def profile_of(source: Any) -> Profile:
         from gdpbridge.mechanisms.opacus import profile_of_history
 
         return profile_of_history(list(source.history))
+    if "opendp" in tools:
+        from gdpbridge.sources.opendp import profile_of_opendp
+
+        return profile_of_opendp(source, distance)
     raise InputError(
         "source",
         type(source).__name__,
-        "an Opacus accountant or its state, or a DpEvent, RdpAccountant or "
-        "PrivacyLossDistribution of dp_accounting",
+        "an Opacus accountant or its state, a DpEvent, RdpAccountant or PrivacyLossDistribution "
+        "of dp_accounting, or a measurement of OpenDP or its dp.serialize",
     )
 
 

@@ -1,0 +1,133 @@
+"""Measurements of OpenDP, as objects or as the text that ``dp.serialize`` makes of them.
+
+Noise is taken by its law: what OpenDP's own map says of it may be looser, as of Gaussian noise,
+whose map speaks of ρ-zCDP. Transformations before the noise are asked for their stability, in
+OpenDP's own arithmetic, which rounds up. Noise of floating-point numbers lies on a fine grid there;
+it is taken as the noise of real numbers.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gdpbridge.errors import InputError, MissingExtraError, Words
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.discrete_gaussian import DiscreteGaussian
+from gdpbridge.mechanisms.discrete_laplace import DiscreteLaplace
+from gdpbridge.mechanisms.gaussian import Gaussian
+from gdpbridge.mechanisms.laplace import Laplace
+from gdpbridge.mechanisms.randomized_response import RandomizedResponse
+from gdpbridge.numeric.exact import exact
+from gdpbridge.transformations.sequence import Sequence
+
+__all__ = ["profile_of_opendp"]
+
+# what only restates a measurement, and where that is
+_RESTATED = {
+    "make_chain_pm": "measurement0",
+    "make_fix_delta": "measurement",
+    "make_approximate": "measurement",
+    "make_pureDP_to_zCDP": "measurement",
+    "make_zCDP_to_approxDP": "measurement",
+}
+_WHOLE = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
+
+
+def profile_of_opendp(source: Any, distance: float = 1) -> Profile:
+    """Return the profile of a measurement.
+
+    Args:
+        source: the measurement, or the text of ``dp.serialize``.
+        distance: d_in, how far neighbouring inputs are apart in the measurement's metric.
+
+    Raises:
+        InputError: for a text that is no measurement, or one without a profile here, by its name.
+        MissingExtraError: without OpenDP.
+    """
+    try:
+        dp: Any = importlib.import_module("opendp.prelude")
+    except ImportError:
+        raise MissingExtraError("mechanisms", "reading a measurement of OpenDP") from None
+    features = importlib.import_module("opendp.mod").GLOBAL_FEATURES
+    before = set(features)
+    # what made the measurement was asked for by its maker
+    dp.enable_features("contrib", "honest-but-curious")
+    try:
+        text = source if isinstance(source, str) else dp.serialize(source)
+        return _profile(dp, json.loads(text), distance)
+    except json.JSONDecodeError:
+        raise InputError("source", Words("no JSON"), "the text of dp.serialize") from None
+    finally:
+        features.intersection_update(before)
+
+
+def _profile(dp: Any, node: Any, distance: float) -> Profile:
+    if not isinstance(node, Mapping) or not {"__function__", "__kwargs__"} <= set(node):
+        raise InputError("source", Words("no measurement"), "the text of dp.serialize")
+    name, given = str(node["__function__"]), node["__kwargs__"]
+    if name in _RESTATED and _RESTATED[name] in given:
+        return _profile(dp, given[_RESTATED[name]], distance)
+    if name == "make_chain_mt":
+        before = dp.deserialize(json.dumps(given["transformation0"]))
+        return _profile(dp, given["measurement1"], before.map(distance))
+    if name in ("make_composition", "make_basic_composition"):
+        parts = [_profile(dp, one, distance) for one in given["measurements"]]
+        return Sequence(parts=tuple(parts))
+    if name not in _NOISE:
+        known = ", ".join(sorted({*_NOISE, *_RESTATED, "make_chain_mt", "make_composition"}))
+        raise InputError("measurement", name, f"one of {known}")
+    return _NOISE[name](dp, node, distance)
+
+
+def _noise(real: type[Profile], whole: type[Profile], parameter: str) -> Callable[..., Profile]:
+    def profile(dp: Any, node: Mapping[str, Any], distance: float) -> Profile:
+        domain = str(dp.deserialize(json.dumps(node)).input_domain)
+        scale = {parameter: node["__kwargs__"]["scale"]}
+        if not any(f"T={name}" in domain for name in _WHOLE):
+            return real(**scale, sensitivity=distance)
+        if "VectorDomain" in domain:
+            raise InputError(
+                "measurement",
+                Words(f"{node['__function__']} on whole vectors"),
+                "one on whole numbers, or on vectors of real ones",
+            )
+        return whole(**scale, sensitivity=int(distance))
+
+    return profile
+
+
+def _flipped_bit(_: Any, node: Mapping[str, Any], __: float) -> Profile:
+    return _response(node["__kwargs__"]["prob"], 2)
+
+
+def _category(_: Any, node: Mapping[str, Any], __: float) -> Profile:
+    given = node["__kwargs__"]
+    return _response(given["prob"], len(given["categories"]))
+
+
+def _response(truth: float, buckets: int) -> Profile:
+    # with probability p any bucket is drawn, the true one among them
+    noise = (1 - exact(float(truth))) * buckets / (buckets - 1)
+    return RandomizedResponse(noise_parameter=_below(noise), buckets=buckets)
+
+
+def _below(value: Any) -> float:
+    """Return a float whose decimal is not above a fraction: less noise is on the safe side."""
+    number = math.nextafter(float(value), 1.0)
+    while exact(number) > value:
+        number = math.nextafter(number, 0.0)
+    return number
+
+
+_NOISE: dict[str, Callable[..., Profile]] = {
+    "make_laplace": _noise(Laplace, DiscreteLaplace, "scale"),
+    # clamped to bounds, it has the same worst event
+    "make_geometric": _noise(Laplace, DiscreteLaplace, "scale"),
+    "make_gaussian": _noise(Gaussian, DiscreteGaussian, "sigma"),
+    "make_randomized_response_bool": _flipped_bit,
+    "make_randomized_response": _category,
+}
