@@ -40,6 +40,7 @@ _NUMBERS = {
         "place.mid() == at.mid()",
         "place.rad() == at.rad()",
     },
+    "losses/lattices.py": {"span([Step(one.places, one.masses, one.times)]) > _SPARSE * most"},
     "losses/roots.py": {"near > 0"},
     "losses/stretches.py": {
         "line.bits > working_precision()",
