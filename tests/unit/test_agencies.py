@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,3 +31,35 @@ def test_right_values(profile: gdp.Profile, mu: float, delta: float, epsilon: fl
     low, high = profile.epsilon_bounds(delta) if delta else (np.log(15), float(profile.curve.end()))
     assert float(high) == pytest.approx(epsilon, abs=6e-9)
     assert float(low) == pytest.approx(epsilon, abs=6e-9)
+
+
+ROOT = Path(__file__).parents[2]
+TABLE = re.compile(r"^\| ([A-Z][\w ]+|all levels) \|((?: [\d.]+ \|){6})$", re.MULTILINE)
+
+
+def rounded_up(value: float, digits: int) -> str:
+    return f"{math.ceil(value * 10**digits - 1e-9) / 10**digits:.{digits}f}"
+
+
+def test_the_census_page() -> None:
+    """The figures of the page are what the specifications give, rounded up: some of them."""
+    page = (ROOT / "docs" / "census.md").read_text()
+    rows = [cells.strip(" |").split(" | ") for _, cells in TABLE.findall(page)]
+    persons, units = (
+        gdp.load_profile(ROOT / "examples" / "census" / f"redistricting_{name}.toml")
+        for name in ("persons", "units")
+    )
+    assert len(rows) == 1 + len(persons.parts)
+    for at, sequence in ((0, persons), (3, units)):
+        rhos = [part.rho for part in sequence.parts]
+        assert [row[at] for row in rows] == [rounded_up(one, 5) for one in (*rhos, sum(rhos))]
+
+    def epsilon(profile: gdp.Profile) -> str:
+        return rounded_up(float(np.asarray(profile.epsilon_bounds(1e-10)[1])), 4)
+
+    assert [rows[1][1], rows[6][4]] == [epsilon(persons.parts[1]), epsilon(units)]
+    assert rows[5][5] == rounded_up(float(gdp.measure(units.parts[5]).mu.high), 4)
+    # those of the persons file, and of both
+    for rho in (sum(part.rho for part in persons.parts), 2.631169245673755):
+        assert epsilon(P.ZCDP(rho=rho)) in page
+    assert epsilon(P.Gaussian(sigma=1 / math.sqrt(2 * 2.631169245673755))) in page
