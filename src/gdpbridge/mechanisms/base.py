@@ -267,7 +267,7 @@ class Profile(Described, Evaluated, BaseModel):
         Raises:
             InputError: for kinds that do not know their privacy loss.
         """
-        from gdpbridge.curves.bounded import composed_loss_curve
+        from gdpbridge.curves.composition import composed_loss_curve
 
         losses = [replace(pair, times=times * pair.times) for pair in self.privacy_losses()]
         return composed_loss_curve(losses)
