@@ -24,7 +24,7 @@ def _segment(delta: str, off: float = 0.0) -> Any:
 
 def _sweep(height: str, off: float = 0.0) -> Any:
     value = arb(height) + arb(0, off)
-    return SimpleNamespace(line=SimpleNamespace(log_height=lambda: value.log()))
+    return SimpleNamespace(line=SimpleNamespace(log_height=value.log))
 
 
 def _run(delta: str, high: str) -> _Run:
