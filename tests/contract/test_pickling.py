@@ -28,6 +28,8 @@ OTHERS = [
     P.PLD(remove=[(0.5, 0.5), (-0.5, 0.3), ("inf", 0.2)]),
     P.DPSGD(noise_multiplier=1.0, sample_rate=0.5, steps=3),
     P.Renyi(orders=[2, 4], epsilons=[0.2, 0.5]),
+    P.TradeoffFunction(alpha=[0, 0.5, 1], beta=[1, 0.3, 0]),
+    gdp.load_profile({"kind": "matrix", "entries": [1.0, 0.5, 0.25], "sigma": 1.0}),
     P.OpacusHistory(history=[(1.3, 0.01, 3), (1.0, 0.01, 2)]),
     P.Laplace(scale=0.5).subsample(0.1),
     P.Gaussian(sigma=2, neighbours="replace-one").subsample(
