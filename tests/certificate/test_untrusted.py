@@ -62,6 +62,7 @@ def filled(unit: bytes, size: int = 2**20) -> bytes:
         b'{"schema": {"name": "\\ud800", "version": 1}}',
         b'{"schema": {"name": "gdpbridge.certificate", "version": 2}}',
         b'{"schema": {"name": "gdpbridge.certificate", "version": true}}',
+        b'{"schema": {"name": "gdpbridge.certificate", "version": 1.0}}',
         b'{"schema": {"name": "gdpbridge.certificate", "version": "1"}}',
         b'{"schema": {"name": "gdpbridge.certificate"}}',
         b'{"schema": {"version": 1}}', b'{"schema": []}', b'{"schema": null}',
@@ -138,6 +139,7 @@ def test_numbers_instead_of_strings(good: dict[str, Any]) -> None:
         (("mechanism", "A"), 1.0),
         (("claim", "failure_probability"), 0),
         (("schema", "version"), 1.5),
+        (("schema", "version"), 1.0),
         (("evidence", "tail_from"), 4.0),
     ]:
         refused(put(good, path, value))

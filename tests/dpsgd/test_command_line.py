@@ -86,17 +86,33 @@ def test_calibrate(run: Callable[[str], tuple[int, str, str]]) -> None:
     assert 0.98 <= document["measurement"]["mu"]["high"] <= 1
 
 
-def test_certificate(run: Callable[[str], tuple[int, str, str]], tmp_path: Path) -> None:
-    """A run has a certificate that is accepted; of another relation there is none yet."""
+@pytest.mark.parametrize(
+    ("words", "nature"),
+    [
+        (SETTING, "own"),
+        (f"{SETTING} --neighbours replace-one", "own"),
+        (
+            "--noise-multiplier 2 --sample-rate 0.3 --steps 100 --neighbours replace-one "
+            "--sampling fixed-size",
+            "bound",
+        ),
+    ],
+)
+def test_certificate(
+    run: Callable[[str], tuple[int, str, str]], tmp_path: Path, words: str, nature: str
+) -> None:
+    """A run has a certificate that is accepted, whatever is replaced or left out, and how drawn."""
     file = tmp_path / "certificate.json"
-    assert run(f"measure dpsgd {SETTING} --certificate {file}")[0] == 0
+    assert run(f"measure dpsgd {words} --eps-h 2.2 --certificate {file}")[0] == 0
     status, out, _ = run(f"verify {file}")
     assert (status, "claims hold" in out) == (0, True)
-    other = tmp_path / "other.json"
-    status, _, err = run(f"measure dpsgd {SETTING} --neighbours replace-one --certificate {other}")
-    assert status == 2
-    assert "there is no certificate" in err
-    assert not other.exists()
+    document = json.loads(file.read_text())
+    assert document["claim"]["profile_is"] == nature
+    # drawn in another way it would be another mechanism
+    other = "poisson" if "sampling" in document["mechanism"] else "fixed-size"
+    document["mechanism"] |= {"sampling": other, "neighbours": "replace-one"}
+    file.write_text(json.dumps(document))
+    assert run(f"verify {file}")[0] != 0
 
 
 STATE: dict[str, Any] = {"history": [[1.1, 0.01, 500], [1.1, 0.01, 500]], "mechanism": "rdp"}

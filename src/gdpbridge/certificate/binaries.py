@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-__all__ = ["binary_text", "optional_binary_text"]
+__all__ = ["binary_below", "binary_text", "is_binary", "optional_binary_text"]
+
+
+def is_binary(value: Fraction) -> bool:
+    """Whether a rational number is an integer times a power of two."""
+    return value.denominator & (value.denominator - 1) == 0
+
+
+def binary_below(value: Fraction, bits: int) -> Fraction:
+    """Return a number > 0 itself if it is binary, else the next one below it of so many places."""
+    if is_binary(value):
+        return value
+    places = bits + max(value.denominator.bit_length() - value.numerator.bit_length(), 0)
+    return Fraction((value.numerator << places) // value.denominator, 1 << places)
 
 
 def binary_text(value: Fraction) -> str:

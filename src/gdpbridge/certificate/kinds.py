@@ -33,7 +33,7 @@ class Kind:
             rectified.py.
         nature: what δ is: the mechanism's own, the supremum over all mechanisms with a guarantee,
             or an upper bound.
-        relation: the neighbouring relation that it must name; None for any or none.
+        relations: the neighbouring relations of which it must name one; () for any or none.
         has_breakpoints: whether its formula changes at places that are not rational.
         composes: whether it may be run among others, or several times.
         of_others: whether it is made of other mechanisms.
@@ -42,7 +42,7 @@ class Kind:
 
     parameters: dict[str, Domain] = field(default_factory=dict)
     nature: Nature = "own"
-    relation: str | None = None
+    relations: tuple[str, ...] = ()
     has_breakpoints: bool = False
     composes: bool = False
     of_others: bool = False
@@ -56,25 +56,25 @@ KINDS = {
     "composed": Kind({"times": _COUNT}, of_others=True),
     "dpsgd": Kind(
         {"noise_multiplier": _POSITIVE, "sample_rate": _SHARE, "steps": _COUNT},
-        relation="add-remove",
+        relations=("add-remove", "replace-one"),
         composes=True,
     ),
     "gaussian": Kind({"sigma": _POSITIVE, "sensitivity": _POSITIVE}, composes=True),
     "gdp": Kind({"mu": _NON_NEGATIVE}, "class", composes=True),
     "icea": Kind(
-        {"messages": _COUNT, "users": _COUNT}, "bound", "replace-one", has_breakpoints=True
+        {"messages": _COUNT, "users": _COUNT}, "bound", ("replace-one",), has_breakpoints=True
     ),
     "laplace": Kind({"scale": _POSITIVE, "sensitivity": _POSITIVE}, composes=True),
     "permute-and-flip": Kind({"epsilon": _NON_NEGATIVE}, "class"),
     "pure-dp": Kind({"epsilon": _NON_NEGATIVE}, "class", composes=True),
     "randomized-response": Kind(
-        {"noise_parameter": _SHARE, "buckets": _BUCKETS}, relation="replace-one"
+        {"noise_parameter": _SHARE, "buckets": _BUCKETS}, relations=("replace-one",)
     ),
     "sgd-family": Kind(
         {"A": _POSITIVE, "B": _POSITIVE, "sigma": _POSITIVE}, "bound", has_breakpoints=True
     ),
     "sequence": Kind(of_others=True),
-    "subsampled": Kind({"rate": _SHARE}, relation="add-remove", of_others=True),
+    "subsampled": Kind({"rate": _SHARE}, relations=("add-remove",), of_others=True),
     "zcdp": Kind({"rho": _POSITIVE}, "class", alone=True),
 }
 # those whose formulas the checker knows as composed losses alone

@@ -383,5 +383,6 @@ def _refuse_other_schemas(document: object) -> None:
     if name != NAME:
         raise InputError("certificate: schema", name, f"the name {NAME!r}")
     version = schema.get("version") if isinstance(schema, dict) else None
-    if version != VERSION or isinstance(version, bool):
+    # neither true nor 1.0 is a version
+    if type(version) is not int or version != VERSION:
         raise InputError("certificate: schema.version", version, f"{VERSION}")

@@ -18,7 +18,7 @@ def uncertifiable_because(profile: Profile) -> str:
         if one.kind not in KINDS:
             return f"there is no certificate for a mechanism of kind {one.kind} yet"
         known = KINDS[one.kind]
-        if known.relation is not None and one.neighbours != known.relation:
+        if known.relations and one.neighbours not in known.relations:
             return f"there is no certificate for {one.kind} with {one.neighbours} neighbours yet"
         if named.kind in ONLY_COMPOSED and not (
             KINDS[one.kind].composes or KINDS[one.kind].of_others

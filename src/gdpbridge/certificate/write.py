@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from importlib.metadata import version
 
-from gdpbridge.certificate.binaries import binary_text, optional_binary_text
+from gdpbridge.certificate.binaries import binary_below, binary_text, optional_binary_text
 from gdpbridge.certificate.cells import accepted
 from gdpbridge.certificate.checker.check import CellChecker
 from gdpbridge.certificate.checker.numbers import binary
@@ -61,7 +61,7 @@ def write(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
         evidence=Evidence(
             breakpoints=breakpoints,
             cells=(),
-            witness="tail" if proof.witness == "tail" else optional_binary_text(proof.witness),
+            witness=_witness(proof),
             tail_from=optional_binary_text(proof.tail_from),
         ),
     )
@@ -72,6 +72,14 @@ def write(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     checker = CellChecker(bare)
     cells = tuple(cell for proved in proof.cells for cell in accepted(checker, proved))
     return bare.model_copy(update={"evidence": bare.evidence.model_copy(update={"cells": cells})})
+
+
+def _witness(proof: Proof) -> str | None:
+    if proof.witness is None:
+        return None
+    # an ε_h in decimals is rounded down
+    at = proof.witness
+    return "tail" if at == "tail" else binary_text(binary_below(at, proof.bits))
 
 
 def _past_the_last_bracket(proof: Proof, breakpoints: tuple[Breakpoint, ...]) -> Proof:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from gdpbridge.certificate.binaries import binary_text, optional_binary_text
+from gdpbridge.certificate.binaries import binary_text, is_binary, optional_binary_text
 from gdpbridge.certificate.cells import accepted
 from gdpbridge.certificate.checker.check import CellChecker
 from gdpbridge.certificate.model import (
@@ -16,9 +16,11 @@ from gdpbridge.certificate.model import (
     Nodes,
     WitnessLine,
 )
-from gdpbridge.certificate.proof import Proof, ProvedPiece
+from gdpbridge.certificate.proof import Proof, ProvedCell, ProvedPiece
+from gdpbridge.errors import UndecidedError
 from gdpbridge.losses.line import Evidence
 from gdpbridge.losses.transforms.base import Plan
+from gdpbridge.losses.transforms.fixed_size import Ray
 from gdpbridge.losses.transforms.sampled_gaussian import Quadrature
 
 __all__ = ["with_directions"]
@@ -28,14 +30,14 @@ def with_directions(bare: Certificate, proof: Proof) -> Certificate:
     """Return a certificate with the directions of a composed loss and their cells.
 
     Raises:
-        UndecidedError: if the checker cannot be convinced of a cell.
+        UndecidedError: if the checker cannot be convinced of a cell, or of the lower end.
     """
     witness_line = None
     if proof.witness_line is not None:
         evidence, reverse = proof.witness_line
         witness_line = WitnessLine(reverse=reverse, line=_line(evidence))
     empty = tuple(
-        Direction(pieces=tuple(_piece(piece) for piece in one.pieces), cells=())
+        Direction(pieces=tuple(_piece(piece, one.cells) for piece in one.pieces), cells=())
         for one in proof.directions
     )
     update = {"directions": empty, "witness_line": witness_line}
@@ -53,6 +55,8 @@ def with_directions(bare: Certificate, proof: Proof) -> Certificate:
         )
         for number, (direction, one) in enumerate(zip(empty, proof.directions, strict=True))
     )
+    if not checker.proves_ends():
+        raise UndecidedError("the lower end could not be certified")
     return _with_evidence(bare, {"directions": full})
 
 
@@ -60,9 +64,13 @@ def _with_evidence(bare: Certificate, update: Mapping[str, object]) -> Certifica
     return bare.model_copy(update={"evidence": bare.evidence.model_copy(update=dict(update))})
 
 
-def _piece(piece: ProvedPiece) -> CurvePiece:
+def _piece(piece: ProvedPiece, cells: Sequence[ProvedCell]) -> CurvePiece:
+    start = piece.start
+    if not is_binary(start):
+        # ε_h is stated in decimals: the line that is best there also serves the cell about it
+        start = next(cell.low for cell in cells if cell.low <= start < cell.high)
     return CurvePiece(
-        start=binary_text(piece.start),
+        start=binary_text(start),
         line=None if piece.line is None else _line(piece.line),
         tilt=optional_binary_text(piece.tilt),
     )
@@ -82,6 +90,10 @@ def _line(evidence: Evidence) -> Line:
 
 
 def _nodes(plan: Plan) -> Nodes | None:
+    if isinstance(plan, Ray):
+        half = binary_text(plan.angle)
+        step = binary_text(plan.step)
+        return Nodes(shift=half, strip=half, step=step, first=plan.first, last=plan.last)
     if not isinstance(plan, Quadrature):
         return None
     return Nodes(

@@ -167,6 +167,8 @@ class DPSGD(Profile):
         """Return noise, rate and steps, from whatever words they were derived, exactly."""
         found = super().specification()
         texts = {name: found[name] for name in ("kind", "neighbours", "noise_multiplier", "steps")}
+        if self.sampling != "poisson":
+            texts["sampling"] = self.sampling
         rate = self.run.rate
         if rate is not None and self.records is not None:
             return {**texts, "sample_rate": f"{rate.numerator}/{rate.denominator}"}

@@ -93,7 +93,7 @@ class CellChecker:
     """Whether single cells are proved as they stand; for the writer of certificates."""
 
     def __init__(self, document: Certificate) -> None:
-        # what the writer tries is at least what the checker will do, but for the other lines
+        # what the writer tries is at least what the checker will do, but for short lines
         self._ladder = _Ladder(document, share=0.9)
 
     def proves(self, cell: Cell, direction: int = 0) -> bool:
@@ -102,8 +102,19 @@ class CellChecker:
         Raises:
             UndecidedError: if all cells so far are more work than the checker allows.
         """
+        return self._holds(lambda check: check.cell_of("cell", cell, direction))
+
+    def proves_ends(self) -> bool:
+        """Whether the checker will accept the lower end and, of a head, its δ(ε_h).
+
+        Raises:
+            UndecidedError: if that is more work than the checker allows, together with the cells.
+        """
+        return self._holds(lambda check: (check.failure_at_head(), check.lower_end()))
+
+    def _holds(self, line: Callable[[Check], object]) -> bool:
         try:
-            self._ladder.decide(lambda check: check.cell_of("cell", cell, direction))
+            self._ladder.decide(line)
         except (Refused, Undecided):
             return False
         except OutOfWork:

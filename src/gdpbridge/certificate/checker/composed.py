@@ -179,10 +179,10 @@ class ComposedCheck(Check):
     def _whole_by_tail(self) -> str:
         """δ is at most that of Gaussian mechanisms with the same noise and no sampling."""
         assert self.high is not None
-        variances = [part.transform.tail_variance for part in self._composition.parts]
-        if not all(variances) or self._fails:
+        parts = self._composition.parts
+        if not all(part.transform.gaussian_variance for part in parts) or self._fails:
             raise Refused("evidence.directions", "there is no proof for the whole range")
-        if self._tail_variance > self.high**2:
+        if sum(part.times * part.transform.gaussian_variance for part in parts) > self.high**2:
             raise Refused("claim.mu.high", "it is less than that of the run without sampling")
         return f"{self.covers}, with μ = {self.claim.mu.high}: that of the run without sampling"
 

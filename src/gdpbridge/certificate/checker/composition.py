@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from gdpbridge.certificate.checker.fixed_size import FixedSizeGaussian
 from gdpbridge.certificate.checker.lines import Runs
 from gdpbridge.certificate.checker.mechanisms import parameters_of
 from gdpbridge.certificate.checker.refusal import Malformed
+from gdpbridge.certificate.checker.replaced import ReplacedGaussian
 from gdpbridge.certificate.checker.transforms import (
     Gaussian,
     Laplace,
@@ -94,13 +96,12 @@ def _read(spec: Spec, times: int) -> tuple[list[Runs], set[Nature], set[str | No
             raise Malformed("mechanism.base.kind", base["kind"], "gaussian, or gdp")
         mu = _mu(base["kind"], values)
         return _leaf(_sampled(mu, rate), times, "own", spec, base)
+    if kind == "dpsgd":
+        return _steps(spec, times)
     values = parameters_of(spec)
     if not KINDS[kind].composes:
         raise Malformed("mechanism.kind", kind, "one that composes")
     nature = KINDS[kind].nature
-    if kind == "dpsgd":
-        mu, rate = 1 / values["noise_multiplier"], values["sample_rate"]
-        return _leaf(_sampled(mu, rate), times * int(values["steps"]), nature, spec)
     if kind in ("gaussian", "gdp"):
         mu = _mu(kind, values)
         transform: Transform = Gaussian(mu**2) if mu else Losses(Fraction(0))
@@ -111,6 +112,25 @@ def _read(spec: Spec, times: int) -> tuple[list[Runs], set[Nature], set[str | No
     failure = values.get("delta", Fraction(0))
     epsilon = values["epsilon"]
     return _leaf(Losses(epsilon, failure), times, nature, spec)
+
+
+def _steps(spec: Spec, times: int) -> tuple[list[Runs], set[Nature], set[str | None]]:
+    """Read DP-SGD; batches of a fixed size have a name for how they are drawn."""
+    own = dict(spec)
+    sampling = own.pop("sampling", "poisson")
+    values = parameters_of(own)
+    replaced = spec["neighbours"] == "replace-one"
+    if sampling not in (("poisson", "fixed-size") if replaced else ("poisson",)):
+        raise Malformed("mechanism.sampling", sampling, "poisson, or fixed-size with replace-one")
+    sigma, rate = values["noise_multiplier"], values["sample_rate"]
+    nature = KINDS["dpsgd"].nature
+    if rate == 1:
+        transform: Transform = Gaussian(((2 if replaced else 1) / sigma) ** 2)
+    elif sampling == "fixed-size":
+        transform, nature = FixedSizeGaussian(2 / sigma, rate), "bound"
+    else:
+        transform = (ReplacedGaussian if replaced else SampledGaussian)(sigma, rate)
+    return _leaf(transform, times * int(values["steps"]), nature, spec)
 
 
 def _leaf(

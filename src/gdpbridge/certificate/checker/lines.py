@@ -11,6 +11,7 @@ and δ = p_∞ + D. See docs/check-a-mu.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -27,10 +28,13 @@ from gdpbridge.certificate.checker.transforms import Nodes, Transform
 __all__ = ["Line", "LineData", "Runs", "log_chernoff"]
 
 # microseconds of one term of a Taylor coefficient
-_COST_OF_TERM = 1.0
+_COST_OF_TERM = 0.5
 _COST_OF_BALL = 25.0
 MAX_NODES = 1 << 18
 _MOST_TERMS = 400
+_COST_OF_TURN = 2.5
+# sums of floats that are rounded to nearest, and products of some, are below these times them
+_UPWARD, _UPWARD_SUM, _TINY = 1 + 2.0**-49, 1 + 2.0**-33, 1e-300
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ class Line:
     ) -> None:
         self.parts, self.backward, self.data, self.of = tuple(parts), backward, data, arithmetic
         self._require_shape()
-        self._expansions: dict[tuple[Fraction, Fraction], _Expansion] = {}
+        self._turned: tuple[Fraction, _Turned] | None = None
 
     def _require_shape(self) -> None:
         data, line = self.data, "evidence.lines"
@@ -128,15 +132,10 @@ class Line:
     def _wave(self, eps: Jet) -> Jet:
         low, high = _exact(eps.value.low), _exact(eps.value.high)
         middle = (low + high) / 2
-        expansion = self._expansion(middle, (high - low) / 2)
-        return expansion.jet()
-
-    def _expansion(self, middle: Fraction, radius: Fraction) -> _Expansion:
-        key = middle, radius
-        if key not in self._expansions:
-            self._expansions.clear()
-            self._expansions[key] = _Expansion(self, middle, radius)
-        return self._expansions[key]
+        # a cell about its centre has the same turned terms as the centre
+        if self._turned is None or self._turned[0] != middle:
+            self._turned = middle, _Turned(self, middle)
+        return _Expansion(self, self._turned[1], (high - low) / 2).jet()
 
     # --- the numbers of the line ---------------------------------------------------------------
 
@@ -173,6 +172,21 @@ class Line:
                 value = value * (power.conjugate() if self.backward else power)
             found.append(value)
         return found
+
+    @cached_property
+    def scales(self) -> tuple[mpfr, list[float], list[float]]:
+        """Return a unit, the sizes of a_k in it, and their radii in it and units of rounding."""
+        up = self.field.up
+        sizes = [ball.size() for ball in self.terms]
+        top = max(sizes)
+        rounding = self.field.down.mul(top, self.field.unit)
+        if not rounding > 0:
+            raise Undecided("a line whose terms vanish")
+        return (
+            top,
+            [float(up.div(size, top)) + _TINY for size in sizes],
+            [float(up.div(ball.radius, rounding)) + _TINY for ball in self.terms],
+        )
 
     @cached_property
     def _cut(self) -> Interval:
@@ -237,81 +251,102 @@ def _exact(value: mpfr) -> Fraction:
     return Fraction(int(top), int(bottom))
 
 
-class _Expansion:
-    """V about a place m as a polynomial in x = (ε - m)/r, |x| ≤ 1, with what is left out."""
+def _sum(values: Sequence[float]) -> float:
+    """Return a little more than a sum of numbers ≥ 0."""
+    total = sum(values) * _UPWARD_SUM
+    if not total < math.inf:
+        raise Undecided("a line that does not converge")
+    return total
 
-    def __init__(self, line: Line, middle: Fraction, radius: Fraction) -> None:
-        self.line, self.of = line, line.of
-        # at a point three coefficients are all that is asked for, in units of the nodes
-        self.is_point = radius == 0
-        self.unit = radius or 1 / (line.data.h * line.data.count)
-        turned = self._turned(middle)
-        self.coefficients, self.rest = self._coefficients(turned)
 
-    def _turned(self, middle: Fraction) -> list[Ball]:
-        """Return a_k·e^{-ikhm}; the powers run without radii, as in the sums of nodes."""
-        line, of, field = self.line, self.of, self.line.field
-        terms = line.terms
-        of.work.charge(len(terms) * _COST_OF_BALL)
+class _Turned:
+    """The terms a_k·e^{-ikhm} about a place m, and how far off and how large each may be.
+
+    Sizes are floats in units of ``top``, radii in units of ``top`` times a unit of rounding; what
+    is too small for a float is taken to be ``_TINY``.
+    """
+
+    def __init__(self, line: Line, middle: Fraction) -> None:
+        of, field = line.of, line.field
+        of.work.charge(len(line.terms) * _COST_OF_TURN)
         step = field.of(of.exactly(0), of.exactly(-line.data.h * middle)).exp()
         up = field.up
         # |ẑ^k(1 + …) - z^k| ≤ k·(|z - ẑ| + 2 units)·(1 + …)^k, with |z| = 1
         off = up.add(step.radius, up.mul(2, field.unit))
-        growth = up.pow(up.add(1, up.mul(2, off)), len(terms))
+        growth = up.pow(up.add(1, up.mul(2, off)), len(line.terms))
+        drift = float(up.div(up.mul(off, growth), field.unit)) * _UPWARD
+        self.top, self.sizes, radii = line.scales
+        # |âẑ - az| ≤ |â - a|·|z| + |â|·|ẑ - z|, and rounding
+        self.radii = [
+            (radius + size * (k * drift + 2)) * _UPWARD
+            for k, (size, radius) in enumerate(zip(self.sizes, radii, strict=True))
+        ]
         power = field.of(of.exactly(1)).middle
-        found = []
-        for k, term in enumerate(terms):
-            radius = up.mul(up.mul(k, off), growth)
-            found.append(term * Ball(field, power, radius))
-            power = field.nearest.mul(power, step.middle)
-        return found
+        self.reals, self.imaginaries = [], []
+        multiply = field.nearest.mul
+        for term in line.terms:
+            value = multiply(term.middle, power)
+            self.reals.append(value.real)
+            self.imaginaries.append(value.imag)
+            power = multiply(power, step.middle)
 
-    def _coefficients(self, turned: list[Ball]) -> tuple[list[Interval], Interval]:
-        """Return Re Σ_k b_k (-ikhr)^j/j! for j < J, and a bound of Σ_k |b_k| (khr)^J/J!."""
-        of, field, up = self.of, self.line.field, self.line.field.up
-        nearest = field.nearest
-        step = nearest.div(
-            nearest.mul(gmpy2.mpz(self.line.data.h.numerator), gmpy2.mpz(self.unit.numerator)),
-            nearest.mul(gmpy2.mpz(self.line.data.h.denominator), gmpy2.mpz(self.unit.denominator)),
-        )
-        count = len(turned)
-        reals = [ball.middle.real for ball in turned]
-        imaginaries = [ball.middle.imag for ball in turned]
-        sizes = [ball.size() for ball in turned]
-        radii = [ball.radius for ball in turned]
-        scale = [nearest.mul(step, k) for k in range(count)]
-        coarse = [up.mul(up.add(value, 0), up.add(1, field.unit)) for value in scale]
-        small = up.mul(gmpy2.fsum(sizes), field.unit)
-        found: list[Interval] = []
-        terms = 0
-        while True:
-            total = up.mul(gmpy2.fsum(sizes), up.add(1, field.unit))
-            if terms >= 3 and (self.is_point or total <= small):
+
+class _Expansion:
+    """V about a place m as a polynomial in x = (ε - m)/r, |x| ≤ 1, with what is left out.
+
+    Its coefficients are Re Σ_k b_k (-ikhr)^j/j! for j < J, and the rest is at most
+    Σ_k |b_k| (khr)^J/J!.
+    """
+
+    def __init__(self, line: Line, turned: _Turned, radius: Fraction) -> None:
+        self.line, self.of = line, line.of
+        # at a point three coefficients are all that is asked for, in units of the nodes
+        self.is_point = radius == 0
+        self.unit = radius or 1 / (line.data.h * line.data.count)
+        self.coefficients: list[Interval] = []
+        self.rest = Interval(self.of, mpfr(0), self._expand(turned))
+
+    def _expand(self, turned: _Turned) -> mpfr:
+        """Find the coefficients, and return the bound of the rest."""
+        field, up, nearest = self.line.field, self.line.field.up, self.line.field.nearest
+        count = len(turned.sizes)
+        step = self.of.exactly(self.line.data.h * self.unit).high
+        with gmpy2.context(nearest):
+            scale = [step * k for k in range(count)]
+            squares = [value * value for value in scale]
+            columns = [turned.reals, turned.imaginaries]
+        sizes, radii = turned.sizes, turned.radii
+        # a little more than each, also after the roundings of the products below
+        coarse = [float(value) * _UPWARD for value in scale]
+        small = _sum(sizes) * float(field.unit) + _TINY
+        factorial = gmpy2.mpz(1)
+        for terms in range(_MOST_TERMS + 1):
+            total = _sum(sizes) + _TINY
+            if terms == _MOST_TERMS or (terms >= 3 and (self.is_point or total <= small)):
                 break
-            if terms == _MOST_TERMS:
-                break
-            of.work.charge(count * _COST_OF_TERM * 3)
-            values = imaginaries if terms % 2 else reals
+            self.of.work.charge(count * _COST_OF_TERM)
+            if terms:
+                factorial *= terms
+                with gmpy2.context(nearest):
+                    factors = scale if terms == 1 else squares
+                    columns[terms % 2] = [
+                        value * factor
+                        for value, factor in zip(columns[terms % 2], factors, strict=True)
+                    ]
             with gmpy2.context(nearest):
-                middle = gmpy2.fsum(values)
+                middle = gmpy2.fsum(columns[terms % 2]) / factorial
             if terms % 4 >= 2:
                 middle = nearest.minus(middle)
-            # each value carries three roundings a term, and the sum one
-            rounding = up.mul(up.mul(total, field.unit), 3 * terms + 2)
-            off = up.add(up.mul(gmpy2.fsum(radii), up.add(1, field.unit)), rounding)
-            found.append(Interval(of, of.down.sub(middle, off), of.up.add(middle, off)))
-            terms += 1
-            with gmpy2.context(nearest):
-                factors = [value / terms for value in scale]
-                reals = [value * factor for value, factor in zip(reals, factors, strict=True)]
-                imaginaries = [
-                    value * factor for value, factor in zip(imaginaries, factors, strict=True)
-                ]
-            with gmpy2.context(up):
-                factors = [value / terms for value in coarse]
-                sizes = [value * factor for value, factor in zip(sizes, factors, strict=True)]
-                radii = [value * factor for value, factor in zip(radii, factors, strict=True)]
-        return found, Interval(of, mpfr(0), total)
+            # six roundings of half a unit a term, and those of the sum
+            off = (_sum(radii) + _TINY + total * (3 * terms + 3)) * _UPWARD
+            away = up.mul(up.mul(turned.top, field.unit), mpfr(off))
+            self.coefficients.append(
+                Interval(self.of, self.of.down.sub(middle, away), self.of.up.add(middle, away))
+            )
+            ratios = [value / (terms + 1) for value in coarse]
+            sizes = [value * ratio for value, ratio in zip(sizes, ratios, strict=True)]
+            radii = [value * ratio for value, ratio in zip(radii, ratios, strict=True)]
+        return up.mul(turned.top, mpfr(total))
 
     def jet(self) -> Jet:
         """Return V, V' and V''/2 on all of the range."""

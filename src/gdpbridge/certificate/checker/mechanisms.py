@@ -116,9 +116,10 @@ def parameters_of(spec: dict[str, str | None]) -> dict[str, Fraction]:
     kind, neighbours = given.pop("kind", None), given.pop("neighbours", None)
     if kind is None or kind not in KINDS:
         raise Malformed("mechanism.kind", kind, f"one of {', '.join(KINDS)}")
-    names, relation = KINDS[kind].parameters, KINDS[kind].relation
-    if neighbours not in ((relation,) if relation else (None, "add-remove", "replace-one")):
-        raise Malformed("mechanism.neighbours", neighbours, relation or "a known relation, or null")
+    names, relations = KINDS[kind].parameters, KINDS[kind].relations
+    if neighbours not in (relations or (None, "add-remove", "replace-one")):
+        allowed = " or ".join(relations) or "a known relation, or null"
+        raise Malformed("mechanism.neighbours", neighbours, allowed)
     if set(given) != set(names):
         raise Malformed("mechanism", ", ".join(sorted(given)), f"the parameters {', '.join(names)}")
     return {name: _parameter(name, given[name], *names[name]) for name in names}

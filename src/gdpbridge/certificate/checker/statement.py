@@ -191,8 +191,13 @@ class Check:
         parameters = ", ".join(
             f"{name} {value}" for name, value in self.spec.items() if name != "neighbours" and value
         )
-        relation = self.spec.get("neighbours") or "the neighbouring relation in use"
-        return f"assumed, not proved: the mechanism is that of {parameters}, under {relation}"
+        named = self.spec.get("neighbours")
+        relation = (
+            f"for {named} neighbours"
+            if named
+            else "for the neighbours for which these were stated, which the document does not name"
+        )
+        return f"assumed, not proved: the mechanism is that of {parameters}, {relation}"
 
     # --- the cells ------------------------------------------------------------------------
 

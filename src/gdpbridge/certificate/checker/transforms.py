@@ -16,9 +16,9 @@ from gmpy2 import mpc, mpfr
 
 from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval
 from gdpbridge.certificate.checker.complexes import Ball, Complexes
-from gdpbridge.certificate.checker.refusal import Malformed, Refused, Undecided
+from gdpbridge.certificate.checker.refusal import Malformed, OutOfWork, Refused, Undecided
 
-__all__ = ["Gaussian", "Laplace", "Losses", "Nodes", "SampledGaussian", "Transform"]
+__all__ = ["Gaussian", "Laplace", "Losses", "Nodes", "SampledGaussian", "Transform", "power_sums"]
 
 # microseconds of one node at one place, and of one exponential of a ball
 _COST_OF_TERM, _COST_OF_BALL = 0.7, 12.0
@@ -52,6 +52,11 @@ class Transform(ABC):
     symmetric: bool = False
     needs_nodes: bool = False
     tail_variance: Fraction = Fraction(0)
+
+    @property
+    def gaussian_variance(self) -> Fraction:
+        """μ² of a Gaussian mechanism that dominates one run; 0 where none is known."""
+        return self.tail_variance
 
     @abstractmethod
     def on_line(
@@ -205,8 +210,8 @@ class SampledGaussian(Transform):
         if not 0 < nodes.strip <= nodes.shift:
             raise Malformed("evidence.lines: strip", nodes.strip, "above 0 and at most the shift")
         self._require_strip(of, height)
-        logs, weights = self._nodes(field, w, nodes)
-        sums, rounding = _power_sums(field, weights, logs, h, count)
+        logs, weights = self._weighted(field, w, nodes)
+        sums, rounding = power_sums(field, weights, logs, h, count)
         up = field.up
         share = 2 * self._growth(of, w, height, nodes)
         cut = self._cut(of, w, nodes)
@@ -220,19 +225,22 @@ class SampledGaussian(Transform):
     def at(self, of: Arithmetic, w: Fraction) -> Interval:
         """Bound F(w): the trapezoid rule on the real line, in steps that need no search."""
         strip = min(_STRIP, self.sigma * Fraction(3, 2))
-        if w < 0:
-            # so that cos(a/2σ)^w is at most about e^4
-            strip = min(strip, self.sigma * _root(Fraction(32) / -w))
-        reach = Fraction(_REACH)
+        if powers := self._below_zero(w):
+            # so that the cosine to that power is at most about e^4
+            strip = min(strip, self.sigma * _root(Fraction(32) / -powers))
+        low, high = self._tilted(w)
         nodes = Nodes(
             Fraction(0),
             strip,
             strip / _STEPS_PER_STRIP,
-            _floor((min(w / self.sigma, Fraction(0)) - reach) * _STEPS_PER_STRIP / strip),
-            -_floor(-(max(w / self.sigma, Fraction(0)) + reach) * _STEPS_PER_STRIP / strip),
+            _floor((low - _REACH) * _STEPS_PER_STRIP / strip),
+            -_floor(-(high + _REACH) * _STEPS_PER_STRIP / strip),
         )
+        if nodes.last - nodes.first >= _MOST_NODES:
+            # so steep a tilt is the checker's to bound, and no fault of the document
+            raise OutOfWork
         field = Complexes(of)
-        _, weights = self._nodes(field, w, nodes)
+        _, weights = self._weighted(field, w, nodes)
         total = sum((weight.real() for weight in weights), of.exactly(0))
         share = 2 * self._growth(of, w, strip, nodes)
         if not share < 1:
@@ -252,46 +260,64 @@ class SampledGaussian(Transform):
         tilt, depth = of.exactly(w), of.exactly(y)
         total = of.exactly(0)
         scale = (of.exactly(nodes.step) / (2 * of.pi).sqrt()).log()
-        for j, log in zip(
-            range(nodes.first, nodes.last + 1), self._logs(field, nodes), strict=True
-        ):
-            place = of.exactly((nodes.step * j) ** 2 / 2)
-            total += (tilt * log.real() - depth * log.imaginary() - place + scale).exp()
+        logs, bases = self._logs(field, nodes)
+        for j, log, base in zip(range(nodes.first, nodes.last + 1), logs, bases, strict=True):
+            place = base.real() - of.exactly((nodes.step * j) ** 2 / 2)
+            total += (tilt * log.real() - depth * log.imaginary() + place + scale).exp()
         growth = of.exactly(nodes.strip**2 / 2).exp() * self._cosine(of, w, height)
         periods = (2 * of.pi * of.exactly(nodes.strip / nodes.step)).expm1()
         error = 2 * growth * self.at(of, w) / periods
         shifted = of.exactly(nodes.shift**2 / 2).exp()
         return (total + error) * shifted + self._cut(of, w, nodes)
 
-    def _logs(self, field: Complexes, nodes: Nodes) -> list[Ball]:
-        """Enclose log g at the nodes."""
+    def _below_zero(self, w: Fraction) -> Fraction:
+        """Return the sum of the exponents below 0, of moduli that may be smaller off the line."""
+        return min(w, Fraction(0))
+
+    def _tilted(self, w: Fraction) -> tuple[Fraction, Fraction]:
+        """Return between which places the integrand has its bulk."""
+        return min(w / self.sigma, Fraction(0)), max(w / self.sigma, Fraction(0))
+
+    def _middle(self, w: Fraction) -> tuple[Fraction, Fraction]:
+        """Return places beyond which the bounds of what is cut off hold."""
+        return Fraction(0), max(w / self.sigma, Fraction(0))
+
+    def _logs(self, field: Complexes, nodes: Nodes) -> tuple[list[Ball], list[Ball]]:
+        """Enclose L and b at the nodes: what is integrated is φ·e^{b + wL}."""
+        logs = self._log_mixture(field, nodes, 1)
+        return logs, [field.zero(mpfr(0))] * len(logs)
+
+    def _log_mixture(self, field: Complexes, nodes: Nodes, sign: int) -> list[Ball]:
+        """Enclose log g(±u) at the nodes."""
         of = field.arithmetic
         if not 0 < nodes.last - nodes.first < _MOST_NODES or nodes.step <= 0:
             raise Malformed("evidence.lines: nodes", nodes.last - nodes.first, "some, in order")
         of.work.charge(2 * (nodes.last - nodes.first) * _COST_OF_BALL)
         drift = 1 / (2 * self.sigma**2)
         kept, rate = field.of(of.exactly(1 - self.rate)), field.of(of.exactly(self.rate))
-        turn = of.exactly(nodes.shift / self.sigma)
+        turn = of.exactly(sign * nodes.shift / self.sigma)
         found = []
         for j in range(nodes.first, nodes.last + 1):
-            t = field.of(of.exactly(nodes.step * j / self.sigma - drift), turn)
+            t = field.of(of.exactly(sign * nodes.step * j / self.sigma - drift), turn)
             found.append((kept + rate * t.exp()).log())
         return found
 
-    def _nodes(self, field: Complexes, w: Fraction, nodes: Nodes) -> tuple[list[Ball], list[Ball]]:
-        """Enclose log g, and the terms φ·g^w·η at the nodes."""
+    def _weighted(
+        self, field: Complexes, w: Fraction, nodes: Nodes
+    ) -> tuple[list[Ball], list[Ball]]:
+        """Enclose L, and the terms φ·e^{b + wL}·η at the nodes."""
         of = field.arithmetic
-        logs = self._logs(field, nodes)
+        logs, bases = self._logs(field, nodes)
         of.work.charge(len(logs) * _COST_OF_BALL)
         tilt = field.of(of.exactly(w))
         scale = field.of((of.exactly(nodes.step) / (2 * of.pi).sqrt()).log())
         weights = []
-        for j, log in zip(range(nodes.first, nodes.last + 1), logs, strict=True):
+        for j, log, base in zip(range(nodes.first, nodes.last + 1), logs, bases, strict=True):
             x = nodes.step * j
             square = field.of(
                 of.exactly((nodes.shift**2 - x * x) / 2), of.exactly(-x * nodes.shift)
             )
-            weights.append((tilt * log + square + scale).exp())
+            weights.append((tilt * log + base + square + scale).exp())
         return logs, weights
 
     def _require_strip(self, of: Arithmetic, height: Fraction) -> None:
@@ -299,23 +325,25 @@ class SampledGaussian(Transform):
             raise Refused("evidence.lines: strip", "the integrand may not be analytic there")
 
     def _growth(self, of: Arithmetic, w: Fraction, height: Fraction, nodes: Nodes) -> Interval:
-        """Return e^{height²/2}·cos(height/2σ)^{min(0, w)}/(e^{2πa/η} - 1)."""
+        """Return e^{height²/2}/(e^{2πa/η} - 1) times a power of a cosine."""
         growth = of.exactly(height**2 / 2).exp() * self._cosine(of, w, height)
         return growth / (2 * of.pi * of.exactly(nodes.strip / nodes.step)).expm1()
 
     def _cosine(self, of: Arithmetic, w: Fraction, height: Fraction) -> Interval:
         """Bound how much smaller |g| is than on the real line, to a power below 0."""
-        if w >= 0:
+        powers = self._below_zero(w)
+        if powers == 0:
             return of.exactly(1)
         cosine = of.exactly(height / (2 * self.sigma)).cos()
         if not cosine > 0:
             raise Refused("evidence.lines: strip", "it is too wide")
-        return (of.exactly(w) * cosine.log()).exp()
+        return (of.exactly(powers) * cosine.log()).exp()
 
     def _cut(self, of: Arithmetic, w: Fraction, nodes: Nodes) -> Interval:
         """Bound the nodes left out, all on Im u = shift."""
         below, above = nodes.first * nodes.step, nodes.last * nodes.step
-        if below > 0 or above < max(w / self.sigma, Fraction(0)):
+        low, high = self._middle(w)
+        if below > low or above < high:
             raise Refused("evidence.lines: nodes", "they leave out the middle")
         cost = of.exactly(nodes.shift**2 / 2).exp() * self._cosine(of, w, nodes.shift)
         return cost * (self._cut_below(of, w, below) + self._cut_above(of, w, above))
@@ -354,7 +382,7 @@ def _floor(value: Fraction) -> int:
     return value.numerator // value.denominator
 
 
-def _power_sums(
+def power_sums(
     field: Complexes, weights: Sequence[Ball], logs: Sequence[Ball], h: Fraction, count: int
 ) -> tuple[list[mpc], mpfr]:
     """Return Σ_j W_j z_j^k, z_j = e^{ihL_j}, for k < count, and a bound of the error of each.

@@ -1,0 +1,255 @@
+"""One step of DP-SGD on a batch of a fixed size, for the checker: the pair that bounds it.
+
+F(w) = K(w) + K(1 - w) + 1 - K(0) - K(1), K(w) = ∫ φ(u) g(u)^w du over u > m/2, on a ray from m/2
+into the upper half plane. See docs/check-a-mu.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+from gmpy2 import mpfr
+
+from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval
+from gdpbridge.certificate.checker.complexes import Ball, Complexes
+from gdpbridge.certificate.checker.refusal import Malformed, Refused
+from gdpbridge.certificate.checker.transforms import Nodes, Transform, power_sums
+
+__all__ = ["FixedSizeGaussian"]
+
+_COST_OF_BALL, _COST_OF_BOX = 12.0, 30.0
+_MOST_NODES = 200_000
+# of a box in which a bound is constant, the logarithm of the growth of g^w; how far φ reaches
+_GROWTH, _REACH = Fraction(1, 2), 12
+# where F is wanted at a real place, the logarithm of one over the error
+_FAINT = 40
+
+
+@dataclass(frozen=True)
+class _Sector:
+    """The sector 0 ≤ arg x ≤ β about a ray, on which |g| ≥ 1 and arg g ≥ 0."""
+
+    cosine: Interval
+    double: Interval
+
+
+class FixedSizeGaussian(Transform):
+    """The nodes are u = m/2 + e^{j·step + i·shift}; shift = strip is half of the sector's angle β.
+
+    Args:
+        apart: m, the sensitivity over the noise's standard deviation.
+        rate: q, the share of the records in a batch.
+    """
+
+    symmetric = True
+    needs_nodes = True
+
+    def __init__(self, apart: Fraction, rate: Fraction) -> None:
+        self.apart, self.rate = apart, rate
+        self.tail_variance = apart**2
+        self._known: dict[tuple[int, Fraction, int], tuple[Interval, Interval]] = {}
+
+    # --- on a line -----------------------------------------------------------------------------
+
+    def on_line(
+        self, field: Complexes, w: Fraction, h: Fraction, count: int, nodes: Nodes | None
+    ) -> list[Ball]:
+        """Enclose F(w + ikh) = K(w + ikh) + conj K(1 - w + ikh) + the atom."""
+        assert nodes is not None
+        of = field.arithmetic
+        logs, bases = self._on_ray(field, nodes)
+        sides = []
+        for tilt in (w, 1 - w):
+            power = field.of(of.exactly(tilt))
+            weights = [(base + power * log).exp() for base, log in zip(bases, logs, strict=True)]
+            sums, rounding = power_sums(field, weights, logs, h, count)
+            radius = field.up.add(rounding, self._error(of, tilt, nodes, nodes.shift).high)
+            sides.append([Ball(field, value, radius) for value in sums])
+        atom = field.of(self._atom(of))
+        return [one + other.conjugate() + atom for one, other in zip(*sides, strict=True)]
+
+    def at(self, of: Arithmetic, w: Fraction) -> Interval:
+        """Bound F(w) by sums on the real line, in steps that need no search."""
+        total = self._atom(of)
+        for tilt in (w, 1 - w):
+            nodes, power = self._usual_nodes(tilt), of.exactly(tilt)
+            of.work.charge((nodes.last - nodes.first) * _COST_OF_BALL)
+            for j in range(nodes.first, nodes.last + 1):
+                log, base = self._at_node(of, nodes.step, j)
+                total += (base + power * log).exp()
+            # the integrand is real on the real line: the strip reaches as far below as above
+            total += self._error(of, tilt, nodes, 2 * nodes.shift)
+        return Interval(of, mpfr(0), total.high)
+
+    def _usual_nodes(self, w: Fraction) -> Nodes:
+        rate = float(self.rate)
+        widest = math.atan(min(0.5, 0.45 * math.pi / math.log((2 - rate) / rate)))
+        half = Fraction(math.floor(widest * 0.45 * 2**20), 2**20)
+        step = Fraction(math.floor(4 * math.pi * float(half) / _FAINT * 2**20), 2**20)
+        steep = max(w, Fraction(0)) * self.apart
+        end = math.log((float(steep) + _REACH) / math.cos(4 * float(half)))
+        return Nodes(half, half, step, math.floor(-_FAINT / step), math.ceil(end / step))
+
+    def _at_node(self, of: Arithmetic, step: Fraction, j: int) -> tuple[Interval, Interval]:
+        """Enclose log g, and log of φ·(du/ds)·η, at a node on the real line."""
+        key = of.precision, step, j
+        if key not in self._known:
+            of.work.charge(3 * _COST_OF_BALL)
+            log_x = of.exactly(step * j)
+            x = log_x.exp()
+            log = ((of.exactly(self.apart) * x).expm1() * of.exactly(self.rate)).log1p()
+            u = of.exactly(self.apart / 2) + x
+            scale = (of.exactly(step) / (2 * of.pi).sqrt()).log()
+            self._known[key] = log, log_x + scale - u.square() / 2
+        return self._known[key]
+
+    def _atom(self, of: Arithmetic) -> Interval:
+        """Enclose P(L = 0) = (1 - q)·(2Φ(m/2) - 1)."""
+        tail = (of.exactly(self.apart) / of.exactly(8).sqrt()).erfc()
+        return of.exactly(1 - self.rate) * (1 - tail)
+
+    def _on_ray(self, field: Complexes, nodes: Nodes) -> tuple[list[Ball], list[Ball]]:
+        """Enclose log g, and log of φ·(du/ds)·η, at the nodes."""
+        of = field.arithmetic
+        if nodes.shift != nodes.strip:
+            raise Malformed("evidence.lines: strip", nodes.strip, "the shift, half of the sector")
+        if not 0 < nodes.last - nodes.first < _MOST_NODES or nodes.step <= 0:
+            raise Malformed("evidence.lines: nodes", nodes.last - nodes.first, "some, in order")
+        of.work.charge(6 * (nodes.last - nodes.first) * _COST_OF_BALL)
+        apart, half = field.of(of.exactly(self.apart)), field.of(of.exactly(Fraction(1, 2)))
+        scale = field.of((of.exactly(nodes.step) / (2 * of.pi).sqrt()).log())
+        logs, bases = [], []
+        for j in range(nodes.first, nodes.last + 1):
+            log_x = field.of(of.exactly(nodes.step * j), of.exactly(nodes.shift))
+            x = log_x.exp()
+            u = apart * half + x
+            logs.append(self._log_g(field, apart * x))
+            bases.append(log_x + scale - u * u * half)
+        return logs, bases
+
+    def _log_g(self, field: Complexes, t: Ball) -> Ball:
+        """Enclose log(1 - q + q·e^t), whose argument grows beyond π with Im t."""
+        of = field.arithmetic
+        kept, rate = field.of(of.exactly(1 - self.rate)), field.of(of.exactly(self.rate))
+        if t.imaginary() < 3:
+            return (kept + rate * t.exp()).log()
+        one = field.of(of.exactly(1))
+        back = field.of(of.exactly((1 - self.rate) / self.rate))
+        return field.of(of.exactly(self.rate).log()) + t + (one + back * (-t).exp()).log()
+
+    # --- the error of the sum ------------------------------------------------------------------
+
+    def _sector(self, of: Arithmetic, half: Fraction) -> _Sector:
+        """Return the sector 0 ≤ arg x ≤ 2·half, if tan β ≤ 1/2 and ≤ .45π/log((2 - q)/q)."""
+        if not 0 < half < Fraction(1, 2):
+            raise Refused("evidence.lines: shift", "the ray is not next to the real line")
+        beta = of.exactly(2 * half)
+        cosine = beta.cos()
+        sine = (of.pi / 2 - beta).cos()
+        limit = of.exactly(Fraction(9, 20)) * of.pi
+        limit = limit / (of.exactly(2 - self.rate) / of.exactly(self.rate)).log()
+        if not (2 * sine <= cosine and sine <= limit * cosine):
+            raise Refused("evidence.lines: shift", "the sector is too wide")
+        return _Sector(cosine, (2 * beta).cos())
+
+    def _error(self, of: Arithmetic, w: Fraction, nodes: Nodes, strip: Fraction) -> Interval:
+        """Bound what a sum differs from K by, for every Im w ≥ 0.
+
+        Args:
+            of: the arithmetic.
+            w: the real part.
+            nodes: the nodes.
+            strip: how far in angle the integrand is bounded to either side of them.
+        """
+        sector = self._sector(of, nodes.shift)
+        step = of.exactly(nodes.step)
+        start = of.exactly(nodes.step * nodes.first).exp()
+        stop = of.exactly(nodes.step * nodes.last).exp()
+        periods = (2 * of.pi * of.exactly(strip / nodes.step)).expm1()
+        beside = 2 * self._size(of, w, sector) / periods
+        # below the first node the terms are at most those of a geometric series
+        head = self._weight(of, sector, of.exactly(0)) * start * self._power(of, w, start)
+        head = head * step / (1 - (-step).exp())
+        # beyond the last one x·|φ|·|g|^w falls, so that they are below an integral
+        fall = self._fall(of, w, sector, stop) + of.exactly(self.apart) * sector.cosine / 2
+        if not fall * stop > 1:
+            raise Refused("evidence.lines: last", "the nodes leave out the middle")
+        return beside + head + self._tail(of, w, sector, stop)
+
+    def _power(self, of: Arithmetic, w: Fraction, x: Interval) -> Interval:
+        """Bound |g|^w within x of m/2."""
+        if w <= 0:
+            return of.exactly(1)
+        grown = (of.exactly(self.apart) * x).expm1() * of.exactly(self.rate)
+        return (grown.log1p() * of.exactly(w)).exp()
+
+    def _weight(self, of: Arithmetic, sector: _Sector, x: Interval) -> Interval:
+        """Bound |φ| at x and beyond, in the sector."""
+        apart = of.exactly(self.apart)
+        square = apart.square() / 4 + apart * x * sector.cosine + x.square() * sector.double
+        return (-square / 2).exp() / (2 * of.pi).sqrt()
+
+    def _size(self, of: Arithmetic, w: Fraction, sector: _Sector) -> Interval:
+        """Bound ∫ |φ|·|g|^w dx on every ray of the sector, box by box."""
+        steep = max(w, Fraction(0)) * self.apart
+        width = _GROWTH / (steep + 1)
+        reach = steep / Fraction(float(sector.double.low)) + _REACH
+        count = -(-reach // width)
+        of.work.charge(count * _COST_OF_BOX)
+        total = of.exactly(0)
+        for low, high in pairwise(width * number for number in range(count + 1)):
+            weight = self._weight(of, sector, of.exactly(low))
+            total += weight * self._power(of, w, of.exactly(high)) * of.exactly(width)
+        return total + self._tail(of, w, sector, of.exactly(width * count))
+
+    def _fall(self, of: Arithmetic, w: Fraction, sector: _Sector, x: Interval) -> Interval:
+        """Bound from below how fast log of |φ|·|g|^w falls at x, but for m·cos β/2."""
+        return sector.double * x - of.exactly(max(w, Fraction(0)) * self.apart)
+
+    def _tail(self, of: Arithmetic, w: Fraction, sector: _Sector, x: Interval) -> Interval:
+        """Bound ∫ |φ|·|g|^w beyond x, where g grows at most as e^{m(x' - x)}."""
+        fall = self._fall(of, w, sector, x) + of.exactly(self.apart) * sector.cosine / 2
+        if not fall > 0:
+            raise Refused("evidence.lines: last", "the nodes leave out the middle")
+        return self._weight(of, sector, x) * self._power(of, w, x) / fall
+
+    # --- far out -------------------------------------------------------------------------------
+
+    def beyond(self, field: Complexes, w: Fraction, y: Fraction, nodes: Nodes | None) -> Interval:
+        """Bound by the atom and ∫ |φ|·|g|^w·e^{-y·arg g} on a ray, by boxes.
+
+        arg g grows while Im t + θ ≤ π; later it is at least Im t - π/6, as q·e^t is then at least
+        twice 1 - q.
+        """
+        assert nodes is not None
+        of = field.arithmetic
+        self._sector(of, nodes.shift)
+        theta = of.exactly(nodes.shift)
+        # on the ray itself, of angle θ
+        ray = _Sector(theta.cos(), (2 * theta).cos())
+        sine = (of.pi / 2 - theta).cos()
+        apart, height, total = of.exactly(self.apart), of.exactly(y), self._atom(of)
+        end = of.exactly(0)
+        for low, high in pairwise(self._points(of, nodes)):
+            psi = apart * high * sine
+            if psi + theta <= of.pi:
+                t = field.of(apart * low * ray.cosine, apart * low * sine)
+                arg = self._log_g(field, t).imaginary()
+            else:
+                arg = apart * low * sine - of.pi / 6
+            share = self._weight(of, ray, low) * (high - low) * (-height * arg).exp()
+            total += share * (self._power(of, w, high) + self._power(of, 1 - w, high))
+            end = high
+        return total + self._tail(of, w, ray, end) + self._tail(of, 1 - w, ray, end)
+
+    def _points(self, of: Arithmetic, nodes: Nodes) -> Iterator[Interval]:
+        if not 0 < nodes.last - nodes.first < _MOST_NODES or nodes.step <= 0:
+            raise Malformed("evidence.lines: far", nodes.last - nodes.first, "some, in order")
+        of.work.charge(8 * (nodes.last - nodes.first) * _COST_OF_BALL)
+        yield of.exactly(0)
+        for j in range(nodes.first, nodes.last + 1):
+            yield of.exactly(nodes.step * j).exp()
