@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
 # pages of the documentation whose snippets are run as well
-PAGES = (README, ROOT / "docs" / "tutorial.md")
+PAGES = (README, ROOT / "docs" / "tutorial.md", ROOT / "docs" / "using.md")
 
 FENCE = re.compile(r"(?P<indent> *)(?P<ticks>`{3,}|~{3,})\s*(?P<language>[\w+-]*)")
 SKIP = re.compile(r"<!--\s*not run:\s*\S.*-->")
@@ -76,7 +76,7 @@ def commands(block: Block) -> list[Command]:
     i = 0
     while i < len(lines):
         if not lines[i].startswith("$ "):
-            pytest.fail(f"README.md line {block.line + i}: a console block starts with '$ '")
+            pytest.fail(f"line {block.line + i}: a console block starts with '$ '")
         start = i
         text = lines[i][2:]
         while text.endswith("\\"):
@@ -128,7 +128,7 @@ def _run(command: Command, folder: Path, environment: dict[str, str]) -> None:
         check=False,
         timeout=1200,
     )
-    where = f"README.md line {command.line}: $ {command.text}\n"
+    where = f"line {command.line}: $ {command.text}\n"
     assert done.returncode == command.status, f"{where}exit {done.returncode}\n{done.stderr}"
     as_shown = agrees(command.shown, done.stdout) or (
         done.returncode != 0 and agrees(command.shown, done.stdout + done.stderr)
@@ -166,7 +166,7 @@ def test_commands(
         elif program in {"gdpbridge", "cat"}:
             _run(command, tmp_path, environment)
         else:
-            pytest.fail(f"README.md line {command.line}: {program} is not run; say why above it")
+            pytest.fail(f"line {command.line}: {program} is not run; say why above it")
 
 
 @pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.name)
@@ -200,7 +200,7 @@ def test_no_block_escapes() -> None:
         if not b.skipped and b.language not in {"console", *PYTHON_LANGUAGES}
         if b.language in SHELL_LANGUAGES or re.search(r"^(\$|>>>) ", b.text, re.MULTILINE)
     ]
-    assert not escaped, f"README.md lines {escaped}: use ```console or ```python"
+    assert not escaped, f"lines {escaped}: use ```console or ```python"
 
 
 def test_other_pages_show_nothing_to_run() -> None:

@@ -125,9 +125,9 @@ def test_bad_counts(count: object) -> None:
         gdp.load_profile({"parts": [GAUSSIAN, {**GAUSSIAN, "count": count}]})
 
 
-def test_irrational_losses_alone_are_refused_in_words() -> None:
-    """Answers out of several buckets have losses on no lattice of numbers that are written down."""
-    part = {"kind": "randomized-response", "noise_parameter": 0.4, "buckets": 5}
-    sequence = gdp.load_profile({"parts": [part, {"kind": "laplace", "scale": 1}]})
-    with pytest.raises(gdp.InputError, match="common lattice"):
-        sequence.delta(1)
+def test_a_count_is_of_a_part_only() -> None:
+    """On a mechanism alone it is refused, by the schema and when it is read."""
+    alone = {"kind": "laplace", "scale": 1, "count": 3}
+    assert not jsonschema.Draft202012Validator(mechanism_schema()).is_valid(alone)
+    with pytest.raises(gdp.InputError, match="count is not a parameter"):
+        gdp.load_profile(alone)

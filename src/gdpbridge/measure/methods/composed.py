@@ -21,6 +21,7 @@ from flint import arb
 from gdpbridge.certificate.proof import Proof, ProvedDirection, ProvedPiece
 from gdpbridge.curves.base import Form
 from gdpbridge.curves.composed import COARSE_DIGITS, ComposedCurve
+from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.pieces import Formula, Piece
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tails import UnknownTail
@@ -32,7 +33,7 @@ from gdpbridge.losses.line_integral import Direction
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.measure.method import PROVED, Method
 from gdpbridge.measure.methods import certified
-from gdpbridge.measure.problem import Answer, Problem
+from gdpbridge.measure.problem import Answer, Forward, Problem
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.exact import digits_of, floor_to_places
@@ -55,6 +56,8 @@ _DOUBLINGS = 8
 _PAST = 1e-9
 # ends are multiples of 1/this, as certificates want them
 _GRID = 2**64
+# the share of the work that a first look is
+_LOOKED = 0.4
 # where on a piece that is looked at
 _LOOKS = 9
 # shares of the rest of the range that a piece of Chernoff's bound may take
@@ -114,16 +117,21 @@ class _Search:
         proved: list[ProvedDirection] = []
         evaluations = 0
         pairs = list(zip(self.loss.directions, self.coarse.directions, strict=True))
-        for direction, coarse in pairs:
+        for number, (direction, coarse) in enumerate(pairs):
             found = list(self._pieces(direction, coarse))
             upper = SmoothCurve([piece for piece, _ in found], UnknownTail())
             pieces = [evidence for _, evidence in found]
-            if direction.end is None or self.problem.end < direction.end:
+            if not self._ends_with_losses and (
+                direction.end is None or self.problem.end < direction.end
+            ):
                 # what δ is at the end is known to all digits, whatever the piece before
                 last = direction.stretch(self.problem.end).line
                 pieces.append(ProvedPiece(self.problem.end, line=last.evidence))
             least = max(self.best.low, high - self.problem.tol / 2)
-            answer = certified.solve(replace(self.problem, curve=upper, least=least))
+            shares = [_LOOKED + (1 - _LOOKED) * one / len(pairs) for one in (number, number + 1)]
+            progress = Forward(self.problem.progress, *shares)
+            part = replace(self.problem, curve=upper, least=least, progress=progress)
+            answer = certified.solve(part)
             high = max(high, answer.high)
             cells = answer.proof.cells if answer.proof is not None else ()
             proved.append(ProvedDirection(tuple(pieces), cells))
@@ -141,6 +149,12 @@ class _Search:
                 witness_line=self._witness_line(),
             ),
         )
+
+    @property
+    def _ends_with_losses(self) -> bool:
+        """Whether no finite loss is beyond the range, so that δ ends there with nothing to show."""
+        end = self.curve.end
+        return not self.problem.failure and end is not None and self.problem.end >= upper_bound(end)
 
     def _witness_line(self) -> tuple[Evidence, bool] | None:
         """Return the line that shows the larger δ at the witness, and whether it is backward."""
@@ -178,6 +192,7 @@ class _Search:
                 if self._by_chernoff(direction, start, stop, best) is not None:
                     break
                 stretch = direction.stretch(start, stop)
+                self.problem.progress("looking", _LOOKED * float(start) / (float(stop) or 1.0))
                 points = _points(start, min(stretch.stop, stop))
                 formula = self.curve.upper_formula(direction, stretch.line)
                 values = _gs(formula, points)
@@ -260,8 +275,12 @@ def _gs(formula: Formula, points: Floats) -> Floats:
     """Return G on floats; nothing where δ is not positive."""
     value = formula(points, FLOATS)
     log = np.fmin(np.nan_to_num(value.log(), nan=-np.inf, neginf=-np.inf), 0.0)
-    rest = np.fmin(np.nan_to_num(value.log_complement(), nan=0.0, neginf=-np.inf), 0.0)
-    return np.nan_to_num(mu_from_logs(points, log, rest), nan=np.inf)
+    left = value.log_complement()
+    rest = np.fmin(np.nan_to_num(left, nan=0.0, neginf=-np.inf), 0.0)
+    # a bound above 1 says nothing
+    return np.where(
+        np.isnan(left), np.inf, np.nan_to_num(mu_from_logs(points, log, rest), nan=np.inf)
+    )
 
 
 def _probability(value: arb) -> Probability:
