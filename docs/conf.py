@@ -12,6 +12,7 @@ copyright = author
 version = release = installed_version("gdpbridge")
 
 extensions = [
+    "gallery_pages",
     "mechanism_pages",
     "myst_parser",
     "sphinx.ext.autodoc",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import gdpbridge as gdp
+from gdpbridge.report.privacy.numbers import rounded_up
 
 FOLDER = Path(__file__).parent
 NOT_STATED = "not stated"
@@ -89,7 +90,7 @@ def page(rows: list[Deployment]) -> str:
 
 def _row(one: Deployment) -> str:
     p = one.mu.failure_probability
-    mu = f"{one.mu.mu.upper:.4g}" + (f", p = {p:g}" if p else "")
+    mu = rounded_up(one.mu.mu) + (f", p = {p:g}" if p else "")
     holds = {True: "yes", False: "**no**", None: "undecided"}[one.holds]
     cells = [
         f"{one.what['title']} ({one.what['organisation']})",

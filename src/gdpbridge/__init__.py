@@ -49,11 +49,13 @@ if TYPE_CHECKING:
     from gdpbridge.interval import Interval
     from gdpbridge.measure import Measurement, Standing, Statement, measure
     from gdpbridge.mechanisms.base import Profile
+    from gdpbridge.planning import Plan, PlanRow, plan
     from gdpbridge.report.privacy import PrivacyReport, privacy_report
     from gdpbridge.risk import Risk, risk
     from gdpbridge.sources.entry import event_of, profile_of
     from gdpbridge.specification.load import load_profile
     from gdpbridge.specification.release import Release
+    from gdpbridge.sweep import Sweep, sweep
 
 __all__ = [
     "Audit",
@@ -70,6 +72,8 @@ __all__ = [
     "MissingExtraError",
     "Nature",
     "Part",
+    "Plan",
+    "PlanRow",
     "PrivacyReport",
     "Profile",
     "Release",
@@ -77,6 +81,7 @@ __all__ = [
     "Standing",
     "Statement",
     "SubsamplePlan",
+    "Sweep",
     "TailStatus",
     "UndecidedError",
     "Verdict",
@@ -103,6 +108,7 @@ __all__ = [
     "log_delta_complement",
     "measure",
     "mu",
+    "plan",
     "plot",
     "privacy_report",
     "profile_of",
@@ -112,6 +118,7 @@ __all__ = [
     "sample",
     "sample_file",
     "subsampling_plan",
+    "sweep",
     "verify",
 ]
 
@@ -148,11 +155,13 @@ _NAMES = {
     "interval": ("Interval",),
     "measure": ("Measurement", "Standing", "Statement", "measure"),
     "mechanisms.base": ("Profile",),
+    "planning": ("Plan", "PlanRow", "plan"),
     "report.privacy": ("PrivacyReport", "privacy_report"),
     "risk": ("Risk", "risk"),
     "sources.entry": ("event_of", "profile_of"),
     "specification.load": ("load_profile",),
     "specification.release": ("Release",),
+    "sweep": ("Sweep", "sweep"),
 }
 _HOMES = {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names}
 

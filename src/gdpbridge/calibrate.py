@@ -24,6 +24,8 @@ from gdpbridge.measure.problem import Progress, silent
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import profile_class
 from gdpbridge.numeric.checked import Real
+from gdpbridge.several import over_lists
+from gdpbridge.showing import Shown
 
 __all__ = ["Calibration", "calibrate"]
 
@@ -40,8 +42,8 @@ _BEYOND_SHARE, _PADS, _MORE = 0.2, 40, 1.5
 _RUNS = "times"
 
 
-@dataclass(frozen=True)
-class Calibration:
+@dataclass(frozen=True, repr=False)
+class Calibration(Shown):
     """The answer of :func:`calibrate`.
 
     Attributes:
@@ -79,6 +81,7 @@ class Calibration:
         return measure(self.profile)
 
 
+@over_lists("kind", "target_mu", "target_epsilon", "target_delta", "target_advantage", "target_tpr")
 def calibrate(
     kind: str,
     target_mu: Real | None = None,
@@ -98,7 +101,8 @@ def calibrate(
     """Find the parameter value with which a mechanism meets a target.
 
     Args:
-        kind: the mechanism's kind, such as "laplace".
+        kind: the mechanism's kind, such as "laplace". It and the targets may be lists, of one
+            length: a list of answers comes then.
         target_mu: a target μ > 0.
         target_epsilon: with target_delta: δ(ε) must not exceed that δ at this ε ≥ 0.
         target_delta: the δ in (0, 1).

@@ -14,12 +14,14 @@ from gdpbridge.curves.tail import TailStatus, Verdict
 from gdpbridge.errors import InputError
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
+from gdpbridge.several import over_lists
+from gdpbridge.showing import Shown
 
 __all__ = ["Identification", "TailStatus", "Verdict", "identify"]
 
 
-@dataclass(frozen=True)
-class Identification:
+@dataclass(frozen=True, repr=False)
+class Identification(Shown):
     """The answer of :func:`identify`.
 
     Attributes:
@@ -44,11 +46,12 @@ class Identification:
         return self.verdict.sentence(self.profile_is, self.tail_status)
 
 
+@over_lists("profile")
 def identify(profile: Profile) -> Identification:
     """Decide from the tail of a profile whether the mechanism is GDP.
 
     Args:
-        profile: a mechanism's privacy profile.
+        profile: a mechanism's privacy profile; of a list, a list of answers comes.
 
     Returns:
         The verdict, μ_t as an interval, and the reason in one sentence.

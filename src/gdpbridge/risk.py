@@ -15,6 +15,7 @@ from gdpbridge.errors import InputError
 from gdpbridge.gaussian import ball
 from gdpbridge.numeric.checked import Real, exact_between
 from gdpbridge.numeric.exact import ceiling_to_places, decimal_ceiling, decimal_text, float_ceiling
+from gdpbridge.showing import Shown
 
 __all__ = ["FALSE_POSITIVE_RATES", "OperatingPoint", "Risk", "risk"]
 
@@ -41,8 +42,8 @@ class OperatingPoint:
     posterior: float
 
 
-@dataclass(frozen=True)
-class Risk:
+@dataclass(frozen=True, repr=False)
+class Risk(Shown):
     """What (μ, p) allows an attacker.
 
     Attributes:

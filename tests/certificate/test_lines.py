@@ -28,10 +28,10 @@ from gdpbridge.certificate.checker.transforms import (
 )
 from gdpbridge.losses.line_integral import ComposedLoss
 from gdpbridge.losses.moments import Part
+from gdpbridge.losses.transforms.exponential import laplace_transform
 from gdpbridge.losses.transforms.finite import two_valued
 from gdpbridge.losses.transforms.fixed_size import FixedSizeTransform, Ray
 from gdpbridge.losses.transforms.gaussian import GaussianTransform
-from gdpbridge.losses.transforms.laplace import LaplaceTransform
 from gdpbridge.losses.transforms.replace_one import ReplaceOneTransform
 from gdpbridge.losses.transforms.sampled_gaussian import Quadrature, SampledGaussianTransform
 
@@ -220,7 +220,7 @@ CASES: dict[str, tuple[list[tuple[Any, Any, int]], Fraction]] = {
     "mixed": (
         [
             (GaussianTransform(Fraction(1, 4)), Gaussian(Fraction(1, 4)), 3),
-            (LaplaceTransform(Fraction(1, 5)), Laplace(Fraction(1, 5)), 2),
+            (laplace_transform(Fraction(1, 5)), Laplace(Fraction(1, 5)), 2),
             (two_valued(Fraction(1, 3), Fraction("1e-6")), None, 1),
         ],
         Fraction(1),

@@ -21,7 +21,10 @@ from flint import arb
 
 import gdpbridge
 from gdpbridge import profiles
-from gdpbridge.certificate.model import Certificate
+from gdpbridge.certificate.binaries import binary_text
+from gdpbridge.certificate.checker.arithmetic import Arithmetic
+from gdpbridge.certificate.checker.zcdp import ZcdpCheck
+from gdpbridge.certificate.model import Certificate, Tangent
 from gdpbridge.guarantees.boundary import zcdp_boundary
 
 Document = dict[str, Any]
@@ -246,3 +249,34 @@ def test_tangents_are_of_this_kind_alone() -> None:
     pair = [{"low": "0x1p+0", "high": "0x3p-1"}]
     changed = plain.put(fresh("whole"), ("evidence", "breakpoints"), pair)
     assert plain.outcome(changed) == "no certificate"
+
+
+@pytest.mark.parametrize("order", ["1", "1.0625", "1.5", "3", "20"])
+@pytest.mark.parametrize("log_q", [-1, -5, -20])
+def test_no_event_lies_beyond_a_tangent(order: str, log_q: int) -> None:
+    """p - T·q ≤ D for the largest p that one order allows, with equality where it touches there."""
+    alpha, q, rho = mpmath.mpf(order), mpmath.exp(mpmath.mpf(log_q)), mpmath.mpf("0.5")
+
+    def divergence(p: Any) -> Any:
+        if alpha == 1:
+            return p * mpmath.log(p / q) + (1 - p) * mpmath.log((1 - p) / (1 - q))
+        total = p**alpha * q ** (1 - alpha) + (1 - p) ** alpha * (1 - q) ** (1 - alpha)
+        return mpmath.log(total) / (alpha - 1)
+
+    low, high = q, mpmath.mpf(1)
+    for _ in range(50):
+        p = (low + high) / 2
+        low, high = (p, high) if divergence(p) <= rho * alpha else (low, p)
+    touching = float(mpmath.log(low / q)), float(mpmath.log((1 - q) / (1 - low)))
+    check = ZcdpCheck(certificate_of("whole"), Arithmetic(200))
+    shifts = [(1.0, 1.0), (1.2, 1.0), (0.8, 1.0), (1.0, 1.5), (1.0, 0.5), (1.1, 0.0)]
+    for shift in shifts:
+        ratios = [binary_text(Fraction(one * by)) for one, by in zip(touching, shift, strict=True)]
+        tangent = Tangent(
+            at="0x1p+0", order=binary_text(Fraction(order)), inside=ratios[0], outside=ratios[1]
+        )
+        slope, top = check._tangent("", tangent)
+        room = float(top.high) + float(slope.high) * float(q) - float(low)
+        assert room >= -1e-14
+        # where any p is allowed nothing touches
+        assert shift != (1, 1) or room <= 1e-14 or low > 0.999

@@ -100,9 +100,22 @@ def test_unknown_field(run: Callable, folder: Path) -> None:
 
 
 def test_without_the_extra(run: Callable, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page needs the extra, and one sentence says so; JSON does not."""
+    """Without the extra a page has no pictures, and says all the rest."""
     monkeypatch.setitem(sys.modules, "altair", None)
-    done = run("report laplace --scale 0.5 -o x.html")
-    assert (done.status, done.out) == (2, "")
-    assert "pip install 'gdpbridge[charts]'" in done.err
+    assert run("report laplace --scale 0.5 -o x.html").status == 0
+    page = (folder / "x.html").read_text(encoding="utf-8")
+    assert "<svg" not in page
+    assert "μ ≤ 1.80091 for every ε" in page
     assert run("report laplace --scale 0.5 -o x.json").status == 0
+
+
+def test_deployment_record(run: Callable, folder: Path) -> None:
+    """A registry's record has ε, δ and μ, what is stated, and null for what is not."""
+    (folder / "r.toml").write_text('organisation = "Office: of #1"\n', encoding="utf-8")
+    done = run("report laplace --scale 0.5 --release r.toml -o deployment.yaml")
+    assert done.status == 0
+    text = (folder / "deployment.yaml").read_text(encoding="utf-8")
+    assert 'data_curator: "Office: of #1"\n' in text
+    assert '  mu: "1.80091"\n' in text
+    assert "  privacy_unit: null\n" in text
+    assert "  proved: true\n" in text

@@ -14,6 +14,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
+# pages of the documentation whose snippets are run as well
+PAGES = (README, ROOT / "docs" / "tutorial.md", ROOT / "docs" / "using.md")
 
 FENCE = re.compile(r"(?P<indent> *)(?P<ticks>`{3,}|~{3,})\s*(?P<language>[\w+-]*)")
 SKIP = re.compile(r"<!--\s*not run:\s*\S.*-->")
@@ -74,7 +76,7 @@ def commands(block: Block) -> list[Command]:
     i = 0
     while i < len(lines):
         if not lines[i].startswith("$ "):
-            pytest.fail(f"README.md line {block.line + i}: a console block starts with '$ '")
+            pytest.fail(f"line {block.line + i}: a console block starts with '$ '")
         start = i
         text = lines[i][2:]
         while text.endswith("\\"):
@@ -126,7 +128,7 @@ def _run(command: Command, folder: Path, environment: dict[str, str]) -> None:
         check=False,
         timeout=1200,
     )
-    where = f"README.md line {command.line}: $ {command.text}\n"
+    where = f"line {command.line}: $ {command.text}\n"
     assert done.returncode == command.status, f"{where}exit {done.returncode}\n{done.stderr}"
     as_shown = agrees(command.shown, done.stdout) or (
         done.returncode != 0 and agrees(command.shown, done.stdout + done.stderr)
@@ -135,9 +137,9 @@ def _run(command: Command, folder: Path, environment: dict[str, str]) -> None:
         pytest.fail(f"{where}--- shown\n{command.shown}\n--- printed\n{done.stdout}{done.stderr}")
 
 
-BLOCKS = blocks(README.read_text(encoding="utf-8")) if README.exists() else []
+TEXTS = {page: blocks(page.read_text(encoding="utf-8")) for page in PAGES if page.exists()}
+BLOCKS = [block for found in TEXTS.values() for block in found]
 CONSOLE = [b for b in BLOCKS if b.language == "console" and not b.skipped]
-PYTHON = [b for b in BLOCKS if b.language in PYTHON_LANGUAGES and not b.skipped]
 
 
 def test_readme_shows_something_that_runs() -> None:
@@ -164,18 +166,20 @@ def test_commands(
         elif program in {"gdpbridge", "cat"}:
             _run(command, tmp_path, environment)
         else:
-            pytest.fail(f"README.md line {command.line}: {program} is not run; say why above it")
+            pytest.fail(f"line {command.line}: {program} is not run; say why above it")
 
 
-def test_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.name)
+def test_python(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python blocks run one after the other, and print what they show."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "readme"}
     report: list[str] = []
-    for block in PYTHON:
+    python = [b for b in TEXTS[page] if b.language in PYTHON_LANGUAGES and not b.skipped]
+    for block in python:
         if ">>>" in block.text:
             parsed = doctest.DocTestParser().get_doctest(
-                block.text, names, "README.md", str(README), block.line - 1
+                block.text, names, page.name, str(page), block.line - 1
             )
             runner = doctest.DocTestRunner(
                 optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE, verbose=False
@@ -183,7 +187,7 @@ def test_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             runner.run(parsed, out=report.append, clear_globs=False)
             names.update(parsed.globs)
         else:
-            exec(compile("\n" * (block.line - 1) + block.text, str(README), "exec"), names)
+            exec(compile("\n" * (block.line - 1) + block.text, str(page), "exec"), names)
     if report:
         pytest.fail("".join(report))
 
@@ -196,7 +200,14 @@ def test_no_block_escapes() -> None:
         if not b.skipped and b.language not in {"console", *PYTHON_LANGUAGES}
         if b.language in SHELL_LANGUAGES or re.search(r"^(\$|>>>) ", b.text, re.MULTILINE)
     ]
-    assert not escaped, f"README.md lines {escaped}: use ```console or ```python"
+    assert not escaped, f"lines {escaped}: use ```console or ```python"
+
+
+def test_other_pages_show_nothing_to_run() -> None:
+    """Snippets stand on the pages that are run, and on no other page of these."""
+    for name in ("which-number", "guides", "faq", "errors", "explorer"):
+        found = blocks((ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8"))
+        assert not found, name
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from gdpbridge.losses.composition import ComposedLoss
-from gdpbridge.losses.step import Loss
-from gdpbridge.losses.subsampled_gaussian import SubsampledGaussian
+from gdpbridge.losses.line_integral import ComposedLoss
+from gdpbridge.losses.moments import Part
+from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
 from gdpbridge.sources.opacus import BoundsAccountant
 
 KNOWN = json.loads((Path(__file__).parents[1] / "data" / "dpsgd_prv_bounds.json").read_text())
@@ -25,14 +23,12 @@ def test_proved_bounds(setting: dict[str, Any]) -> None:
     """Two proofs cannot contradict: δ at the other one's ends is not on the wrong side."""
     if setting["eps_up"] > 500:
         pytest.skip("no privacy at all")
-    step = SubsampledGaussian(Fraction(str(setting["sigma"])), Fraction(str(setting["q"])))
-    loss = ComposedLoss([Loss(step, setting["steps"])])
-    ends = np.maximum([setting["eps_low"], setting["eps_up"]], 0.0)
-    found = loss.within(2e-2 * min(1.0, loss.deviation)).bounds(ends)
-    target = math.log(KNOWN["delta"])
-    assert found.log_low[1] <= target + 1e-9
-    if setting["eps_low"] > 0:
-        assert found.log_high[0] >= target - 1e-9
+    step = SampledGaussianTransform(Fraction(str(setting["sigma"])), Fraction(str(setting["q"])))
+    loss = ComposedLoss([Part(step, setting["steps"])], 3)
+    low, high = (Fraction(max(setting[end], 0.0)) for end in ("eps_low", "eps_up"))
+    assert loss.delta(high)[0] <= KNOWN["delta"] * (1 + 1e-9)
+    if low > 0:
+        assert loss.delta(low)[1] >= KNOWN["delta"] * (1 - 1e-9)
 
 
 @pytest.mark.filterwarnings("ignore")  # of the libraries themselves

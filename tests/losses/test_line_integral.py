@@ -15,9 +15,9 @@ from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.losses.line import Kind, Line
 from gdpbridge.losses.line_integral import ComposedLoss
 from gdpbridge.losses.moments import Part
+from gdpbridge.losses.transforms.exponential import laplace_transform
 from gdpbridge.losses.transforms.finite import FiniteTransform, only_fails, two_valued
 from gdpbridge.losses.transforms.gaussian import GaussianTransform
-from gdpbridge.losses.transforms.laplace import LaplaceTransform
 from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
@@ -176,7 +176,7 @@ def test_laplace_beside_gaussian_noise() -> None:
     """A pure and a Laplace loss beside Gaussian noise: the sum of both runs in either order."""
     parts = [
         Part(GaussianTransform(Fraction(1, 4)), 1),
-        Part(LaplaceTransform(Fraction(1, 2)), 2),
+        Part(laplace_transform(Fraction(1, 2)), 2),
         Part(
             FiniteTransform(
                 [Fraction(-1), Fraction(1)],

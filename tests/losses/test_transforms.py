@@ -9,10 +9,10 @@ import mpmath
 import pytest
 
 from gdpbridge.losses.transforms.base import Transform
+from gdpbridge.losses.transforms.exponential import laplace_transform
 from gdpbridge.losses.transforms.finite import only_fails, two_valued
 from gdpbridge.losses.transforms.fixed_size import FixedSizeTransform
 from gdpbridge.losses.transforms.gaussian import GaussianTransform
-from gdpbridge.losses.transforms.laplace import LaplaceTransform
 from gdpbridge.losses.transforms.replace_one import ReplaceOneTransform
 from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
 from gdpbridge.numeric.flint_context import precision
@@ -88,7 +88,7 @@ def _laplace(eps: str) -> tuple[Transform, Integral]:
         ends = mpmath.exp((w - 1) * e) / 2 + mpmath.exp(-w * e) / 2
         return ends + mpmath.quad(inside, mpmath.linspace(0, e, 5))
 
-    return LaplaceTransform(Fraction(eps)), integral
+    return laplace_transform(Fraction(eps)), integral
 
 
 def _gaussian(variance: str) -> tuple[Transform, Integral]:

@@ -46,7 +46,7 @@ def test_a_range_behind_a_threshold_that_cancels_is_not_lost() -> None:
     assert plain.mu.low <= found.mu.high
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(exponent=_EXPONENTS, place=st.fractions(Fraction(1, 8), 8, max_denominator=16))
 def test_thresholds_that_cancel(exponent: int, place: Fraction) -> None:
     """A condition's bound is as good as the number that it is."""
@@ -58,7 +58,7 @@ def test_thresholds_that_cancel(exponent: int, place: Fraction) -> None:
     assert plain.mu.low <= found.mu.high
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(exponent=_EXPONENTS, sign=st.sampled_from([1, -1]))
 def test_the_sign_of_a_threshold(exponent: int, sign: int) -> None:
     """A bound just above 0 makes a range, one just below 0 makes none."""
@@ -67,7 +67,7 @@ def test_the_sign_of_a_threshold(exponent: int, sign: int) -> None:
     assert len(ranges) == (2 if sign > 0 else 1)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(exponent=_EXPONENTS)
 def test_the_order_of_two_thresholds(exponent: int) -> None:
     """Two bounds that differ in their last digit alone are in their order."""
@@ -77,7 +77,7 @@ def test_the_order_of_two_thresholds(exponent: int) -> None:
     assert len(Formula(text).equations()) == 3
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(exponent=_EXPONENTS)
 def test_factors_that_cancel(exponent: int) -> None:
     """A constant factor is as good as the number that it is, in floats and in balls."""

@@ -56,7 +56,7 @@ def brute_force(rows: list[tuple[float, float]], eps: float) -> mpf:
         return found
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(ROWS, st.lists(EPS, min_size=1, max_size=3))
 def test_values_are_the_envelope(rows: list[tuple[float, float]], points: list[float]) -> None:
     """δ is the envelope of pairs and mirror images, to rounding, and never much below."""
@@ -103,7 +103,7 @@ def test_chords_are_exactly_convex(rows: list[tuple[float, float]]) -> None:
         assert all(left > right for left, right in pairwise(slopes))
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(ROWS)
 def test_measured_head_covers_every_row(rows: list[tuple[float, float]]) -> None:
     """δ ≤ δ_μ at every row for the μ proved, and nearly not somewhere for the lower end."""

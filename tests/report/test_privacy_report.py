@@ -18,6 +18,7 @@ import gdpbridge as gdp
 from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.report.privacy.numbers import rounded_down, rounded_up
+from gdpbridge.report.privacy.scale import KNOWN
 
 Reports = dict[str, gdp.PrivacyReport]
 
@@ -152,11 +153,13 @@ def test_contrast(pages: dict[str, str]) -> None:
         linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
         return float(linear @ [0.2126, 0.7152, 0.0722])
 
-    colours = dict(re.findall(r"--(\w+): #([0-9a-f]{3,6})", pages["laplace"]))
-    for ink in ("ink", "soft", "yes", "no", "open"):
-        for ground in (colours["wash"], "ffffff"):
-            ratio = (luminance(ground) + 0.05) / (luminance(colours[ink]) + 0.05)
-            assert ratio >= 4.5
+    light, dark = re.findall(r":root \{([^}]*)\}", pages["laplace"])
+    for style in (light, dark):
+        colours = dict(re.findall(r"--(\w+): #([0-9a-f]{3,6})", style))
+        for ink in ("ink", "soft", "yes", "no", "open"):
+            for ground in ("wash", "paper"):
+                low, high = sorted(luminance(colours[one]) for one in (ink, ground))
+                assert (high + 0.05) / (low + 0.05) >= 4.5
 
 
 def test_users_text_is_escaped(pages: dict[str, str], reports: Reports) -> None:
@@ -166,7 +169,7 @@ def test_users_text_is_escaped(pages: dict[str, str], reports: Reports) -> None:
     assert "<script>" not in page
     text = reports["laplace"].to_markdown()
     assert "<script>" not in text
-    assert r"Weekly counts \| of trips, \<script\>alert\(1\)\</script\> rounded to \*tens\*" in text
+    assert r"Weekly counts \| of trips, \<script\>alert(1)\</script\> rounded to \*tens\*" in text
 
 
 def test_text_of_other_scripts_is_taken() -> None:
@@ -291,7 +294,7 @@ def test_files(reports: Reports, tmp_path: Path) -> None:
     tables = [line.count("|") for line in text.splitlines() if line.startswith("|")]
     assert len(tables) > 50
     assert report.save(tmp_path / "r.json").read_text(encoding="utf-8") == report.to_json()
-    for bad in ("r.pdf", "no/such/r.html"):
+    for bad in ("r.gif", "no/such/r.html"):
         with pytest.raises(InputError, match="output is"):
             report.save(tmp_path / bad)
 
@@ -374,3 +377,11 @@ def test_refusals() -> None:
     ):
         with pytest.raises(InputError, match=message):
             gdp.Release(**fields)
+
+
+def test_scale_names_what_the_deployments_prove() -> None:
+    """Each μ of the scale is that of the deployment's file, rounded up."""
+    folder = Path(__file__).parents[2] / "examples" / "deployments"
+    for name, known in KNOWN.items():
+        found = gdp.measure(gdp.load_profile(folder / f"{name}.toml")).mu.upper
+        assert found <= known.value <= found * 1.002

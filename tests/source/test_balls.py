@@ -13,21 +13,6 @@ _HOME = "numeric/decide.py"
 _ROOMS = {
     "paper": "intervals of decimals, beside numbers that are printed",
 }
-# composition on a lattice: floats with bounds of their errors
-_LATTICE = {
-    f"losses/{name}.py"
-    for name in (
-        "atoms",
-        "composition",
-        "laplace",
-        "laws",
-        "pairs",
-        "placing",
-        "step",
-        "subsampled_gaussian",
-        "tilted",
-    )
-}
 # comparisons of numbers that only look like balls, as they stand in the source
 _NUMBERS = {
     "auditing/recursion.py": {
@@ -36,14 +21,12 @@ _NUMBERS = {
         "gain < before",
         "right + wrong + gain * i < total",
     },
-    "curves/bounded.py": {"logs <= log_delta[:, None]", "tail.level.value == 0"},
+    "curves/composition.py": {"tail.level.value == 0"},
     "curves/composed.py": {
         "delta <= _rational(level.value)",
         "delta < _rational(level.value)",
     },
     "curves/loss_distribution.py": {
-        "0 < failure <= ROUNDING",
-        "failure >= 1",
         "logs[1] > logs[0]",
     },
     "curves/points.py": {"low < (middle := ((low + high) / 2)) < high"},
@@ -57,9 +40,9 @@ _NUMBERS = {
         "place.mid() == at.mid()",
         "place.rad() == at.rad()",
     },
+    "losses/lattices.py": {"span([Step(one.places, one.masses, one.times)]) > _SPARSE * most"},
     "losses/roots.py": {"near > 0"},
     "losses/stretches.py": {
-        "max((min(one.call, one.put) for one in guesses)) < _LOG_LEAST",
         "line.bits > working_precision()",
     },
     "losses/transforms/fixed_size.py": {"t.imag[1:] + angle > math.pi"},
@@ -75,6 +58,7 @@ _NUMBERS = {
         "self.problem.end < direction.end",
         "stretch.stop >= stop",
         "after >= end",
+        "self.problem.end >= upper_bound(end)",
     },
     "numeric/kinds.py": {"x > -np.log(2.0)"},
     "transformations/clip_rectify.py": {
@@ -96,7 +80,6 @@ def test_balls_are_compared_in_one_place(found: list[Comparison]) -> None:
         f"{one.path}:{one.line}: {one.text}"
         for one in found
         if one.path != _HOME
-        and one.path not in _LATTICE
         and one.path.split("/")[0] not in _ROOMS
         and one.text not in _NUMBERS.get(one.path, ())
     ]

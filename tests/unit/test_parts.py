@@ -123,11 +123,3 @@ def test_bad_counts(count: object) -> None:
     """They are refused with their place and what is allowed."""
     with pytest.raises(gdp.InputError, match=r"parts\[1\].count is .*: must be a whole number"):
         gdp.load_profile({"parts": [GAUSSIAN, {**GAUSSIAN, "count": count}]})
-
-
-def test_irrational_losses_alone_are_refused_in_words() -> None:
-    """Answers out of several buckets have losses on no lattice of numbers that are written down."""
-    part = {"kind": "randomized-response", "noise_parameter": 0.4, "buckets": 5}
-    sequence = gdp.load_profile({"parts": [part, {"kind": "laplace", "scale": 1}]})
-    with pytest.raises(gdp.InputError, match="common lattice"):
-        sequence.delta(1)

@@ -10,17 +10,11 @@ from pathlib import Path
 import mpmath
 import numpy as np
 import pytest
-from flint import acb, arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
 import gdpbridge as gdp
-from gdpbridge.losses.exponential import ExponentialStep
-from gdpbridge.losses.laplace import LaplaceLoss
-from gdpbridge.losses.transforms.base import NO_PLAN
-from gdpbridge.losses.transforms.exponential import ExponentialLoss, ExponentialTransform
-from gdpbridge.losses.transforms.laplace import LaplaceTransform
 
 P = gdp.profiles
 HALF = Fraction(1, 2)
@@ -187,26 +181,6 @@ def test_the_noise_matters() -> None:
     ratio = by_noise["exponential"] / booked
     for number in (f"{by_noise['exponential']:.3f}", f"{booked:.3f}", f"{10 * ratio**2:.0f}"):
         assert number in page
-
-
-def test_laplace_is_one_of_these_losses() -> None:
-    """With m = D = 1/2, transform and lattice step are those of Laplace noise."""
-    loss = ExponentialLoss(Fraction(3, 2), HALF, HALF)
-    mine, other = ExponentialTransform(loss), LaplaceTransform(Fraction(3, 2))
-    for w in (Fraction(-1), Fraction(1, 3), Fraction(4)):
-        assert mine.log_size(float(w)) == pytest.approx(other.log_size(float(w)), abs=1e-12)
-        pairs = zip(
-            mine.values(NO_PLAN, w, HALF, 4), other.values(NO_PLAN, w, HALF, 4), strict=True
-        )
-        assert all(isinstance(a, acb) and a.overlaps(b) for a, b in pairs)
-        assert mine.beyond(NO_PLAN, w, HALF) >= abs(mine.values(NO_PLAN, w, HALF, 2)[1])
-    step, laplace = ExponentialStep(loss), LaplaceLoss(Fraction(3, 2))
-    for eps in (-2, -1.25, 0, 0.5, 2):
-        one, two = step.point(arb(eps)), laplace.point(arb(eps))
-        for name in ("t", "call", "put", "above", "below"):
-            assert getattr(one, name).overlaps(getattr(two, name)), (eps, name)
-    grid = np.array([-1.6, -1, 0, 1, 1.6])
-    assert step.log_mass(grid) == pytest.approx(laplace.log_mass(grid), abs=1e-12)
 
 
 @pytest.mark.parametrize(("scale", "delta"), [(1.0, 1e-3), (0.4, 0.2)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from fractions import Fraction
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +12,7 @@ import typer
 from gdpbridge.cli.measure import EpsH
 from gdpbridge.cli.mechanism import add_mechanism_command
 from gdpbridge.cli.options import AsJson
-from gdpbridge.cli.output import Output
+from gdpbridge.cli.output import Output, Status
 from gdpbridge.cli.show import answered
 from gdpbridge.errors import Advice, InputError, UndecidedError
 from gdpbridge.interval import Interval
@@ -30,6 +31,7 @@ Examples:
   gdpbridge convert --epsilon 1 --delta 1e-5             the μ of a Gaussian mechanism calibrated so
   gdpbridge convert --rho 0.5                            the μ of every 0.5-zCDP mechanism
   gdpbridge convert laplace --scale 0.5 --epsilon 1      δ of a mechanism
+  gdpbridge convert laplace --scale 0.5 --epsilon 1 --delta 0.4   is it so? exit status 0, 3 or 4
   gdpbridge convert laplace --scale 0.5 --alpha 0.01     an attacker's least type II error
 """
 
@@ -110,6 +112,8 @@ def convert_mechanism(
     """Answer with δ at each ε, ε at each δ, or f(α) at each α, of a mechanism."""
     epsilon, delta = _listed("epsilon", epsilon), _listed("delta", delta)
     alpha = _listed("alpha", alpha)
+    if epsilon is not None and delta is not None and alpha is None:
+        return _is_it_so(profile, profile.model_dump(), epsilon, delta, json)
     return _converted(profile, profile.model_dump(), (epsilon, delta, alpha), json)
 
 
@@ -130,6 +134,8 @@ def convert_numbers(
     if mu is not None:
         source = mu if failure is None else (mu, failure)
         given = {"mu": mu} if failure is None else {"mu": mu, "failure": failure}
+        if epsilon is not None and delta is not None and alpha is None:
+            return _is_it_so(source, given, epsilon, delta, json)
         return _converted(source, given, (epsilon, delta, alpha), json)
     if alpha is not None:
         raise InputError(
@@ -195,6 +201,40 @@ def _converted(
         "alpha": ("beta", beta_at),
     }[first]
     return _table(given, result, first, places[first], lambda place: find(source, place), json)
+
+
+def _is_it_so(
+    source: Any, given: dict[str, Any], epsilon: list[str], delta: list[str], json: bool
+) -> Output:
+    """Answer whether δ(ε) is at most δ, for each pair, or for each ε of one δ or the reverse."""
+    from gdpbridge.convert import delta_at
+    from gdpbridge.numeric.checked import exact_between
+
+    size = max(len(epsilon), len(delta))
+    if {len(epsilon), len(delta)} - {1, size}:
+        raise InputError("delta", ", ".join(delta), f"one number, or {len(epsilon)} as for ε")
+    pairs = zip(epsilon * (size // len(epsilon)), delta * (size // len(delta)), strict=True)
+    table: list[dict[str, Any]] = []
+    for at, claimed in pairs:
+        target = exact_between("delta", claimed, 0, Fraction(1), _DELTA)
+        found = delta_at(source, at)
+        holds = True if found.high <= target else False if found.low > target else None
+        row = {"epsilon": float(at), "claimed": float(claimed), "delta": found}
+        table.append({**row, "holds": holds})
+    answers = [row["holds"] for row in table]
+    status = (
+        Status.NO if False in answers else Status.UNDECIDED if None in answers else Status.ANSWERED
+    )
+    record = conversion_record(given, "delta", table, [])
+    if json:
+        return Output(answered(record, as_json=True), status)
+    words = {True: "yes", False: "no", None: "undecided"}
+    lines = [
+        f"δ({row['epsilon']:g}) ≤ {row['claimed']:g}: {words[row['holds']]}; "
+        f"δ({row['epsilon']:g}) is in {row['delta']}"
+        for row in table
+    ]
+    return Output("\n".join(lines) + "\n", status)
 
 
 def _table(

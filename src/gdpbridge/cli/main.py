@@ -41,6 +41,8 @@ _COMMANDS = {
     "identify": "Tell whether a mechanism is GDP for some finite μ.",
     "convert": "Convert between a μ, a mechanism, (ε, δ) pairs, and an attacker's errors.",
     "calibrate": "Find the parameter with which a mechanism meets a target, from the safe side.",
+    "plan": "Plan training runs: the settings that meet a target, side by side.",
+    "sweep": "Measure every mechanism of a grid, on all processors, into a table.",
     "compare": "Compare what different theorems say of a composition of ε-DP mechanisms.",
     "audit": "Bound μ and ε from below by what an attacker achieved, and test a claim.",
     "risk": "Say what a μ means for an attacker.",

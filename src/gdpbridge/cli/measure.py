@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 import gdpbridge
-from gdpbridge.cli.mechanism import add_mechanism_command
+from gdpbridge.cli.mechanism import add_mechanism_command, mechanism_of
 from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output
 from gdpbridge.cli.progress import Progress
-from gdpbridge.cli.show import rendered
+from gdpbridge.cli.show import rendered, several
 from gdpbridge.errors import Advice, InputError
 from gdpbridge.measure import COMPOSED_TOL, DEFAULT_TOL, method_names
 from gdpbridge.mechanisms.base import Profile
@@ -74,6 +74,17 @@ CertificateFile = Annotated[
 ]
 
 
+Also = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--and",
+        metavar="MECHANISM",
+        help='another mechanism, its words in quotes: "gaussian --sigma 1"; all in one table; may '
+        "be repeated",
+    ),
+]
+
+
 def add_to(app: typer.Typer, name: str, summary: str) -> None:
     """Add the command."""
     add_mechanism_command(app, name, measure, summary=summary, epilog=_EPILOG)
@@ -88,25 +99,38 @@ def measure(
     method: Method = _METHODS[0],
     digits: Digits = None,
     certificate: CertificateFile = None,
+    also: Also = None,
     json: AsJson = False,
 ) -> Output:
     """Answer with the statement and the interval for μ."""
+    if certificate is not None and also:
+        raise InputError(
+            "certificate", certificate, Advice("leave --and out: it is of one mechanism")
+        )
     if certificate is not None:
         _check_certificate(profile, method, certificate)
     places = None if digits is None else _places(digits)
     default = None if places is None else f"1e-{places}"
     with Progress(silent=json) as progress:
-        found = gdpbridge.measure(
-            profile,
-            # the text itself: 1e-400 is not 0
-            tol=default if tol is None else tol,
-            eps_h=eps_h,
-            failure=failure,
-            method=method,
-            progress=progress,
-        )
+        all_found = [
+            gdpbridge.measure(
+                one,
+                # the text itself: 1e-400 is not 0
+                tol=default if tol is None else tol,
+                eps_h=eps_h,
+                failure=failure,
+                method=method,
+                progress=progress,
+            )
+            for one in (profile, *(mechanism_of(text, "--and") for text in also or ()))
+        ]
+        found = all_found[0]
         if certificate is not None:
             _save(found, certificate)
+    if also:
+        return Output(
+            several(list(map(measurement_record, all_found)), as_json=json, digits=places)
+        )
     return Output(rendered(measurement_record(found), as_json=json, digits=places))
 
 

@@ -26,6 +26,7 @@ Examples:
 \b
   gdpbridge report laplace --scale 0.5 -o report.html
   gdpbridge report --spec release.toml -o report.md
+  gdpbridge report --spec release.toml -o deployment.yaml     a record for a registry
 """
 
 ReportFile = Annotated[
@@ -34,7 +35,7 @@ ReportFile = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="a file to write, whose name ends in .html, .md or .json",
+        help="a file to write, whose name ends in .html, .md, .json, .pdf or .yaml",
     ),
 ]
 ReleaseFile = Annotated[

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 from gdpbridge.cli.output import has_colour, is_unicode, text_width
 from gdpbridge.report.answers import Answer, ConversionRecord, answer_to_text
-from gdpbridge.report.record import Record
+from gdpbridge.report.record import MeasurementRecord, Record, Schema
 
-__all__ = ["answered", "as_json_text", "rendered"]
+__all__ = ["answered", "as_json_text", "rendered", "several"]
 
 
 def as_json_text(document: object) -> str:
@@ -31,6 +32,19 @@ def rendered(record: Record, *, as_json: bool, digits: int | None = None) -> str
     from gdpbridge.report.text import to_text
 
     return to_text(record, text_width(), colour=has_colour(sys.stdout), digits=digits)
+
+
+def several(
+    records: Sequence[MeasurementRecord], *, as_json: bool, digits: int | None = None
+) -> str:
+    """Render measurements as a table, a line each; as one document where JSON is asked for."""
+    if as_json:
+        return as_json_text(
+            {"schema": Schema("gdpbridge.measurements", 1), "measurements": records}
+        )
+    from gdpbridge.report.text import measured_table
+
+    return measured_table(records, digits)
 
 
 def answered(answer: Answer, *, as_json: bool) -> str:

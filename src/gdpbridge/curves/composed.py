@@ -31,7 +31,7 @@ from gdpbridge.numeric.exact import (
     float_floor,
     rational,
 )
-from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import (
     FLOATS,
     Operations,
@@ -50,6 +50,7 @@ COARSE_DIGITS = 3
 _LINES_APART = arb(2) ** -36
 # of δ, in a decimal
 _SHOWN_DIGITS = 20
+_SPARE_BITS = 64
 
 
 class ComposedCurve(Curve):
@@ -120,7 +121,7 @@ class ComposedCurve(Curve):
         low, high = self._ends(last)[0], self._ends(max(first, Fraction(0)))[1]
         return Probability(
             lambda: low.log().union(high.log()) if certainly(low > 0) else arb.nan(),
-            lambda: (-low).log1p().union((-high).log1p()),
+            lambda: _log_rest(low).union(_log_rest(high)),
         )
 
     def logs(self, eps: Floats) -> tuple[Floats, Floats]:
@@ -136,7 +137,9 @@ class ComposedCurve(Curve):
             if not certainly(high > 0):
                 continue
             with precision(self.loss.directions[0].bits):
-                above, below = float_above(high.log()), float_below((-high).log1p())
+                above = float_above(high.log())
+                left = _log_rest(high)
+                below = float_below(left) if left.is_finite() else -np.inf
             # e to the power of them must not be on the unsafe side
             log[index] = min(above + _hair(above), 0.0)
             rest[index] = min(below - _hair(below), 0.0)
@@ -298,6 +301,13 @@ def _on_floats(formula: Formula, eps: Floats, bits: int) -> Probability:
         log = np.array([_float(value.log) for value in values]).reshape(np.shape(eps))
         rest = np.array([_float(value.log_complement) for value in values]).reshape(np.shape(eps))
     return Probability(lambda: log, lambda: rest)
+
+
+def _log_rest(value: arb) -> arb:
+    """Return log(1 - v) of an exact number, which may have more digits than the precision."""
+    with precision(max(working_precision(), value.bits() + _SPARE_BITS)):
+        rest = 1 - value
+        return rest.log() if certainly(rest > 0) else arb.neg_inf()
 
 
 def _hair(log: float) -> float:

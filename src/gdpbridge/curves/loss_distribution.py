@@ -14,24 +14,28 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from flint import arb, arb_poly
+from flint import arb
 from numpy.typing import NDArray
 
 from gdpbridge.curves.base import Curve
+from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.linear import linear_curve
 from gdpbridge.curves.lines import ArrayLines, Line, Segments
 from gdpbridge.curves.pieces import constant_piece
 from gdpbridge.curves.remade import Plain
 from gdpbridge.curves.smooth import SmoothCurve, zero_curve
+from gdpbridge.curves.tail import Tail
 from gdpbridge.curves.tails import ConstantTail, PlateauTail
 from gdpbridge.errors import Advice, InputError, UndecidedError, Words
+from gdpbridge.losses.sums import Law
+from gdpbridge.losses.transforms.base import number_ball
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import is_above, with_enough_precision
 from gdpbridge.numeric.exact import exact
 from gdpbridge.numeric.flint_context import precision, working_precision
-from gdpbridge.numeric.kinds import FLOATS, ball, float_above
+from gdpbridge.numeric.kinds import FLOATS, ball, to_fraction
 
-__all__ = ["ROUNDING", "ComposedDirection", "Direction", "loss_curve"]
+__all__ = ["ROUNDING", "Direction", "loss_curve"]
 
 
 # what the masses of a distribution, added up in float64, may miss
@@ -86,61 +90,42 @@ class Direction(Plain):
     def _key(self) -> tuple[object, ...]:
         return self.losses.tobytes(), self.masses.tobytes(), self.failure, self.spacing
 
-    def exact_mass(self, number: int) -> arb:
+    @cached_property
+    def log_masses(self) -> Floats:
+        """Log of the probability of each."""
+        return np.asarray(np.log(self.masses))
+
+    @property
+    def last(self) -> Fraction:
+        """The largest loss."""
+        return self.exact_losses[-1]
+
+    def loss(self, number: int) -> arb:
+        """Enclose a loss, at the working precision."""
+        return ball(self.exact_losses[number])
+
+    def mass(self, number: int) -> arb:
         """Enclose a probability, at the working precision."""
         return arb(float(self.masses[number]))
 
 
-class ComposedDirection(Direction):
-    """Losses on a lattice, composed exactly: the coefficients of a power of a polynomial.
+def loss_curve(directions: Sequence[Law], *, cut_off: bool = False) -> Curve:
+    """Return the curve of the larger direction.
 
     Args:
-        one: the losses of one run.
-        times: how many runs.
+        directions: the losses in one direction, or in both.
+        cut_off: whether a failure probability of at most 1e-12 is taken to be a tail that was cut.
     """
-
-    def __init__(self, one: Direction, times: int) -> None:
-        assert one.spacing is not None
-        self._first, self._one, self._times = int(one.index[0]), one, times
-        self._powers: dict[int, arb_poly] = {}
-        with precision(_BITS):
-            failure = Fraction(max(float_above(-(times * (-ball(one.failure)).log1p()).expm1()), 0))
-            power = self._power()
-            masses = np.array([float(mass) for mass in power.coeffs()])
-        self._numbers = numbers = np.flatnonzero(masses > 0)
-        super().__init__(
-            losses=np.asarray((numbers + times * self._first) * float(one.spacing), np.float64),
-            masses=masses[numbers],
-            failure=failure,
-            spacing=one.spacing,
-            remarks=one.remarks,
-        )
-
-    def _power(self) -> arb_poly:
-        bits = working_precision()
-        if bits not in self._powers:
-            coefficients = [arb(0)] * int(self._one.index[-1] - self._first + 1)
-            for number, at in enumerate((self._one.index - self._first).tolist()):
-                coefficients[at] = self._one.exact_mass(number)
-            self._powers[bits] = arb_poly(coefficients) ** self._times
-        return self._powers[bits]
-
-    def exact_mass(self, number: int) -> arb:
-        """Enclose a coefficient."""
-        return self._power()[int(self._numbers[number])]
-
-
-def loss_curve(directions: Sequence[Direction]) -> Curve:
-    """Return the curve of the larger direction."""
-    failure = max(one.failure for one in directions)
+    failure = _larger([one.failure for one in directions])
     found = [_DirectionLines(one) for one in directions if one.losses.max(initial=0) > 0]
-    end = max((one.last for one in found), default=Fraction(0))
-    cut_off = 0 < failure <= ROUNDING
-    tail = PlateauTail(end, failure) if cut_off else ConstantTail(end, failure)
+    end = _larger([one.last for one in found]) if found else Fraction(0)
+    level = float(number_ball(failure))
+    kind = PlateauTail if cut_off and 0 < level <= ROUNDING else ConstantTail
+    tail: Tail = kind(end, failure)
     if not found:
         if not failure:
             return zero_curve()
-        if failure >= 1:
+        if level >= 1:
             raise InputError(
                 "pld", Words("without finite losses"), Advice("give at least one finite loss")
             )
@@ -150,15 +135,24 @@ def loss_curve(directions: Sequence[Direction]) -> Curve:
     return linear_curve(lines, tail, stop)
 
 
+def _larger(values: Sequence[Constant]) -> Constant:
+    """Return the largest of some constants."""
+    known = [value for value in values if isinstance(value, Fraction)]
+    if len(known) == len(values):
+        return max(known)
+    with precision(_TIE_BITS):
+        return max(values, key=lambda value: to_fraction(number_ball(value).mid()))
+
+
 class _DirectionLines(ArrayLines):
     """The lines of one direction on ε ≥ 0, one for each positive loss."""
 
-    def __init__(self, one: Direction) -> None:
+    def __init__(self, one: Law) -> None:
         self.one, self.beyond = one, one.failure
         self.first = int(np.searchsorted(one.losses, 0.0, side="right"))
-        self.last = one.exact_losses[-1]
-        self.log_beyond = float(np.log(float(one.failure))) if one.failure else -math.inf
-        log_mass = np.log(one.masses)
+        self.last = one.last
+        self.log_beyond = _log(one.failure)
+        log_mass = one.log_masses
         end = one.losses[self.first :]
         log_b = np.logaddexp.accumulate((log_mass - one.losses)[::-1])[::-1][self.first :]
         log_below = np.append(-np.inf, np.logaddexp.accumulate(log_mass))
@@ -176,25 +170,25 @@ class _DirectionLines(ArrayLines):
         """Sum from the next checkpoint above."""
         start = self.first + index
         block = -(-start // self._stride)
-        p, q = self._checkpoints()[block]
+        p, q = self._checkpoints()[block - self.first // self._stride]
         for number in range(start, min(block * self._stride, self.one.losses.size)):
             one_p, one_q = self._masses(number)
             p, q = p + one_p, q + one_q
-        a = p + ball(self.one.failure)
+        a = p + number_ball(self.one.failure)
         return Line(a, 1 - a, q, 1 - q)
 
     def _masses(self, number: int) -> tuple[arb, arb]:
-        p = self.one.exact_mass(number)
-        return p, p * (-ball(self.one.exact_losses[number])).exp()
+        p = self.one.mass(number)
+        return p, p * (-self.one.loss(number)).exp()
 
     def _checkpoints(self) -> list[tuple[arb, arb]]:
-        """The sums of masses under both distributions from every so many losses on."""
+        """The sums of masses under both distributions from every so many positive losses on."""
         bits = working_precision()
         if bits not in self._sums:
             size = self.one.losses.size
             p, q = arb(0), arb(0)
             found = [(p, q)]
-            for number in range(size - 1, -1, -1):
+            for number in range(size - 1, self.first // self._stride * self._stride - 1, -1):
                 one_p, one_q = self._masses(number)
                 p, q = p + one_p, q + one_q
                 if number % self._stride == 0:
@@ -204,15 +198,15 @@ class _DirectionLines(ArrayLines):
 
     def end(self, index: int) -> arb:
         """Return a loss."""
-        return ball(self.one.exact_losses[self.first + index])
+        return self.one.loss(self.first + index)
 
 
 class _Larger(ArrayLines):
     """The lines of the larger one of two curves."""
 
-    def __init__(self, one: _DirectionLines, other: _DirectionLines, failure: Fraction) -> None:
+    def __init__(self, one: _DirectionLines, other: _DirectionLines, failure: Constant) -> None:
         self.sides, self.beyond = (one, other), failure
-        self.log_beyond = float(np.log(float(failure))) if failure else -math.inf
+        self.log_beyond = _log(failure)
         ends = np.union1d(one.floats.end, other.floats.end)
         starts = np.append(0.0, ends[:-1])
         owner = [self._larger_at(np.asarray(at, dtype=np.float64)) for at in (starts, ends)]
@@ -284,7 +278,7 @@ class _Larger(ArrayLines):
         side, number = self._parts[index]
         lines = self.sides[side]
         if number == lines.count:
-            failure = ball(lines.one.failure)
+            failure = number_ball(lines.one.failure)
             return Line(failure, 1 - failure, arb(0), arb(1))
         return lines.line(number)
 
@@ -301,3 +295,8 @@ class _Larger(ArrayLines):
             return other.end(following[1] - 1) if following[1] else arb(0)
         lines = self.sides[side]
         return lines.end(min(number, lines.floats.end.size - 1))
+
+
+def _log(failure: Constant) -> float:
+    level = float(number_ball(failure))
+    return math.log(level) if level > 0 else -math.inf

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from functools import cached_property
 from typing import Any, Protocol, Self, TypeVar
 
@@ -43,6 +44,9 @@ class Described:
         state: dict[Any, Any] = super().__getstate__()  # type: ignore[assignment]
         fields = type(self).model_fields  # type: ignore[attr-defined]
         return {**state, "__dict__": {name: state["__dict__"][name] for name in fields}}
+
+    def _repr_html_(self) -> str:
+        return str(importlib.import_module("gdpbridge.report.shown").html(self))
 
     def __deepcopy__(self, _: dict[int, Any] | None = None) -> Self:
         return self

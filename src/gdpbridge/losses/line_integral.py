@@ -10,6 +10,7 @@ import numpy as np
 from flint import arb
 
 from gdpbridge.errors import UndecidedError, WorkLimitError
+from gdpbridge.losses.line import Kind
 from gdpbridge.losses.moments import Moments, Part
 from gdpbridge.losses.roots import TILTS, least_epsilon
 from gdpbridge.losses.stretches import Stretches, log_of
@@ -17,7 +18,7 @@ from gdpbridge.losses.tilts import log_kappa
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
-from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 
 __all__ = ["DEFAULT_DIGITS", "ComposedLoss", "Direction"]
@@ -54,6 +55,12 @@ class Direction(Stretches):
                     return self.coarser.delta(eps, stop)
                 return self._without_line(ball(eps))
         with precision(max(self.bits, line.bits)):
+            if line.kind is Kind.REST:
+                rest = self.complements(line, ball(eps))
+                # so many digits that 1 is not what is left
+                with precision(working_precision() + max(0, int(-log_of(rest[1].upper()) * 2))):
+                    low, high = (1 - rest[1].upper()).lower(), (1 - rest[0].lower()).upper()
+                    return low.max(arb(0)), high.min(arb(1))
             low, high = self.bounds(line, ball(eps))
             return low.lower().max(arb(0)), high.upper().min(arb(1))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from fractions import Fraction
 
@@ -13,9 +14,11 @@ from gdpbridge.measure.result import Measurement
 from gdpbridge.measure.statements import LEAST_TOL, Request
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real, exact_between
+from gdpbridge.several import over_lists
 
 __all__ = ["default_tol", "is_provable", "measure"]
 
+_LOG = logging.getLogger(__name__)
 _EPS_TOP, _EPS_ALLOWED = Fraction(MAX_EPS), f"a number > 0 and at most {MAX_EPS:g}"
 _BELOW_ONE, _P_ALLOWED = 1 - Fraction(1, 10**30), "a number > 0 and < 1"
 _TOL_RANGE = (LEAST_TOL, Fraction(1))
@@ -26,6 +29,7 @@ def default_tol(profile: Profile) -> float:
     return default_method(profile.curve.form).default_tol
 
 
+@over_lists("profile")
 def measure(
     profile: Profile,
     tol: Real | None = None,
@@ -43,7 +47,7 @@ def measure(
     without sampling, it is the approximate one at p = 1e-10.
 
     Args:
-        profile: the mechanism's privacy profile.
+        profile: the mechanism's privacy profile; of a list, a list of answers comes.
         tol: the largest width allowed of the interval, in [1e-100, 1]; 1e-9 if None, or 1e-4 for a
             mechanism whose privacy loss has to be composed numerically, such as dpsgd; these are
             relative to μ where it is below 1.
@@ -69,6 +73,7 @@ def measure(
         raise InputError("profile", profile, "a profile, such as gdpbridge.profiles.Laplace(...)")
     if eps_h is not None and failure is not None:
         raise InputError("eps_h and failure", Words("both"), Advice("give one of them"))
+    _LOG.debug("measuring %s", profile.kind)
     form = profile.curve.form
     how = method_for(form, method)
     return Request(

@@ -15,7 +15,6 @@ from gdpbridge.measure import methods
 from gdpbridge.measure.problem import Answer, Problem
 
 __all__ = [
-    "BOUNDS",
     "COMPOSED_TOL",
     "DEFAULT_METHOD",
     "DEFAULT_TOL",
@@ -32,8 +31,8 @@ __all__ = [
 ]
 
 DEFAULT_TOL = 1e-9
-# where bounds have to be composed numerically
-COMPOSED_TOL = 1e-4
+# where losses are composed on lattices, between two laws
+COMPOSED_TOL = 1e-6
 
 DEFAULT_METHOD = "certified"
 """It stands for the method that proves, if any does for a form of curves, or else the best one."""
@@ -42,7 +41,7 @@ _DEFAULTS = {
     Form.SMOOTH: "certified",
     Form.LINEAR: "breakpoints",
     Form.COMPOSED: "composed",
-    Form.BETWEEN: "lattice",
+    Form.BETWEEN: "between",
     Form.VALUES: "adaptive",
 }
 
@@ -68,12 +67,6 @@ PROVED = Assurance(
     basis="both ends proved in ball arithmetic",
     ends="both ends are proved",
     claim="Both ends of the interval for μ are proved in ball arithmetic.",
-)
-BOUNDS = Assurance(
-    basis="none; both ends are bounds in floating point, its rounding included: see the notes",
-    ends="both ends are bounds with every rounding included, but not certified",
-    claim="Both ends of the interval for μ are bounds, with every rounding error included, given "
-    "what is assumed of the floating-point libraries.",
 )
 TRUSTED = Assurance(
     basis="none: it rests on what is taken on trust",

@@ -15,6 +15,7 @@ from gdpbridge.interval import Interval
 from gdpbridge.measure.method import PROVED, TRUSTED, Assurance, Method, method_named
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.exact import decimal_text, exact
+from gdpbridge.showing import Shown
 
 if TYPE_CHECKING:
     from gdpbridge.certificate.model import Certificate
@@ -82,8 +83,8 @@ def _not_proved(method: Method) -> str:
     return f"the answer of method {method.name} is not proved"
 
 
-@dataclass(frozen=True)
-class Measurement:
+@dataclass(frozen=True, repr=False)
+class Measurement(Shown):
     """The answer of :func:`gdpbridge.measure`.
 
     Attributes:

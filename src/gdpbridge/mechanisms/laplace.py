@@ -35,9 +35,9 @@ def laplace_curve(eps0: Fraction) -> SmoothCurve:
 def laplace_losses(eps0: Fraction) -> Losses:
     """Return the loss of noise with Δ/b = ε₀ > 0."""
     from gdpbridge.losses.moments import Part
-    from gdpbridge.losses.transforms.laplace import LaplaceTransform
+    from gdpbridge.losses.transforms.exponential import laplace_transform
 
-    return [Part(LaplaceTransform(eps0), 1)]
+    return [Part(laplace_transform(eps0), 1)]
 
 
 @register

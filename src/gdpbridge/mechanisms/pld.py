@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field, PlainSerializer, PrivateAttr
 
 from gdpbridge.curves.base import Curve
-from gdpbridge.curves.loss_distribution import ComposedDirection, Direction, loss_curve
+from gdpbridge.curves.loss_distribution import Direction, loss_curve
 from gdpbridge.curves.nature import Nature
 from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.mechanisms.base import Profile
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from gdpbridge.losses.moments import Losses
 
 __all__ = ["PLD", "Direction"]
-
-
-# lattice points for which composition is exact
-_MOST_POINTS = 20_000
 
 
 def _plain(pairs: Any) -> Any:
@@ -107,20 +103,7 @@ class PLD(Profile):
 
     def build_curve(self) -> Curve:
         """Return the lines of the larger direction, ε by ε."""
-        return loss_curve(self._directions)
-
-    def composed_curve(self, times: int) -> Curve:
-        """Return the exact curve of losses on a short lattice, else one between bounds."""
-        if all(self._points(one, times) <= _MOST_POINTS for one in self._directions):
-            return loss_curve([ComposedDirection(one, times) for one in self._directions])
-        return super().composed_curve(times)
-
-    @staticmethod
-    def _points(one: Direction, times: int) -> float:
-        """Return how many lattice points the losses of all runs span."""
-        if one.spacing is None or not one.losses.size:
-            return math.inf
-        return times * int(one.index[-1] - one.index[0])
+        return loss_curve(self._directions, cut_off=True)
 
     def privacy_losses(self) -> Losses:
         """Return the loss in each direction.

@@ -17,7 +17,6 @@ from gdpbridge.curves.constants import logarithm
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve, smooth_curve, zero_curve
 from gdpbridge.curves.tails import ConstantTail
-from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import Neighbours, Profile, Real, Whole, parameter
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.kinds import Operations, Probability, ball
@@ -73,27 +72,12 @@ class RandomizedResponse(Profile):
 
         return smooth_curve(delta, ConstantTail(eps0, Fraction(0)), eps0)
 
-    @property
-    def composes_beside_others_only(self) -> bool:
-        """Three losses ±ε₀ and 0 with ε₀ irrational are on no lattice of exact numbers."""
-        return self.buckets > 2 and self.noise_parameter < 1
-
     def composed_curve(self, times: int) -> Curve:
-        """Return the binomial curve, for two possible answers.
-
-        Raises:
-            InputError: for more answers, whose losses are not two numbers.
-        """
-        if self.buckets != 2:
-            raise InputError(
-                "buckets",
-                self.buckets,
-                "2 for exact composition, unless beside a part with a Gaussian tail",
-            )
+        """Return the binomial curve for two possible answers, else that of three losses."""
         noise = self.exact("noise_parameter")
-        if noise == 1:
-            return binomial_curve(Fraction(0), times)
-        return binomial_curve(logarithm((2 - noise) / noise), times)
+        if self.buckets > 2 and noise < 1:
+            return super().composed_curve(times)
+        return binomial_curve(Fraction(0) if noise == 1 else logarithm((2 - noise) / noise), times)
 
     def privacy_losses(self) -> Losses:
         """Return the loss: ±ε₀, or 0 for the answers that are neither record's."""
@@ -110,9 +94,10 @@ class RandomizedResponse(Profile):
         def top() -> arb:
             return ball(ratio).log()
 
-        found: list[tuple[Number, Number]] = [(lambda: -top(), share)]
+        found: list[tuple[int, Number, Number]] = [(-1, lambda: -top(), share)]
         if buckets > 2:
-            found.append((Fraction(0), (buckets - 2) * share))
-        found.append((top, share + 1 - noise))
-        losses, masses = zip(*found, strict=True)
-        return [Part(FiniteTransform(losses, masses, symmetric=True), 1)]
+            found.append((0, Fraction(0), (buckets - 2) * share))
+        found.append((1, top, share + 1 - noise))
+        places, losses, masses = zip(*found, strict=True)
+        law = FiniteTransform(losses, masses, symmetric=True, spacing=top, places=places)
+        return [Part(law, 1)]

@@ -179,10 +179,13 @@ class ThresholdedRelease(Profile):
     def privacy_losses(self) -> Losses:
         """Return noise in all groups and failure, which dominates every number of groups alone."""
         from gdpbridge.losses.moments import Part
-        from gdpbridge.losses.transforms.exponential import ExponentialLoss, ExponentialTransform
+        from gdpbridge.losses.transforms.exponential import (
+            ExponentialLoss,
+            ExponentialTransform,
+            laplace_transform,
+        )
         from gdpbridge.losses.transforms.finite import only_fails
         from gdpbridge.losses.transforms.gaussian import GaussianTransform
-        from gdpbridge.losses.transforms.laplace import LaplaceTransform
 
         ratio, failure = self._ratio(), upper_bound(self._failure)
         if self.noise == "gaussian":
@@ -191,7 +194,7 @@ class ThresholdedRelease(Profile):
         half = (1 - failure) / 2
         failing = Part(ExponentialTransform(ExponentialLoss(ratio, half, half, failure)), 1)
         others = self.groups - 1
-        return [failing, Part(LaplaceTransform(ratio), others)] if others else [failing]
+        return [failing, Part(laplace_transform(ratio), others)] if others else [failing]
 
 
 # an ε at which a Gaussian curve is far below any p that is told from 0

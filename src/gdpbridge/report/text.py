@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -14,7 +14,7 @@ from gdpbridge.identify import Identification, TailStatus, Verdict
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement, Statement
 from gdpbridge.numeric.exact import decimal_ceiling
-from gdpbridge.report.record import Record
+from gdpbridge.report.record import MeasurementRecord, Record
 from gdpbridge.specification.title import mechanism_title, number_text
 
 __all__ = ["Row", "certain_and_ends", "laid_out", "measured_rows", "to_text"]
@@ -52,6 +52,37 @@ def to_text(record: Record, width: int, *, colour: bool = False, digits: int | N
     """
     rows = _rows(record, max(width, _NARROWEST) - _LABEL_WIDTH, digits)
     return laid_out(mechanism_title(record.mechanism), rows, width, colour=colour)
+
+
+def measured_table(records: Sequence[MeasurementRecord], digits: int | None = None) -> str:
+    """Return measurements as a table, a line each."""
+    rows = [("Mechanism", "Verdict", "Covers", "p", "μ", "Proved")]
+    for record in records:
+        found = record.found
+        covers = found.statement.value
+        if found.eps_h is not None:
+            covers = f"{covers} to ε = {found.eps_h:g}"
+        rows.append(
+            (
+                mechanism_title(record.mechanism),
+                found.verdict.value,
+                covers,
+                f"{found.failure_probability:.6g}",
+                _certain(found.mu, digits) or str(found.mu),
+                "yes" if found.certified else "no",
+            )
+        )
+    return table_text(rows)
+
+
+def table_text(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows of texts as aligned columns, the first row their names."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def laid_out(title: str, rows: Iterable[Row], width: int, *, colour: bool = False) -> str:

@@ -25,6 +25,7 @@ __all__ = [
     "load_profile",
     "parse_release",
     "parse_specification",
+    "parsed_specification",
     "read_specification",
 ]
 
@@ -51,7 +52,7 @@ def load_profile(source: str | Path | Mapping[str, Any]) -> Profile:
 
 def parse_specification(content: bytes) -> Profile:
     """Return the profile that the content of a file describes; errors as :func:`load_profile`."""
-    return _built(_without_release(_parsed(content)), "", 0)
+    return _built(_without_release(parsed_specification(content)), "", 0)
 
 
 def parse_release(content: bytes, *, whole: bool = False) -> Release | None:
@@ -65,7 +66,7 @@ def parse_release(content: bytes, *, whole: bool = False) -> Release | None:
     Raises:
         InputError: for a field that is not known or not a text.
     """
-    data = _parsed(content)
+    data = parsed_specification(content)
     if whole and not (isinstance(data, Mapping) and isinstance(data.get(_RELEASE), Mapping)):
         return Release.from_data(data)
     if isinstance(data, Mapping) and _RELEASE in data:
@@ -95,7 +96,12 @@ def read_specification(path: str | Path) -> bytes:
         raise InputError("spec", str(path), f"a readable file ({why})") from None
 
 
-def _parsed(content: bytes) -> object:
+def parsed_specification(content: bytes) -> object:
+    """Return the plain data of a file in TOML or JSON.
+
+    Raises:
+        InputError: for what is neither.
+    """
     if len(content) > MAX_BYTES:
         raise InputError("spec", Words("too large"), f"at most {MAX_BYTES:,} bytes")
     try:

@@ -20,7 +20,7 @@ from gdpbridge.losses.transforms.base import Number, Plan, Transform, number_bal
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["ExponentialLoss", "ExponentialTransform"]
+__all__ = ["ExponentialLoss", "ExponentialTransform", "laplace_transform"]
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,12 @@ class ExponentialTransform(Transform):
     def least(self) -> arb:
         """Return -r."""
         return -ball(self.loss.width)
+
+
+def laplace_transform(epsilon: Fraction) -> ExponentialTransform:
+    """Return the loss of Laplace noise, ε₀ = sensitivity over scale."""
+    half = Fraction(1, 2)
+    return ExponentialTransform(ExponentialLoss(epsilon, half, half))
 
 
 def _log_cosh(x: float) -> float:

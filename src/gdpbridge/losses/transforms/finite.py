@@ -36,7 +36,8 @@ class FiniteTransform(Transform):
         failure: P(L = ∞).
         reverse_failure: Q(L = -∞).
         symmetric: whether both directions are the same.
-        spacing: a number that all losses are whole multiples of, if there is one.
+        spacing: a number that all losses are whole multiples of, if one is known.
+        places: the multiples, where the spacing is not rational.
     """
 
     def __init__(
@@ -47,10 +48,24 @@ class FiniteTransform(Transform):
         failure: Number = Fraction(0),
         reverse_failure: Number = Fraction(0),
         symmetric: bool = False,
-        spacing: Fraction | None = None,
+        spacing: Number | None = None,
+        places: Sequence[int] | None = None,
     ) -> None:
         self.losses, self.masses, self.spacing = losses, masses, spacing
+        self._places = places
         self.failure, self.reverse_failure, self.symmetric = failure, reverse_failure, symmetric
+
+    @cached_property
+    def places(self) -> tuple[int, ...]:
+        """The losses as multiples of the spacing."""
+        if self._places is not None:
+            return tuple(self._places)
+        spacing, found = self.spacing, []
+        assert isinstance(spacing, Fraction)
+        for loss in self.losses:
+            assert isinstance(loss, Fraction)
+            found.append(int(loss / spacing))
+        return tuple(found)
 
     @cached_property
     def _floats(self) -> tuple[np.ndarray, np.ndarray]:
@@ -116,12 +131,12 @@ def two_valued(epsilon: Number, delta: Fraction = Fraction(0)) -> FiniteTransfor
     def share(sign: int) -> arb:
         return ball(1 - delta) / (1 + (-sign * number_ball(epsilon)).exp())
 
-    exact = epsilon if isinstance(epsilon, Fraction) else None
     return FiniteTransform(
         [lambda: -epsilon(), epsilon] if callable(epsilon) else [-epsilon, epsilon],
         [lambda: share(-1), lambda: share(1)],
         failure=delta,
         reverse_failure=delta,
         symmetric=True,
-        spacing=exact,
+        spacing=epsilon,
+        places=(-1, 1),
     )

@@ -21,6 +21,7 @@ from flint import arb
 from gdpbridge.certificate.proof import Proof, ProvedDirection, ProvedPiece
 from gdpbridge.curves.base import Form
 from gdpbridge.curves.composed import COARSE_DIGITS, ComposedCurve
+from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.pieces import Formula, Piece
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tails import UnknownTail
@@ -118,7 +119,9 @@ class _Search:
             found = list(self._pieces(direction, coarse))
             upper = SmoothCurve([piece for piece, _ in found], UnknownTail())
             pieces = [evidence for _, evidence in found]
-            if direction.end is None or self.problem.end < direction.end:
+            if not self._ends_with_losses and (
+                direction.end is None or self.problem.end < direction.end
+            ):
                 # what δ is at the end is known to all digits, whatever the piece before
                 last = direction.stretch(self.problem.end).line
                 pieces.append(ProvedPiece(self.problem.end, line=last.evidence))
@@ -141,6 +144,12 @@ class _Search:
                 witness_line=self._witness_line(),
             ),
         )
+
+    @property
+    def _ends_with_losses(self) -> bool:
+        """Whether no finite loss is beyond the range, so that δ ends there with nothing to show."""
+        end = self.curve.end
+        return not self.problem.failure and end is not None and self.problem.end >= upper_bound(end)
 
     def _witness_line(self) -> tuple[Evidence, bool] | None:
         """Return the line that shows the larger δ at the witness, and whether it is backward."""
@@ -260,8 +269,12 @@ def _gs(formula: Formula, points: Floats) -> Floats:
     """Return G on floats; nothing where δ is not positive."""
     value = formula(points, FLOATS)
     log = np.fmin(np.nan_to_num(value.log(), nan=-np.inf, neginf=-np.inf), 0.0)
-    rest = np.fmin(np.nan_to_num(value.log_complement(), nan=0.0, neginf=-np.inf), 0.0)
-    return np.nan_to_num(mu_from_logs(points, log, rest), nan=np.inf)
+    left = value.log_complement()
+    rest = np.fmin(np.nan_to_num(left, nan=0.0, neginf=-np.inf), 0.0)
+    # a bound above 1 says nothing
+    return np.where(
+        np.isnan(left), np.inf, np.nan_to_num(mu_from_logs(points, log, rest), nan=np.inf)
+    )
 
 
 def _probability(value: arb) -> Probability:

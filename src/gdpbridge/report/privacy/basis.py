@@ -20,6 +20,7 @@ __all__ = [
     "noted",
     "obtained",
     "proved",
+    "safety",
     "sentence_case",
     "standing",
     "verdict",
@@ -46,6 +47,24 @@ def headline(found: Measurement) -> str:
     if found.statement is Statement.HEAD:
         return f"{mu} up to ε = {plain(found.eps_h or 0.0)}"
     return f"{mu} for every ε"
+
+
+def safety(found: Measurement) -> str:
+    """Say in one sentence whether the mechanism is as safe as its statement."""
+    held = "proved" if found.proof.proved else "computed, not proved"
+    if not math.isfinite(found.mu.upper) or found.failure_probability >= 1:
+        return "No μ describes this mechanism: judge it by its own ε, δ and error rates below."
+    if found.statement is Statement.HEAD:
+        return (
+            f"The statement holds up to ε = {plain(found.eps_h or 0.0)} and says nothing beyond: "
+            f"judge this mechanism by its own numbers below ({held})."
+        )
+    if found.statement is Statement.APPROXIMATE:
+        return (
+            "This mechanism is as safe as its statement, an outright failure of probability "
+            f"{_probability(found)} aside ({held})."
+        )
+    return f"This mechanism is as safe as its statement at every ε ({held})."
 
 
 def verdict(found: Measurement) -> str:

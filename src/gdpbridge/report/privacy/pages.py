@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Any
 from gdpbridge.errors import MissingExtraError
 from gdpbridge.identify import Verdict
 from gdpbridge.interval import Interval
+from gdpbridge.plot.style import DARK
 from gdpbridge.report.privacy.basis import NOT_STATED, sentence_case
+from gdpbridge.report.privacy.exports import model_card
 from gdpbridge.report.privacy.numbers import plain, rounded_down, rounded_up
+from gdpbridge.report.privacy.scale import scale_of
 from gdpbridge.specification.release import Release
 
 if TYPE_CHECKING:
+    from gdpbridge.plot import Picture
     from gdpbridge.report.privacy.report import PrivacyReport
 
-__all__ = ["html", "markdown"]
+__all__ = ["drawn", "html", "markdown"]
 
 _TONES = {Verdict.GDP: "yes", Verdict.NOT_GDP: "no", Verdict.UNKNOWN: "open"}
 
@@ -24,12 +28,11 @@ _TONES = {Verdict.GDP: "yes", Verdict.NOT_GDP: "no", Verdict.UNKNOWN: "open"}
 def html(report: PrivacyReport) -> str:
     """Return the report as one page.
 
-    Raises:
-        MissingExtraError: without the extra ``charts``.
+    Without the extra ``charts`` there are no pictures.
     """
     pictures = {
         name: {"svg": picture.to_svg(prefix=f"{name}-"), "text": picture.alt_text}
-        for name, picture in report.pictures().items()
+        for name, picture in drawn(report).items()
     }
     return _rendered("report.html.j2", report, pictures=pictures)
 
@@ -37,18 +40,23 @@ def html(report: PrivacyReport) -> str:
 def markdown(report: PrivacyReport, folder: str) -> str:
     """Return the report as Markdown, its pictures in a folder; none are shown if that is empty.
 
-    Raises:
-        MissingExtraError: without the extra ``charts``.
+    Without the extra ``charts`` there are no pictures.
     """
-    pictures = report.pictures() if folder else {}
+    pictures = drawn(report) if folder else {}
     return _rendered("report.md.j2", report, pictures=pictures, folder=folder)
 
 
-def _rendered(template: str, report: PrivacyReport, **more: Any) -> str:
+def drawn(report: PrivacyReport) -> Mapping[str, Picture]:
+    """The pictures; none without the charting library."""
     try:
-        import jinja2
-    except ImportError:
-        raise MissingExtraError("charts", "a report") from None
+        return report.pictures()
+    except MissingExtraError:
+        return {}
+
+
+def _rendered(template: str, report: PrivacyReport, **more: Any) -> str:
+    import jinja2
+
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("gdpbridge.report.privacy"),
         autoescape=template.endswith(".html.j2"),
@@ -70,6 +78,9 @@ def _rendered(template: str, report: PrivacyReport, **more: Any) -> str:
         tone=_TONES[report.found.verdict],
         groups=_groups(report.release),
         not_stated=NOT_STATED,
+        scale=scale_of(report.found),
+        dark=DARK,
+        card=model_card(report),
         **more,
     )
 
@@ -96,7 +107,7 @@ def _up(value: float | Interval | None) -> str:
 # what begins a list, or a line across, in Markdown
 _FIRST = re.compile(r"^(\d*)([-=.)])")
 # what it would read as its own marks, HTML included
-_MARKS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$])")
+_MARKS = re.compile(r"([\\`*_{}\[\]<>#+!|~&$])")
 
 
 def _prose(text: str) -> str:

@@ -6,7 +6,7 @@ import hashlib
 import importlib.metadata
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gdpbridge.errors import InputError
-from gdpbridge.files import write_text
+from gdpbridge.files import write_bytes, write_text
 from gdpbridge.fit import GOOD_FIT, regret
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement, measure
@@ -31,6 +31,7 @@ from gdpbridge.report.privacy.basis import (
     noted,
     obtained,
     proved,
+    safety,
     standing,
     verdict,
 )
@@ -42,6 +43,7 @@ from gdpbridge.report.privacy.composition import (
     published,
     title_of,
 )
+from gdpbridge.report.privacy.exports import deployment_yaml, pdf
 from gdpbridge.report.privacy.tables import (
     RATES,
     AttackRow,
@@ -63,7 +65,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "PrivacyReport", "Proof", "privacy_report"]
 
-FORMATS = ("html", "md", "json")
+# right so often in a hundred guesses is no protection to quote
+_NEARLY_ALWAYS = 99.99
+FORMATS = ("html", "md", "json", "pdf", "yaml")
 _PACKAGES = ("gdpbridge", "numpy", "scipy", "python-flint", "gmpy2", "pydantic")
 
 
@@ -93,6 +97,7 @@ class PrivacyReport:
         release: what is said of the release, by field; None where nothing is.
         mechanism: the mechanism in one line.
         measurement: the statement and the interval for μ.
+        safety: whether the mechanism is as safe as its statement, in one sentence.
         headline: the statement in one line.
         verdict: whether some finite μ covers every ε, in words.
         standing: the interval for μ, and whether it is proved.
@@ -124,6 +129,7 @@ class PrivacyReport:
     release: dict[str, str | None]
     mechanism: str
     measurement: MeasurementRecord
+    safety: str
     headline: str
     verdict: str
     standing: str
@@ -182,8 +188,7 @@ class PrivacyReport:
     def to_html(self) -> str:
         """Return the report as one page that needs no network.
 
-        Raises:
-            MissingExtraError: without the extra ``charts``.
+        Without the extra ``charts`` it has no pictures.
         """
         from gdpbridge.report.privacy.pages import html
 
@@ -193,10 +198,8 @@ class PrivacyReport:
         """Return the report as Markdown.
 
         Args:
-            folder: where its pictures are, each an SVG file by its name; none are shown if empty.
-
-        Raises:
-            MissingExtraError: without the extra ``charts``.
+            folder: where its pictures are, each an SVG file by its name; none are shown if empty,
+                or without the extra ``charts``.
         """
         from gdpbridge.report.privacy.pages import markdown
 
@@ -206,29 +209,37 @@ class PrivacyReport:
         """Write the report to a file, and for Markdown its pictures to a folder beside it.
 
         Args:
-            path: the file; its ending says the format: .html, .md or .json.
+            path: the file; its ending says the format: .html, .md, .json, .pdf (printed by a
+                Chromium of this machine) or .yaml (a record for a registry of deployments).
 
         Raises:
-            InputError: for another ending, or a file that cannot be written.
-            MissingExtraError: without the extra ``charts``, but for JSON.
+            InputError: for another ending, or a file that cannot be written or printed.
         """
+        from gdpbridge.report.privacy.pages import drawn
+
         target, kind = checked_path(path, FORMATS)
-        pictures: dict[str, Picture] = {}
+        pictures: Mapping[str, Picture] = {}
         folder = target.with_name(f"{target.stem}_pictures")
         match kind:
             case "json":
                 text = self.to_json()
             case "md":
-                pictures, text = self.pictures(), self.to_markdown(folder.name)
+                pictures, text = drawn(self), self.to_markdown(folder.name)
+            case "yaml":
+                text = deployment_yaml(self)
             case _:
                 text = self.to_html()
+        printed = pdf(text, str(path)) if kind == "pdf" else None
         try:
             if pictures:
                 folder.mkdir(exist_ok=True)
             for name, picture in pictures.items():
                 picture.save(folder / f"{name}.svg")
             # last, so that it shows nothing that is not there
-            write_text(target, text)
+            if printed is None:
+                write_text(target, text)
+            else:
+                write_bytes(target, printed)
         except OSError as error:
             allowed = f"a file that can be written ({error.strerror})"
             raise InputError("output", str(path), allowed) from None
@@ -281,6 +292,7 @@ def privacy_report(
         release=said.model_dump(),
         mechanism=mechanism,
         measurement=replace(record, mechanism=published(record.mechanism)),
+        safety=safety(found),
         headline=headline(found),
         verdict=verdict(found),
         standing=standing(found),
@@ -308,6 +320,8 @@ def privacy_report(
 
 def _guess(advantage: float) -> str:
     share = ceiling_to_places(100 * (1 + Fraction(advantage)) / 2, 2)
+    if share >= _NEARLY_ALWAYS:
+        return "These guarantees do not keep an attacker from being right almost always."
     return (
         "An attacker who guesses whether one record was used, at even odds beforehand, is right "
         f"at most {share} times in a hundred."

@@ -1,0 +1,120 @@
+"""The curve of mechanisms run one after the other: exact, by lines, or between two exact ones."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from flint import arb
+
+from gdpbridge.curves.base import Curve
+from gdpbridge.curves.smooth import zero_curve
+from gdpbridge.curves.tail import Tail
+from gdpbridge.curves.tails import ConstantTail, FloorTail, GaussianBoundTail
+from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import ball, float_above
+
+if TYPE_CHECKING:
+    from gdpbridge.losses.moments import Losses, Moments, Part
+
+__all__ = ["composed_loss_curve"]
+
+# log of what atoms may leave of a line's terms far out, and how far that is, in deviations
+_LOG_FAINT = -60.0
+_FAR = 20_000.0
+
+
+def composed_loss_curve(losses: Losses) -> Curve:
+    """Return the curve of mechanisms run one after the other, also adaptively.
+
+    Args:
+        losses: privacy losses and how often each is composed.
+    """
+    from gdpbridge.curves.between import BetweenCurve
+    from gdpbridge.curves.composed import ComposedCurve
+    from gdpbridge.curves.loss_distribution import loss_curve
+    from gdpbridge.losses.lattices import exactly
+    from gdpbridge.losses.moments import Moments
+    from gdpbridge.losses.transforms.finite import FiniteTransform
+
+    if not losses:
+        return zero_curve()
+    tail = _tail(losses)
+    end = tail.level.start if tail.level is not None and tail.level.value == 0 else None
+    composed = ComposedCurve(tuple(losses), tail, end)
+    if any(part.transform.tail_variance for part in losses):
+        return composed
+    symmetric = all(part.symmetric for part in losses)
+    directions = [
+        [part.factor(backward=backward) for part in losses]
+        for backward in ((False,) if symmetric else (False, True))
+    ]
+    # what is read from a file may have been cut off by what wrote it
+    cut_off = any(part.reverse is not None for part in losses)
+    if all(isinstance(part.transform, FiniteTransform) for part in losses):
+        laws = [exactly(factors) for factors in directions]
+        known = [law for law in laws if law is not None]
+        if len(known) == len(laws):
+            return loss_curve(known, cut_off=cut_off)
+    if all(_decays(Moments(factors)) for factors in directions):
+        return composed
+    return BetweenCurve(directions, tail, end)
+
+
+def _decays(moments: Moments) -> bool:
+    """Whether so little is left of M far out that a line needs few nodes."""
+    _, deviation = moments.shape(-0.5)
+    return moments.log_decay(0.0, _FAR / deviation) < _LOG_FAINT
+
+
+def _tail(losses: Losses) -> Tail:
+    failure = _failure(losses)
+
+    def mu_t() -> arb:
+        return _variance(losses).sqrt()
+
+    def mu() -> arb:
+        # what has losses up to B is B-DP, and so μ-GDP for μ = -2·Φ⁻¹(1/(1 + e^B))
+        total = ball(
+            sum((part.times * part.transform.gaussian_variance for part in losses), Fraction(0))
+        )
+        for part in losses:
+            if not part.transform.tail_variance:
+                share = 1 / (1 + _largest(part).exp())
+                one = 2 * arb(2).sqrt() * (2 * share).erfcinv()
+                total += part.times * one * one
+        return total.sqrt()
+
+    def largest() -> arb:
+        return sum((part.times * _largest(part) for part in losses), arb(0))
+
+    if all(not part.transform.tail_variance for part in losses):
+        return ConstantTail(largest, failure)
+    if failure:
+        return FloorTail(failure)
+    if all(0 < one.tail_variance == one.gaussian_variance for one in (p.transform for p in losses)):
+        return GaussianBoundTail(mu_t)
+    return GaussianBoundTail(mu, mu_t)
+
+
+def _failure(losses: Losses) -> Fraction:
+    """Return the probability of an infinite loss, of the direction where it is larger."""
+    from gdpbridge.losses.moments import Moments
+
+    with precision(128):
+        found = [
+            Moments([part.factor(backward=backward) for part in losses]).failure()
+            for backward in (False, True)
+        ]
+        return Fraction(max(0.0, *(float_above(one) for one in found)))
+
+
+def _variance(losses: Losses) -> arb:
+    return ball(sum((part.times * part.transform.tail_variance for part in losses), Fraction(0)))
+
+
+def _largest(part: Part) -> arb:
+    """Return the greatest finite loss of either direction."""
+    ends = [part.factor(backward=backward).largest() for backward in (False, True)]
+    first, other = (end if end is not None else arb.pos_inf() for end in ends)
+    return first.max(other)

@@ -1,0 +1,69 @@
+"""Curves between two of lines: the lower end from the one below, the upper end from the other.
+
+Both are measured with proof as curves of discrete losses, on finer and finer lattices until the two
+ends are near enough, or the finest lattice has been looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from gdpbridge.curves.base import Curve, Form
+from gdpbridge.curves.between import LEVELS, BetweenCurve
+from gdpbridge.curves.constants import upper_bound
+from gdpbridge.curves.linear import LinearCurve
+from gdpbridge.measure.method import COMPOSED_TOL, PROVED, Method
+from gdpbridge.measure.methods import breakpoints, certified
+from gdpbridge.measure.problem import Answer, Problem
+
+__all__ = ["METHOD", "solve"]
+
+# of the width asked for: what the measurement of either curve may take
+_SHARE = 8
+
+
+def solve(problem: Problem) -> Answer:
+    """Measure with proof; see the module's text."""
+    curve = problem.curve
+    assert isinstance(curve, BetweenCurve)
+    found = None
+    for level in range(len(LEVELS)):
+        problem.progress("composing on lattices", level / len(LEVELS))
+        low, high = (_measured(problem, one) for one in curve.curves(level))
+        # every level's ends are bounds
+        best = low if found is None or low.low > found.low else found
+        top = high.high if found is None else min(high.high, found.high)
+        found = replace(
+            best,
+            high=max(top, best.low),
+            evaluations=low.evaluations + high.evaluations,
+            cells=low.cells + high.cells,
+        )
+        if found.high - found.low <= problem.tol:
+            break
+    assert found is not None
+    return found
+
+
+def _measured(problem: Problem, curve: Curve) -> Answer:
+    """Measure one of both curves, as far as the range goes and it is not 0."""
+    end = problem.end if curve.end is None else min(problem.end, upper_bound(curve.end))
+    if end == 0:
+        return Answer(Fraction(0), Fraction(0), Fraction(0), 0, 0)
+    method = breakpoints if isinstance(curve, LinearCurve) else certified
+    return method.solve(replace(problem, curve=curve, end=end, tol=problem.tol / _SHARE))
+
+
+METHOD = Method(
+    name="between",
+    sentence="composing discrete laws above and below the privacy loss exactly, and measuring both "
+    "in ball arithmetic",
+    assurance=PROVED,
+    handles=frozenset({Form.BETWEEN}),
+    unfit="nothing has to be composed numerically",
+    solve=solve,
+    default_tol=COMPOSED_TOL,
+    keeps_to_tol=False,
+    no_certificate="there is no certificate for losses composed on lattices yet",
+)

@@ -1,0 +1,118 @@
+"""Results as notebooks show them: one line, a table in HTML, plain data, a row of a data frame."""
+
+from __future__ import annotations
+
+import html as markup
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from gdpbridge.calibrate import Calibration
+from gdpbridge.identify import Identification
+from gdpbridge.measure import Measurement
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.reading.tables import frame_of
+from gdpbridge.report.answers import answer_to_text, calibration_record, risk_record
+from gdpbridge.report.json import to_json
+from gdpbridge.report.record import (
+    identification_record,
+    measurement_record,
+)
+from gdpbridge.report.text import to_text
+from gdpbridge.risk import Risk
+from gdpbridge.specification.title import mechanism_title
+
+__all__ = ["document", "flat", "frame", "html", "line"]
+
+_WIDTH = 100
+_LONGEST = 120
+
+
+def line(shown: Any) -> str:
+    """Return a result in one line of at most some 200 characters."""
+    match shown:
+        case Measurement():
+            how = "proved" if shown.certified else "not proved"
+            what = f"μ in {shown.mu}, {shown.statement}, {shown.verdict}, {how}"
+            return f"<Measurement of {_title(shown.profile)}: {what}>"
+        case Identification():
+            return f"<Identification: {shown.verdict}, μ_t in {shown.mu_tail}>"
+        case Calibration():
+            what = f"{shown.parameter} = {shown.value!r} for {shown.goal.words}"
+            return f"<Calibration of {shown.profile.kind}: {what}>"
+        case Risk():
+            return f"<Risk at μ = {shown.mu:g}: advantage at most {shown.advantage:.6g}>"
+    return f"<{type(shown).__name__}>"
+
+
+def _title(profile: Profile) -> str:
+    title = mechanism_title(profile.model_dump())
+    return title if len(title) <= _LONGEST else f"{title[: _LONGEST - 1]}…"
+
+
+def html(shown: Any) -> str:
+    """Return a result as the text of the command line, for a notebook."""
+    if isinstance(shown, Profile):
+        text = f"{_title(shown)}\n{type(shown).__doc__ or ''}".partition("\n\n")[0]
+    elif isinstance(shown, Measurement):
+        text = to_text(measurement_record(shown), _WIDTH)
+    elif isinstance(shown, Calibration):
+        text = answer_to_text(calibration_record(shown), _WIDTH)
+    elif isinstance(shown, Risk):
+        text = answer_to_text(risk_record(shown), _WIDTH)
+    else:
+        text = line(shown)
+    return f"<pre>{markup.escape(text)}</pre>"
+
+
+def document(shown: Any) -> dict[str, Any]:
+    """Return a result as plain data: numbers, texts, lists and dictionaries."""
+    record: Any
+    match shown:
+        case Measurement():
+            record = measurement_record(shown)
+        case Calibration():
+            record = calibration_record(shown)
+        case Risk():
+            record = risk_record(shown)
+        case _:
+            record = _identified(shown)
+    found: dict[str, Any] = json.loads(to_json(record))
+    return found
+
+
+def _identified(shown: Identification) -> dict[str, Any]:
+    # it does not know its mechanism
+    whole = identification_record(_NO_PROFILE, shown).document()
+    return {name: value for name, value in whole.items() if name != "mechanism"}
+
+
+class _Unknown:
+    def model_dump(self) -> dict[str, Any]:
+        return {}
+
+
+_NO_PROFILE: Any = _Unknown()
+
+
+def frame(shown: Sequence[Any], library: str) -> Any:
+    """Return results as a data frame, a row each; errors as :func:`frame_of`."""
+    rows = [flat(document(one)) for one in shown]
+    names = dict.fromkeys(name for row in rows for name in row)
+    return frame_of({name: [row.get(name) for row in rows] for name in names}, library)
+
+
+def flat(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return nested plain data as one row: mu_low for {"mu": {"low": …}}; lists as JSON text."""
+    return dict(_flat("", data))
+
+
+def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _flat(f"{name}_{key}".strip("_"), part)
+    elif isinstance(value, list):
+        yield name, json.dumps(value, ensure_ascii=False)
+    else:
+        # infinities are texts in JSON and numbers in a column
+        yield name, float(value) if value in ("inf", "-inf") else value

@@ -1,0 +1,77 @@
+"""Results in notebooks: one line, HTML, plain data, data frames; lists in and out."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+import gdpbridge as gdp
+from gdpbridge.errors import InputError
+
+P = gdp.profiles
+LAPLACE, GAUSSIAN = P.Laplace(scale=0.5), P.Gaussian(sigma=2)
+RESULTS = [
+    gdp.measure(LAPLACE),
+    gdp.measure(P.ICEA(messages=20, users=4)),
+    gdp.measure(P.Table(pairs=[(at / 10, 0.5 / (at + 1)) for at in range(99)])),
+    gdp.identify(LAPLACE),
+    gdp.calibrate("gaussian", 1),
+    gdp.risk(1),
+]
+
+
+@pytest.mark.parametrize("found", RESULTS, ids=lambda one: type(one).__name__)
+def test_results(found: object) -> None:
+    """A repr of a line, HTML without markup of its own, a document that is JSON, and a row."""
+    line = repr(found)
+    assert len(line) <= 240
+    assert "\n" not in line
+    html = found._repr_html_()
+    assert html.startswith("<pre>")
+    assert html.count("<") == 2
+    document = found.to_dict()
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
+    pytest.importorskip("pyarrow")
+    assert found.to_frame().num_rows == 1
+
+
+def test_document() -> None:
+    """The plain data are those of the command line, an interval being two columns of a frame."""
+    found = gdp.measure(P.ICEA(messages=20, users=4))
+    assert found.to_dict()["whole_range_mu"]["high"] == "inf"
+    pytest.importorskip("pyarrow")
+    row = found.to_frame().to_pylist()[0]
+    assert row["whole_range_mu_high"] == math.inf
+    assert row["mu_low"] == found.mu.lower
+    assert row["mechanism_kind"] == "icea"
+
+
+def test_html_is_escaped() -> None:
+    """What a mechanism is called cannot become markup."""
+    p = P.Formula("delta = piecewise(exp(-eps), eps < 5, 0)")
+    assert "&lt;" in gdp.measure(p, eps_h=1)._repr_html_()
+    assert "&lt;" in p._repr_html_()
+
+
+def test_lists() -> None:
+    """Measure, identify and calibrate take lists, and return lists in their order."""
+    assert [one.mu for one in gdp.measure([LAPLACE, GAUSSIAN])] == [
+        gdp.measure(LAPLACE).mu,
+        gdp.measure(GAUSSIAN).mu,
+    ]
+    assert [one.mu for one in gdp.measure(profile=(LAPLACE,), eps_h=1)] == [
+        gdp.measure(LAPLACE, eps_h=1).mu
+    ]
+    assert gdp.identify([LAPLACE, GAUSSIAN]) == [gdp.identify(LAPLACE), gdp.identify(GAUSSIAN)]
+    found = gdp.calibrate("gaussian", target_epsilon=[1, 2], target_delta=1e-5)
+    assert [one.value for one in found] == [
+        gdp.calibrate("gaussian", target_epsilon=at, target_delta=1e-5).value for at in (1, 2)
+    ]
+    (one,) = gdp.calibrate(["laplace"], target_mu=[1], sensitivity=2.0)
+    assert one.value == gdp.calibrate("laplace", 1, sensitivity=2.0).value
+    with pytest.raises(InputError, match="list of 2"):
+        gdp.calibrate("gaussian", target_epsilon=[1, 2], target_delta=[1e-5])
+    with pytest.raises(InputError, match="profile"):
+        gdp.measure(["laplace"])
