@@ -1,12 +1,15 @@
-"""DP-SGD beside the tools of today: end to end, and δ(ε) on many points.
+"""DP-SGD beside the tools of today: μ, ε, and settings drawn at random, on one core.
 
-Run it with ``python benchmarks/bench_dpsgd.py``. A peer that is not installed is left out; name
-another interpreter that has it with GDPNUM_PYTHON or DP_ACCOUNTING_PYTHON. Whole processes are
-timed in turns in one run, and the best of several turns counts.
+Run it with ``python benchmarks/bench_dpsgd.py``; ``--settings N`` for another number of settings at
+random, ``--peers`` for the peers alone. A peer that is not installed is left out; name another
+interpreter that has it with GDPNUM_PYTHON or DP_ACCOUNTING_PYTHON. Each program runs in a fresh
+process, in turns; CPU seconds count, imports left out, and of several turns the best.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import resource
 import subprocess
@@ -16,83 +19,128 @@ import time
 import numpy as np
 
 TURNS = 3
-SETTING = "noise_multiplier=1.0, sample_rate=0.01"
-POINTS = 1000
+DELTA = 1e-5
+MU = ((9.4, 0.328, 2000), (1.0, 0.01, 10_000))
+EPSILON = (*MU, (0.8, 256 / 60_000, 3516))
+SEED = 2000
 
-OURS = f"""
+# the first call of a process also loads what it needs
+WARM = (2.0, 0.02, 500)
+TIMED = f"""
+import json, sys, time
+def timed(work):
+    work(*{WARM})
+    start = time.process_time()
+    found = work(*json.loads(sys.argv[1]))
+    print(json.dumps([time.process_time() - start, found]))
+"""
+RUN = """
 import gdpbridge as gdp
-found = gdp.measure(gdp.profiles.DPSGD({SETTING}, steps=10_000), tol=1e-4, failure=1e-10)
-print(f"mu in [{{found.mu.low}}, {{found.mu.high}}] at p = 1e-10")
+from gdpbridge.convert import epsilon_at
+def run(sigma, rate, steps):
+    return gdp.profiles.DPSGD(noise_multiplier=sigma, sample_rate=rate, steps=steps)
 """
-GDPNUM = f"""
-import gdpnum
-mu, _ = gdpnum.dpsgd.get_mu_and_regret_for_dpsgd({SETTING}, num_steps=10_000)
-print(f"mu = {{mu:.6f}} for every epsilon, which it is not")
+OUR_MU = f"""{TIMED}{RUN}
+timed(lambda *setting: str(gdp.measure(run(*setting), tol=1e-9, failure=1e-10).mu))
 """
-MANY = f"""
-import time
-import numpy as np
-eps = np.linspace(0, 10, {POINTS})
-def best(work):
-    work()
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
+OUR_EPSILON = f"""{TIMED}{RUN}
+timed(lambda *setting: str(epsilon_at(run(*setting), {DELTA})))
 """
-MANY_OURS = f"""{MANY}
-import gdpbridge as gdp
-run = gdp.profiles.DPSGD({SETTING}, steps=10_000)
-print(best(lambda: run.delta(eps)))
+GDPNUM = f"""{TIMED}
+from gdpnum.dpsgd import get_mu_and_regret_for_dpsgd as found
+timed(lambda sigma, rate, steps: float(found(sigma, rate, num_steps=steps)[0]))
 """
-MANY_THEIRS = f"""{MANY}
-from dp_accounting.pld import privacy_loss_distribution as pld
-run = pld.from_gaussian_mechanism(
-    1.0, sampling_prob=0.01, value_discretization_interval=1e-4, use_connect_dots=True
-).self_compose(10_000)
-print(best(lambda: run.get_delta_for_epsilon(eps)))
+PLD = f"""{TIMED}
+from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
+from dp_accounting.pld import PLDAccountant
+def work(sigma, rate, steps):
+    accountant = PLDAccountant()
+    accountant.compose(PoissonSampledDpEvent(rate, GaussianDpEvent(sigma)), steps)
+    return float(accountant.get_epsilon({DELTA}))
+timed(work)
 """
 
 
-def output(python: str, program: str) -> tuple[float, str]:
-    """Wall time of a fresh process, and what it printed."""
-    start = time.perf_counter()
-    done = subprocess.run(
-        [python, "-c", program], capture_output=True, text=True, check=False, env=os.environ
+def output(python: str, program: str, setting: tuple[float, float, int]) -> tuple[float, object]:
+    """Return the seconds of a program in a fresh process, and what it found; inf if it fails."""
+    words = [python, "-c", program, json.dumps(setting)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return float("inf"), None
+    seconds, found = json.loads(done.stdout.splitlines()[-1])
+    return seconds, found
+
+
+def beside(
+    what: str, setting: tuple[float, float, int], programs: dict[str, tuple[str, str]]
+) -> None:
+    """Time programs in turns, and print the best of each and the ratio."""
+    best: dict[str, tuple[float, object]] = {}
+    for _ in range(TURNS):
+        for name, (python, program) in programs.items():
+            best[name] = min(
+                best.get(name, (np.inf, None)),
+                output(python, program, setting),
+                key=lambda one: one[0],
+            )
+    (ours, found), (theirs, other) = best.values()
+    ratio = f"{ours / theirs:5.2f}" if other is not None else "not installed"
+    print(
+        f"{what} {setting}: {ours:.3f} s, {found}; {list(best)[1]} {theirs:.3f} s, {other}; {ratio}"
     )
-    return time.perf_counter() - start, done.stdout.strip() if not done.returncode else ""
+
+
+def settings(count: int) -> list[tuple[float, float, int]]:
+    """Return settings at random: σ in [.3, 20], q in [1e-5, 1], T in [1, 2e5], all log-uniform."""
+    random = np.random.default_rng(SEED)
+
+    def drawn(low: float, high: float) -> float:
+        return float(f"{np.exp(random.uniform(np.log(low), np.log(high))):.4g}")
+
+    return [(drawn(0.3, 20), drawn(1e-5, 1), int(drawn(1, 2e5))) for _ in range(count)]
+
+
+def at_random(count: int) -> None:
+    """Find ε of settings at random, and print the times and the widest interval."""
+    from gdpbridge import profiles
+    from gdpbridge.convert import epsilon_at
+
+    seconds, widths = [], []
+    for sigma, rate, steps in settings(count):
+        start = time.process_time()
+        run = profiles.DPSGD(noise_multiplier=sigma, sample_rate=rate, steps=steps)
+        found = epsilon_at(run, DELTA)
+        seconds.append(time.process_time() - start)
+        widths.append(found.width / found.upper if found.upper else 0.0)
+        if seconds[-1] > 1:
+            print(f"  slow: {(sigma, rate, steps)} {seconds[-1]:.1f} s, {found}", flush=True)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(
+        f"{count} settings at random, ε at δ = {DELTA:g}: {sum(seconds):.1f} s, median "
+        f"{np.median(seconds):.3f} s, longest {max(seconds):.2f} s, widest interval "
+        f"{max(widths):.1e} of ε, peak memory {peak:.0f} MiB"
+    )
 
 
 def main() -> None:
     """Time, compare and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--settings", type=int, default=200)
+    parser.add_argument("--peers", action="store_true")
+    asked = parser.parse_args()
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     gdpnum = os.environ.get("GDPNUM_PYTHON", sys.executable)
     accounting = os.environ.get("DP_ACCOUNTING_PYTHON", sys.executable)
-    best: dict[str, float] = {}
-    printed: dict[str, str] = {}
-    for _ in range(TURNS):
-        for name, python, program in (
-            ("gdpbridge", sys.executable, OURS),
-            ("gdpnum", gdpnum, GDPNUM),
-        ):
-            seconds, printed[name] = output(python, program)
-            best[name] = min(best.get(name, np.inf), seconds)
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    for name, seconds in best.items():
-        shown = printed[name] or "not installed"
-        print(f"{name:12} {seconds:6.2f} s end to end   {shown}")
-    if printed["gdpnum"]:
-        print(f"ratio        {best['gdpbridge'] / best['gdpnum']:6.2f}")
-    print(f"peak memory of the largest process {peak:.0f} MiB")
-    ours, theirs = output(sys.executable, MANY_OURS)[1], output(accounting, MANY_THEIRS)[1]
-    print(f"delta(eps) on {POINTS} points: gdpbridge {float(ours) * 1e3:.2f} ms", end="")
-    if theirs:
-        print(
-            f", dp_accounting {float(theirs) * 1e3:.0f} ms, {float(theirs) / float(ours):.0f} times"
-        )
-    else:
-        print(", dp_accounting not installed")
+    for setting in MU:
+        ours = (sys.executable, OUR_MU)
+        beside("mu", setting, {"gdpbridge": ours, "gdpnum": (gdpnum, GDPNUM)})
+    for setting in EPSILON:
+        ours = (sys.executable, OUR_EPSILON)
+        beside("epsilon", setting, {"gdpbridge": ours, "dp_accounting": (accounting, PLD)})
+    if not asked.peers:
+        at_random(asked.settings)
 
 
 if __name__ == "__main__":

@@ -103,6 +103,24 @@ def test_runs_of_a_mechanism() -> None:
     assert (found.parameter, found.value, found.beyond) == ("times", 49, 50)
 
 
+@pytest.mark.parametrize("calibrates", [False, True])
+def test_progress_never_falls(calibrates: bool) -> None:
+    """What is reported of a run composed in two directions grows, and stays in [0, 1]."""
+    shares: list[float] = []
+
+    def progress(_: str, share: float) -> None:
+        shares.append(share)
+
+    if calibrates:
+        calibrate("dpsgd", target_epsilon=1, target_delta=1e-5, progress=progress, **RUN)
+    else:
+        run = profiles.DPSGD(noise_multiplier=1, **RUN)
+        measure(run, tol=1e-6, failure=1e-6, progress=progress)
+    assert len(shares) > 3
+    assert shares == sorted(shares)
+    assert 0 <= shares[0] < shares[-1] <= 1
+
+
 def test_whole_numbers_are_neighbours() -> None:
     """For a whole-number parameter the two ends are neighbours."""
     found = calibrate("icea", 5, users=4, eps_h=100)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.measure.method import PROVED, default_method, method_for
-from gdpbridge.measure.problem import Progress, silent
+from gdpbridge.measure.problem import Forward, Progress, silent
 from gdpbridge.measure.result import Measurement
 from gdpbridge.measure.statements import LEAST_TOL, Request
 from gdpbridge.mechanisms.base import Profile
@@ -89,7 +89,7 @@ def measure(
         eps_h=None if eps_h is None else _positive("eps_h", eps_h, _EPS_TOP, _EPS_ALLOWED),
         failure=None if failure is None else _positive("failure", failure, _BELOW_ONE, _P_ALLOWED),
         method=how,
-        progress=progress,
+        progress=Forward(progress),
     ).answer(started)
 
 

@@ -10,7 +10,7 @@ from gdpbridge.certificate.proof import Proof
 from gdpbridge.curves.base import Curve
 from gdpbridge.numeric.decide import MAX_PRECISION
 
-__all__ = ["UNDECIDED", "Answer", "Problem", "Progress", "silent"]
+__all__ = ["UNDECIDED", "Answer", "Forward", "Problem", "Progress", "silent"]
 
 # called with a sentence and the share done so far, in [0, 1]
 Progress = Callable[[str, float], None]
@@ -20,6 +20,26 @@ UNDECIDED = f"undecided with {MAX_PRECISION} bits of precision: ask for a larger
 
 def silent(_: str, __: float) -> None:
     """Report nothing."""
+
+
+class Forward:
+    """Progress in parts, whose share never falls, whatever the parts report.
+
+    Args:
+        progress: where it is passed on to.
+        start: the share that is done when it begins.
+        stop: the share that is done when it ends.
+    """
+
+    def __init__(self, progress: Progress, start: float = 0.0, stop: float = 1.0) -> None:
+        self._progress, self._start, self._stop = progress, start, stop
+        self._share = start
+
+    def __call__(self, sentence: str, share: float) -> None:
+        """Report a share in [0, 1] of this part."""
+        now = self._start + (self._stop - self._start) * share
+        self._share = min(max(self._share, now), self._stop)
+        self._progress(sentence, self._share)
 
 
 @dataclass(frozen=True)

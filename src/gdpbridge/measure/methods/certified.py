@@ -193,7 +193,7 @@ class _Proof:
         while stack:
             cell = stack.pop()
             if self._proved(cell):
-                if len(self.cells) % 1000 == 0:
+                if len(self.cells) % 32 == 0:
                     self.problem.progress("covering", float(cell.high) / total)
                 continue
             middle = ((cell.low + cell.high) / 2).mid()

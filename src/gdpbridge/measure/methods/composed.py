@@ -33,7 +33,7 @@ from gdpbridge.losses.line_integral import Direction
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.measure.method import PROVED, Method
 from gdpbridge.measure.methods import certified
-from gdpbridge.measure.problem import Answer, Problem
+from gdpbridge.measure.problem import Answer, Forward, Problem
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.exact import digits_of, floor_to_places
@@ -56,6 +56,8 @@ _DOUBLINGS = 8
 _PAST = 1e-9
 # ends are multiples of 1/this, as certificates want them
 _GRID = 2**64
+# the share of the work that a first look is
+_LOOKED = 0.4
 # where on a piece that is looked at
 _LOOKS = 9
 # shares of the rest of the range that a piece of Chernoff's bound may take
@@ -115,7 +117,7 @@ class _Search:
         proved: list[ProvedDirection] = []
         evaluations = 0
         pairs = list(zip(self.loss.directions, self.coarse.directions, strict=True))
-        for direction, coarse in pairs:
+        for number, (direction, coarse) in enumerate(pairs):
             found = list(self._pieces(direction, coarse))
             upper = SmoothCurve([piece for piece, _ in found], UnknownTail())
             pieces = [evidence for _, evidence in found]
@@ -126,7 +128,10 @@ class _Search:
                 last = direction.stretch(self.problem.end).line
                 pieces.append(ProvedPiece(self.problem.end, line=last.evidence))
             least = max(self.best.low, high - self.problem.tol / 2)
-            answer = certified.solve(replace(self.problem, curve=upper, least=least))
+            shares = [_LOOKED + (1 - _LOOKED) * one / len(pairs) for one in (number, number + 1)]
+            progress = Forward(self.problem.progress, *shares)
+            part = replace(self.problem, curve=upper, least=least, progress=progress)
+            answer = certified.solve(part)
             high = max(high, answer.high)
             cells = answer.proof.cells if answer.proof is not None else ()
             proved.append(ProvedDirection(tuple(pieces), cells))
@@ -187,6 +192,7 @@ class _Search:
                 if self._by_chernoff(direction, start, stop, best) is not None:
                     break
                 stretch = direction.stretch(start, stop)
+                self.problem.progress("looking", _LOOKED * float(start) / (float(stop) or 1.0))
                 points = _points(start, min(stretch.stop, stop))
                 formula = self.curve.upper_formula(direction, stretch.line)
                 values = _gs(formula, points)
