@@ -39,6 +39,7 @@ DIGITS = 22
 SLACK = mpmath.mpf(10) ** -14
 
 SAMPLED = profiles.DPSGD(noise_multiplier=1.5, sample_rate=0.25, steps=1)
+RUN = {"noise_multiplier": 1.5, "sample_rate": 0.25, "steps": 1, "neighbours": "replace-one"}
 EXAMPLES = {
     "sampled": (profiles.Sequence(parts=(profiles.Gaussian(sigma=2), SAMPLED)), {"eps_h": 1}),
     "sampled, past p": (
@@ -48,6 +49,10 @@ EXAMPLES = {
     "response": (
         profiles.Sequence(parts=(profiles.Gaussian(sigma=1), profiles.PureDP(epsilon=0.5))),
         {"eps_h": 2},
+    ),
+    "replaced": (
+        profiles.Sequence(parts=(profiles.Gaussian(sigma=2), profiles.DPSGD(**RUN))),
+        {"eps_h": 1.2},
     ),
     "failing": (
         profiles.Sequence(
@@ -116,8 +121,13 @@ def loss_of(part: dict[str, str], backward: bool) -> tuple[list[tuple[Any, Any]]
     found = []
     for j in range(-48, 49):
         u = j * step
-        ratio = 1 - rate + rate * mpmath.exp((u - mpmath.mpf(1) / 2) / sigma**2)
+        ratio, other = (
+            1 - rate + rate * mpmath.exp((side - mpmath.mpf(1) / 2) / sigma**2) for side in (u, -u)
+        )
         weight = mpmath.npdf(u, 0, sigma) * step
+        if part["neighbours"] == "replace-one":
+            found.append((mpmath.log(ratio / other), ratio * weight))
+            continue
         # the trapezoid rule is as good as exact for what is analytic about the real line
         found.append(
             (mpmath.log(ratio), ratio * weight) if not backward else (-mpmath.log(ratio), weight)

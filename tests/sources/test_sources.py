@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from types import SimpleNamespace
+import sys
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gdpbridge as gdp
-from gdpbridge.sources.opacus import BoundsAccountant
+from gdpbridge.errors import MissingExtraError
+from gdpbridge.sources.opacus import BoundsAccountant, register
 
 
 class TestOpacus:
@@ -47,6 +49,27 @@ class TestOpacus:
         assert BoundsAccountant().get_epsilon(1e-5) == 0
         assert len(BoundsAccountant()) == 0
         assert BoundsAccountant.mechanism() == "gdpbridge"
+
+    def test_registered(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Opacus makes one by its name; again is no error, and without Opacus it is a sentence."""
+        known: dict[str, type] = {}
+        opacus, accountants = ModuleType("opacus"), ModuleType("opacus.accountants")
+
+        # as in Opacus 1.5 and 1.6
+        def register_accountant(mechanism: str, accountant: type, force: bool = False) -> None:
+            if mechanism in known and not force:
+                raise ValueError(mechanism)
+            known[mechanism] = accountant
+
+        accountants.register_accountant = register_accountant  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, "opacus", opacus)
+        monkeypatch.setitem(sys.modules, "opacus.accountants", accountants)
+        register()
+        register()
+        assert known == {"gdpbridge": BoundsAccountant}
+        monkeypatch.setitem(sys.modules, "opacus.accountants", None)
+        with pytest.raises(MissingExtraError, match="opacus"):
+            register()
 
     @pytest.mark.parametrize("state", [None, {}, {"history": [(0, 0.1, 3)]}, {"history": [3]}])
     def test_bad_states(self, state: Any) -> None:

@@ -123,3 +123,11 @@ def test_bad_counts(count: object) -> None:
     """They are refused with their place and what is allowed."""
     with pytest.raises(gdp.InputError, match=r"parts\[1\].count is .*: must be a whole number"):
         gdp.load_profile({"parts": [GAUSSIAN, {**GAUSSIAN, "count": count}]})
+
+
+def test_a_count_is_of_a_part_only() -> None:
+    """On a mechanism alone it is refused, by the schema and when it is read."""
+    alone = {"kind": "laplace", "scale": 1, "count": 3}
+    assert not jsonschema.Draft202012Validator(mechanism_schema()).is_valid(alone)
+    with pytest.raises(gdp.InputError, match="count is not a parameter"):
+        gdp.load_profile(alone)

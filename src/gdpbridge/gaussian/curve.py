@@ -1,20 +1,4 @@
-"""The Gaussian privacy curve in float64, vectorised.
-
-``δ_μ(ε) = Φ(−ε/μ + μ/2) − e^ε Φ(−ε/μ − μ/2)`` is the privacy profile of N(0, 1) against
-N(μ, 1) (Balle and Wang 2018, theorem 8; Dong, Roth and Su 2022, corollary 2.13). Read as a
-Black-Scholes call price (spot 1, strike e^ε, total volatility μ), its inverse in μ is an
-implied volatility.
-
-Notation: ``m = ε/μ``, ``h = μ/2``, ``x = m − h``, ``y = m + h`` and Mills' ratio
-``R(z) = Φ(−z)/φ(z) = √(π/2)·erfcx(z/√2)``. Then
-
-* ``δ = φ(x)·(R(x) − R(y))``, used for x ≥ 0, where δ < 1/2;
-* ``1 − δ = φ(x)·(R(−x) + R(y))``, used for x < 0: no cancellation, however close δ is to 1;
-* where μ is small beside 1 + m the first difference cancels, and is summed as its Taylor
-  series in h instead.
-
-Domain: ε in [0, 1e12], μ = 0 or in [1e-12, 1e6], log δ and log(1 − δ) in [−1e50, 0] or −inf.
-"""
+"""The Gaussian privacy curve in float64, vectorised; formulas and domain are told in kernels.py."""
 
 from __future__ import annotations
 

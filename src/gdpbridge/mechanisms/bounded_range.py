@@ -52,6 +52,7 @@ __all__ = [
 MAX_RANGE = 100
 MAX_RUNS = 200
 # that are added up at once
+_LOG_HALF = -np.log(2.0)
 _MOST_TERMS = 1_000_000
 
 
@@ -128,7 +129,9 @@ class _Runs:
             log_q = np.where(i <= last, log_q + at, -np.inf)
             log = np.logaddexp.reduce(gains, axis=2)
             rest = np.logaddexp.reduce(np.concatenate([log_p, log_q], axis=2), axis=2)
-        return log.max(axis=1), rest.min(axis=1)
+        log, rest = log.max(axis=1), rest.min(axis=1)
+        # of a small δ the logarithm is the better known
+        return log, np.where(log < _LOG_HALF, FLOATS.log1mexp(log), rest)
 
     @cached_property
     def _log_choose(self) -> Floats:

@@ -1,9 +1,9 @@
 """An accountant for Opacus, with its accountants' methods and two-sided bounds behind them.
 
-It needs nothing of Opacus to be imported; in a training loop::
+It needs nothing of Opacus or torch to be imported; in a training loop::
 
-    engine = PrivacyEngine()
-    engine.accountant = BoundsAccountant()
+    register()
+    engine = PrivacyEngine(accountant="gdpbridge")
     model, optimizer, data = engine.make_private(...)
 
 It counts the steps that the optimiser reports, and does no arithmetic until it is asked.
@@ -16,14 +16,27 @@ from collections.abc import Callable, MutableMapping
 from copy import deepcopy
 from typing import Any
 
-from gdpbridge.errors import InputError
+from gdpbridge.errors import InputError, MissingExtraError
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.dpsgd import DPSGD
 from gdpbridge.mechanisms.opacus import profile_of_history
 
-__all__ = ["BoundsAccountant"]
+__all__ = ["BoundsAccountant", "register"]
 
 _MECHANISM = "gdpbridge"
+
+
+def register() -> None:
+    """Make the accountant one of Opacus's, which ``create_accountant("gdpbridge")`` makes.
+
+    Raises:
+        MissingExtraError: without Opacus 1.5 or newer.
+    """
+    try:
+        from opacus.accountants import register_accountant
+    except ImportError:
+        raise MissingExtraError("opacus", "Opacus's list of accountants") from None
+    register_accountant(_MECHANISM, BoundsAccountant, force=True)
 
 
 class BoundsAccountant:

@@ -49,11 +49,15 @@ def mechanism_schema() -> dict[str, Any]:
         definitions[kind] = own
     definitions.pop("Profile", None)
     definitions["release"] = _release()
+    kinds_of = [{"$ref": f"#/$defs/{kind}"} for kind in classes]
+    definitions["part"] = {"oneOf": kinds_of}
     return {
         "$schema": DIALECT,
         "title": "gdpbridge.mechanism",
         "description": "a mechanism for gdpbridge, version 1",
-        "oneOf": [{"$ref": f"#/$defs/{kind}"} for kind in classes],
+        "oneOf": kinds_of,
+        # a mechanism alone has "compose"
+        "not": {"required": ["count"]},
         "$defs": definitions,
     }
 
@@ -75,4 +79,4 @@ def _nested(declared: dict[str, Any]) -> dict[str, Any]:
     limits: dict[str, Any] = {
         key: declared[key] for key in ("minItems", "maxItems") if key in declared
     }
-    return {"type": "array", "items": {"$ref": "#"}, **limits, **described}
+    return {"type": "array", "items": {"$ref": "#/$defs/part"}, **limits, **described}

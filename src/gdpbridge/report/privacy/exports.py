@@ -8,14 +8,14 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from gdpbridge.errors import InputError
+from gdpbridge.measure import Measurement
 from gdpbridge.report.privacy.basis import NOT_STATED
 from gdpbridge.report.privacy.numbers import plain, rounded_up
-
-if TYPE_CHECKING:
-    from gdpbridge.report.privacy.report import PrivacyReport
+from gdpbridge.report.privacy.tables import EpsilonRow
+from gdpbridge.report.record import MeasurementRecord
 
 __all__ = ["deployment_yaml", "model_card", "pdf"]
 
@@ -24,7 +24,30 @@ _PATIENCE = 120  # seconds
 _QUOTED = 1e-5
 
 
-def deployment_yaml(report: PrivacyReport) -> str:
+class Reported(Protocol):
+    """What is needed of a report; see there."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def release(self) -> dict[str, str | None]: ...
+    @property
+    def mechanism(self) -> str: ...
+    @property
+    def headline(self) -> str: ...
+    @property
+    def measurement(self) -> MeasurementRecord: ...
+    @property
+    def found(self) -> Measurement: ...
+    @property
+    def epsilons(self) -> tuple[EpsilonRow, ...]: ...
+    @property
+    def certificate(self) -> Any: ...
+    @property
+    def versions(self) -> dict[str, str]: ...
+
+
+def deployment_yaml(report: Reported) -> str:
     """Return the release as a record for a public registry of deployments, in YAML.
 
     The fields are those that public registries ask for, grouped as there; ``mu`` beside epsilon
@@ -78,7 +101,7 @@ def _lines(record: dict[str, Any], indent: str) -> Iterator[str]:
             yield f"{indent}{name}: {json.dumps(value, ensure_ascii=False)}"
 
 
-def model_card(report: PrivacyReport) -> list[tuple[str, str]]:
+def model_card(report: Reported) -> list[tuple[str, str]]:
     """Return what a model card should say of privacy: names and texts."""
     found, said = report.found, report.release
     epsilon = _epsilon(report)
@@ -95,7 +118,7 @@ def model_card(report: PrivacyReport) -> list[tuple[str, str]]:
     ]
 
 
-def _epsilon(report: PrivacyReport) -> str | None:
+def _epsilon(report: Reported) -> str | None:
     for row in report.epsilons:
         if row.delta == _QUOTED and row.epsilon is not None:
             return rounded_up(row.epsilon)

@@ -11,7 +11,6 @@ from gdpbridge.identify import Verdict
 from gdpbridge.interval import Interval
 from gdpbridge.plot.style import DARK
 from gdpbridge.report.privacy.basis import NOT_STATED, sentence_case
-from gdpbridge.report.privacy.exports import model_card
 from gdpbridge.report.privacy.numbers import plain, rounded_down, rounded_up
 from gdpbridge.report.privacy.scale import scale_of
 from gdpbridge.specification.release import Release
@@ -80,7 +79,7 @@ def _rendered(template: str, report: PrivacyReport, **more: Any) -> str:
         not_stated=NOT_STATED,
         scale=scale_of(report.found),
         dark=DARK,
-        card=model_card(report),
+        card=report.model_card(),
         **more,
     )
 

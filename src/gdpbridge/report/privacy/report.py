@@ -43,7 +43,7 @@ from gdpbridge.report.privacy.composition import (
     published,
     title_of,
 )
-from gdpbridge.report.privacy.exports import deployment_yaml, pdf
+from gdpbridge.report.privacy.exports import deployment_yaml, model_card, pdf
 from gdpbridge.report.privacy.tables import (
     RATES,
     AttackRow,
@@ -193,6 +193,10 @@ class PrivacyReport:
         from gdpbridge.report.privacy.pages import html
 
         return html(self)
+
+    def model_card(self) -> list[tuple[str, str]]:
+        """Return what a model card should say of privacy: names and texts."""
+        return model_card(self)
 
     def to_markdown(self, folder: str = "") -> str:
         """Return the report as Markdown.
