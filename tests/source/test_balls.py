@@ -51,6 +51,7 @@ _NUMBERS = {
         "bound(w, near + sign * middle, shift) > wanted",
         "t.real < 1.0",
     },
+    "mechanisms/bounded_range.py": {"log < _LOG_HALF"},
     "mechanisms/callable.py": {"found[1:] > least + slack"},
     "mechanisms/discrete_gaussian.py": {"x < len(tails)"},
     "mechanisms/table.py": {"last == 0", "last == 1"},

@@ -211,7 +211,8 @@ class Subsampled(Profile):
         """
         from gdpbridge.losses.moments import Part
         from gdpbridge.losses.transforms.fixed_size import FixedSizeTransform
-        from gdpbridge.losses.transforms.sampled_gaussian import one_step
+        from gdpbridge.losses.transforms.gaussian import GaussianTransform
+        from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
 
         mu = self.base.tail.gaussian_mu
         if self.scheme == "with-replacement" or mu is None:
@@ -224,10 +225,14 @@ class Subsampled(Profile):
             raise InputError(
                 "mechanism", Words("composed before sampling"), "sampled before composition"
             )
-        if mu and self.scheme == "without-replacement" and self.gamma() < 1:
-            return [Part(FixedSizeTransform(mu, self.gamma()), 1)]
-        step = one_step(1 / mu, self.gamma()) if mu else None
-        return [] if step is None else [Part(step, 1)]
+        rate = self.gamma()
+        if not mu or not rate:
+            return []
+        if rate == 1:
+            return [Part(GaussianTransform(mu**2), 1)]
+        if self.scheme == "without-replacement":
+            return [Part(FixedSizeTransform(mu, rate), 1)]
+        return [Part(SampledGaussianTransform(1 / mu, rate), 1)]
 
     def _with_replacement(self, gamma: Fraction) -> Curve:
         draws, population = self.sample, self.population

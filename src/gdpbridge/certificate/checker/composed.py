@@ -14,9 +14,9 @@ from gdpbridge.certificate.checker.composition import Composition, composition_o
 from gdpbridge.certificate.checker.curve import GaussianCurve
 from gdpbridge.certificate.checker.lines import Line, LineData, log_chernoff
 from gdpbridge.certificate.checker.mechanisms import Mechanism, Part, log1mexp
-from gdpbridge.certificate.checker.numbers import about, binary
+from gdpbridge.certificate.checker.numbers import about, binary, mu_range
 from gdpbridge.certificate.checker.refusal import Malformed, Refused
-from gdpbridge.certificate.checker.statement import Check, mu_range
+from gdpbridge.certificate.checker.statement import Check
 from gdpbridge.certificate.checker.transforms import (
     Nodes,
 )

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-__all__ = ["about", "binary"]
+from gdpbridge.certificate.checker.refusal import Malformed, Refused
+
+__all__ = ["about", "binary", "mu_range"]
+
+MAX_MU = Fraction(10) ** 6
 
 
 def binary(text: str) -> Fraction:
@@ -20,3 +24,13 @@ def about(value: Fraction) -> str:
         return f"{float(value):.12g}"
     except OverflowError:
         return "a number beyond 1e308"
+
+
+def mu_range(line: str, low: str, high: str) -> tuple[Fraction | None, Fraction | None]:
+    """Return the ends of an interval for a μ, None standing for infinity."""
+    ends = [None if end == "inf" else Fraction(end) for end in (low, high)]
+    if any(end is not None and end > MAX_MU for end in ends):
+        raise Malformed(line, f"[{low}, {high}]", f"at most {float(MAX_MU):g}, or inf")
+    if ends[1] is not None and (ends[0] is None or ends[0] > ends[1]):
+        raise Refused(line, f"its lower end {low} is above its upper end {high}")
+    return ends[0], ends[1]

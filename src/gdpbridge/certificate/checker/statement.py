@@ -8,15 +8,14 @@ from functools import cached_property
 from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval, Jet
 from gdpbridge.certificate.checker.curve import GaussianCurve
 from gdpbridge.certificate.checker.mechanisms import Mechanism, Part
-from gdpbridge.certificate.checker.numbers import about, binary
+from gdpbridge.certificate.checker.numbers import about, binary, mu_range
 from gdpbridge.certificate.checker.rectified import mechanism_of
 from gdpbridge.certificate.checker.refusal import Malformed, Refused, Undecided
 from gdpbridge.certificate.kinds import KINDS, Nature
 from gdpbridge.certificate.model import Cell, Certificate, Range
 
-__all__ = ["Check", "mu_range"]
+__all__ = ["Check"]
 
-MAX_MU = Fraction(10) ** 6
 MAX_EPS = Fraction(2) ** 200
 
 
@@ -437,16 +436,6 @@ def _ordered(brackets: list[tuple[Fraction, Fraction]]) -> None:
             line = f"evidence.breakpoints[{number}]"
             raise Malformed(line, f"[{about(low)}, {about(high)}]", "in order")
         last = high
-
-
-def mu_range(line: str, low: str, high: str) -> tuple[Fraction | None, Fraction | None]:
-    """Return the ends of an interval for a μ, None standing for infinity."""
-    ends = [None if end == "inf" else Fraction(end) for end in (low, high)]
-    if any(end is not None and end > MAX_MU for end in ends):
-        raise Malformed(line, f"[{low}, {high}]", f"at most {float(MAX_MU):g}, or inf")
-    if ends[1] is not None and (ends[0] is None or ends[0] > ends[1]):
-        raise Refused(line, f"its lower end {low} is above its upper end {high}")
-    return ends[0], ends[1]
 
 
 def _text(ends: Range) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +12,10 @@ from gdpbridge.losses.transforms.base import Plan, Transform
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["GaussianTransform"]
+__all__ = ["GaussianTransform", "log_normal_tail", "normal_tail"]
+
+# beyond it erfc is 0 in floats, and Mills' ratio is 1/x to a thousandth
+_FAR = 35.0
 
 
 class GaussianTransform(Transform):
@@ -49,3 +53,15 @@ class GaussianTransform(Transform):
     def beyond(self, plan: Plan, w: Fraction, y: Fraction) -> arb:
         """Bound |F(w + iy')| for y' ≥ y: it is e^{μ²(w² - w - y'²)/2}."""
         return ball(self.variance / 2 * (w * w - w - y * y)).exp()
+
+
+def normal_tail(x: arb) -> arb:
+    """Return P(N(0, 1) > x)."""
+    return (x / arb(2).sqrt()).erfc() / 2
+
+
+def log_normal_tail(x: float) -> float:
+    """Return its logarithm in float64."""
+    if x < _FAR:
+        return math.log(math.erfc(x / math.sqrt(2)) / 2)
+    return -x * x / 2 - math.log(x * math.sqrt(2 * math.pi))

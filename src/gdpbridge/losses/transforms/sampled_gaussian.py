@@ -23,12 +23,15 @@ from flint import acb, arb
 from numpy.typing import NDArray
 
 from gdpbridge.losses.transforms.base import Plan, Transform, exponential_sums, short
-from gdpbridge.losses.transforms.gaussian import GaussianTransform
+from gdpbridge.losses.transforms.gaussian import (
+    log_normal_tail,
+    normal_tail,
+)
 from gdpbridge.numeric.arrays import Floats, Indices
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["Complexes", "Quadrature", "SampledGaussianTransform", "one_step"]
+__all__ = ["Complexes", "Quadrature", "SampledGaussianTransform"]
 
 Complexes = NDArray[np.complex128]
 
@@ -52,7 +55,6 @@ _USUAL_ERROR, _LEAST_RATE = -60.0, 0.1
 _HALVINGS = 60
 # towards the maxima of what is integrated
 _ROUNDS = 10
-_FAR = 35.0
 
 
 @dataclass(frozen=True)
@@ -192,16 +194,16 @@ class SampledGaussianTransform(Transform):
         """Return log of the bound of the nodes below x ≤ 0; see :meth:`_cut_below`."""
         g = float(self._log_g(np.array(x)))
         power = w * g if w >= 0 else w * self._log_unsampled
-        return self._log_shift_cost(w, shift) + power + _log_normal_tail(-x)
+        return self._log_shift_cost(w, shift) + power + log_normal_tail(-x)
 
     def _log_cut_above(self, w: float, x: float, shift: float) -> float:
         cost = self._log_shift_cost(w, shift)
         g = float(self._log_g(np.array(x)))
         if w < 0:
-            return cost + w * g + _log_normal_tail(x)
+            return cost + w * g + log_normal_tail(x)
         t = x / self._s - 0.5 / self._s**2
         log_k = g - t
-        return cost + w * log_k + w * (w - 1) / (2 * self._s**2) + _log_normal_tail(x - w / self._s)
+        return cost + w * log_k + w * (w - 1) / (2 * self._s**2) + log_normal_tail(x - w / self._s)
 
     def _log_shift_cost(self, w: float, shift: float) -> float:
         cosine = float(self._below_zero(Fraction(w))) * math.log(math.cos(shift / (2 * self._s)))
@@ -328,7 +330,7 @@ class SampledGaussianTransform(Transform):
 
     def _cut_below(self, w: Fraction, x: arb) -> arb:
         """Bound ∫ φ·g^w below x: g grows, and lies above 1 - q."""
-        tail = _normal_tail(-x)
+        tail = normal_tail(-x)
         power = self._log_g_ball(x) if w >= 0 else ball(1 - self.rate).log()
         return (ball(w) * power).exp() * tail
 
@@ -336,11 +338,11 @@ class SampledGaussianTransform(Transform):
         """Bound ∫ φ·g^w above x: g ≤ (g(x)/e^{t(x)})·e^t there, and g ≥ g(x)."""
         tilt, log_g = ball(w), self._log_g_ball(x)
         if w < 0:
-            return (tilt * log_g).exp() * _normal_tail(x)
+            return (tilt * log_g).exp() * normal_tail(x)
         sigma = ball(self.sigma)
         log_k = log_g - (x / sigma - 1 / (2 * sigma * sigma))
         moved = tilt * log_k + tilt * (tilt - 1) / (2 * sigma * sigma)
-        return moved.exp() * _normal_tail(x - tilt / sigma)
+        return moved.exp() * normal_tail(x - tilt / sigma)
 
     def least(self) -> arb | None:
         """Return log(1 - q), which no loss reaches."""
@@ -444,22 +446,3 @@ class SampledGaussianTransform(Transform):
 
     def _find_size_above(self, w: Fraction) -> arb:
         return self.values(self.plan(w, -20.0), w, Fraction(1), 1)[0].real.upper()
-
-
-def one_step(sigma: Fraction, rate: Fraction) -> Transform | None:
-    """Return the loss of one step with any sample rate in [0, 1]; None where nothing is told."""
-    if rate == 0:
-        return None
-    return GaussianTransform(1 / sigma**2) if rate == 1 else SampledGaussianTransform(sigma, rate)
-
-
-def _normal_tail(x: arb) -> arb:
-    """Return P(N(0, 1) > x)."""
-    return (x / arb(2).sqrt()).erfc() / 2
-
-
-def _log_normal_tail(x: float) -> float:
-    # beyond, erfc is 0 in floats, and Mills' ratio is 1/x to a thousandth
-    if x < _FAR:
-        return math.log(math.erfc(x / math.sqrt(2)) / 2)
-    return -x * x / 2 - math.log(x * math.sqrt(2 * math.pi))
