@@ -126,6 +126,24 @@ def test_least_epsilon(parts: list[Part], delta: str, eps: str) -> None:
     assert loss.delta(high)[1] <= ball(Fraction(delta))
 
 
+@pytest.mark.parametrize(
+    ("sigma", "rate", "steps", "eps"),
+    [
+        ("1", "1.6e-4", 8, 0.00184055065),
+        ("0.3556", "0.09481", 4, 17.9802),
+        ("0.3251", "0.6669", 172_095, 464_496.887584),
+    ],
+)
+def test_few_steps_and_vast_losses(sigma: str, rate: str, steps: int, eps: float) -> None:
+    """Where a line to all digits is too much work, ε is still enclosed to 1 %, or far closer."""
+    found = ComposedLoss(_dpsgd(sigma, rate, steps)).epsilon(Fraction("1e-5"))
+    assert found is not None
+    low, high = found
+    assert low <= Fraction(eps) * (1 + Fraction(1, 10**6))
+    assert high >= Fraction(eps) * (1 - Fraction(1, 10**6))
+    assert high - low <= high / 100
+
+
 def test_no_epsilon_below_the_mass_at_infinity() -> None:
     """Where infinite losses alone exceed δ there is no ε; at a δ above δ(0) it is 0."""
     loss = ComposedLoss(

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
+from fractions import Fraction
 
 import mpmath
 import numpy as np
 import pytest
+from flint import arb
 
 from gdpbridge import InputError, identify, measure, profiles
+from gdpbridge.guarantees.concentrated import _Cells
+from gdpbridge.numeric.flint_context import precision
 
 # μ = 2Φ⁻¹((1 + t)/2) with 2t·artanh(t) = ρ, from independent computations
 MUS = {
@@ -182,3 +186,11 @@ def test_rho_out_of_range(rho: float) -> None:
     """ρ outside of what is computed is refused by name."""
     with pytest.raises(InputError, match="rho"):
         profiles.ZCDP(rho=rho)
+
+
+def test_a_cell_is_proved_only_where_one_tangent_is_above_both_ends() -> None:
+    """No tangent serves all of [0.2, 4]; one does serve [2, 2.1]."""
+    with precision(128):
+        cells = _Cells(Fraction(1, 2))
+        assert not cells._proved(arb(0.2), arb(4))
+        assert cells._proved(arb(2), arb(2.1))
