@@ -274,8 +274,17 @@ def _running(executor: Executor | None, workers: int | None) -> Iterator[Executo
     except ImportError:
         # threads do not survive a fork
         made = ProcessPoolExecutor(count, mp_context=get_context("spawn"))
-    with made:
-        yield made
+    before = os.environ.get("PYTHONSAFEPATH")
+    # workers must not import what lies in the current directory
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        with made:
+            yield made
+    finally:
+        if before is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
 
 
 def _computed(
