@@ -91,6 +91,8 @@ def test_calibrate(run: Callable[[str], tuple[int, str, str]]) -> None:
     [
         (SETTING, "own"),
         (f"{SETTING} --neighbours replace-one", "own"),
+        # what δ is at ε_h is asked for closer than μ
+        ("--noise-multiplier 1 --sample-rate 0.1 --steps 100 --tol 0.01", "own"),
         (
             "--noise-multiplier 2 --sample-rate 0.3 --steps 100 --neighbours replace-one "
             "--sampling fixed-size",

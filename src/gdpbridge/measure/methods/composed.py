@@ -29,7 +29,7 @@ from gdpbridge.errors import UndecidedError
 from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.gaussian.kernels import mu_from_logs
 from gdpbridge.losses.line import Evidence, Line
-from gdpbridge.losses.line_integral import Direction
+from gdpbridge.losses.line_integral import DEFAULT_DIGITS, Direction
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.measure.method import PROVED, Method
 from gdpbridge.measure.methods import certified
@@ -124,8 +124,9 @@ class _Search:
             if not self._ends_with_losses and (
                 direction.end is None or self.problem.end < direction.end
             ):
-                # what δ is at the end is known to all digits, whatever the piece before
-                last = direction.stretch(self.problem.end).line
+                # what δ is at the end is known to the usual digits, whatever the piece before
+                closest = self.loss if self.digits >= DEFAULT_DIGITS else self.curve.loss
+                last = closest.directions[number].stretch(self.problem.end).line
                 pieces.append(ProvedPiece(self.problem.end, line=last.evidence))
             least = max(self.best.low, high - self.problem.tol / 2)
             shares = [_LOOKED + (1 - _LOOKED) * one / len(pairs) for one in (number, number + 1)]
