@@ -127,3 +127,14 @@ def test_calibration_of_a_small_target_is_relative() -> None:
     """σ for μ = 2.5e-6 is 400,000, to nine digits and on the safe side."""
     found = gdp.calibrate("gaussian", 2.5e-6)
     assert 1 <= found.value * 2.5e-6 <= 1 + 1e-8
+
+
+def test_the_epsilon_of_the_level_that_delta_comes_down_to() -> None:
+    """δ stays at δ₀ from ε on: what is asked is answered, also among other δ."""
+    known = gdp.profiles.ApproxDP(epsilon=1, delta=1e-6)
+    low, high = known.epsilon_bounds(1e-6)
+    assert low <= 1 <= high <= 1 + 1e-12
+    lows, highs = known.epsilon_bounds([1e-7, 1e-6, 0.1])
+    assert lows[0] > 1000
+    assert (highs[0], highs[1]) == (np.inf, high)
+    assert 0 < lows[2] <= highs[2] < 1

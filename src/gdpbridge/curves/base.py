@@ -32,6 +32,7 @@ from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.interval import Interval
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
+from gdpbridge.numeric.exact import float_ceiling, float_floor
 from gdpbridge.numeric.kinds import BALLS, Probability
 
 if TYPE_CHECKING:
@@ -167,6 +168,16 @@ class Curve(Remade, ABC):
             UndecidedError: at the precision cap, if that is so for every δ; else those that are
                 open are named by an :class:`UndecidedWarning`.
         """
+        level = self.tail.level
+        if level is not None and level.value in delta:
+            # rounding would never tell that δ has come down to it
+            start = enclosed(lambda: BALLS.constant(level.start))
+            there = np.array([one == level.value for one in delta])
+            ends = np.zeros((2, len(delta)))
+            ends[:, there] = [[float_floor(start.low)], [float_ceiling(start.high)]]
+            if not there.all():
+                ends[:, ~there] = self.epsilons_at([one for one in delta if one != level.value])
+            return ends[0], ends[1]
         guess = self.least_epsilon(np.array([float(one) for one in delta]))
         return proved_epsilons(self.enclose, delta, guess)
 
