@@ -150,7 +150,7 @@ def pdf(page: str, output: str) -> bytes:
             source.as_uri(),
         ]
         try:
-            subprocess.run(command, capture_output=True, timeout=_PATIENCE, check=True)
+            subprocess.run(command, capture_output=True, cwd=folder, timeout=_PATIENCE, check=True)
             return target.read_bytes()
         except (OSError, subprocess.SubprocessError):
             raise InputError("output", output, f"an .html file, as {found} did not print") from None
