@@ -9,7 +9,6 @@ from decimal import Decimal
 from fractions import Fraction
 
 from gdpbridge.curves.base import Form
-from gdpbridge.curves.composed import ComposedCurve
 from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.interval import Interval
@@ -204,11 +203,10 @@ class _Delta(Goal):
 
     def guessed(self, profile: Profile) -> Interval:
         curve = profile.curve
-        if isinstance(curve, ComposedCurve):
-            # far below the target δ may be dear, and a bound will do
-            bound = curve.log_bound(self.eps)
-            if bound < math.log(self.target) - _FAR:
-                return Interval(0, Decimal(bound).exp())
+        # far below the target δ may be dear, and a bound will do
+        bound = curve.log_bound(self.eps)
+        if bound is not None and bound < math.log(self.target) - _FAR:
+            return Interval(0, Decimal(bound).exp())
         return super().guessed(profile)
 
 

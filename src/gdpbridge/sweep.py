@@ -21,12 +21,13 @@ from pathlib import Path
 from typing import IO, Any, TypedDict, overload
 
 from gdpbridge.errors import GdpBridgeError, InputError, Words
+from gdpbridge.files import read_bounded
 from gdpbridge.measure import measure
 from gdpbridge.measure.problem import Progress, silent
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real
 from gdpbridge.reading.tables import frame_of
-from gdpbridge.specification.load import load_profile
+from gdpbridge.specification.load import MAX_BYTES, load_profile
 
 __all__ = ["Sweep", "grid", "sweep"]
 
@@ -226,8 +227,8 @@ def _key(one: Any, options: Options) -> str:
     if isinstance(one, str | Path):
         # what a file holds may change between two runs
         try:
-            data = Path(one).read_bytes().hex()
-        except OSError:
+            data = read_bounded(one, MAX_BYTES).hex()
+        except InputError:
             data = str(one)
     text = json.dumps([data, options], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()

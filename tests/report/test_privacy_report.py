@@ -153,7 +153,7 @@ def test_contrast(pages: dict[str, str]) -> None:
         linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
         return float(linear @ [0.2126, 0.7152, 0.0722])
 
-    light, dark = re.findall(r":root \{([^}]*)\}", pages["laplace"])
+    light, dark = re.findall(r":root \{([^}]*--ink[^}]*)\}", pages["laplace"])
     for style in (light, dark):
         colours = dict(re.findall(r"--(\w+): #([0-9a-f]{3,6})", style))
         for ink in ("ink", "soft", "yes", "no", "open"):

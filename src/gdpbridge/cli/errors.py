@@ -54,7 +54,8 @@ def as_written(error: InputError, options: Mapping[str, Written]) -> CommandLine
 
     def option(name: re.Match[str]) -> str:
         written = options.get(f"--{name[0].replace('_', '-')}")
-        if written is None:
+        # between two names "and" is no option
+        if written is None or error.field != name[0] == "and":
             return name[0]
         found.append(written)
         return written.option

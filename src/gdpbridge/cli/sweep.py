@@ -39,7 +39,7 @@ Target = Annotated[
     ),
 ]
 Workers = Annotated[
-    int | None, typer.Option("--workers", metavar="N", help="processes [default: as processors]")
+    str | None, typer.Option("--workers", metavar="N", help="processes [default: as processors]")
 ]
 Scheduler = Annotated[
     str | None,
@@ -75,12 +75,25 @@ def sweep(
         executor = None if scheduler is None else stack.enter_context(_cluster(scheduler))
         progress = stack.enter_context(Progress(silent=False))
         found = swept(
-            grid(document), executor, workers=workers, journal=journal, progress=progress, **asked
+            grid(document),
+            executor,
+            workers=_count(workers),
+            journal=journal,
+            progress=progress,
+            **asked,
         )
     _save(found, target)
     journal.unlink()
     failed = sum(row["error"] is not None for row in found)
     return Output(f"{output}: {len(found):,} rows, {failed:,} of them with an error\n")
+
+
+def _count(workers: str | None) -> int | None:
+    if workers is None:
+        return None
+    if not (workers.isascii() and workers.isdecimal() and len(workers) < 5 and int(workers)):
+        raise InputError("workers", workers, "a whole number from 1 to 9999")
+    return int(workers)
 
 
 def _cluster(address: str) -> Any:

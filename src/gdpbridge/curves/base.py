@@ -210,6 +210,10 @@ class Curve(Remade, ABC):
         """Return the least float at which the computed δ(ε) is at most δ, inf if there is none."""
         return float_epsilons(lambda eps: self.logs(eps)[0], delta)
 
+    def log_bound(self, eps: Fraction) -> float | None:
+        """Return log of a bound of δ(ε) in floats, unproved; None where δ itself is had as soon."""
+        return None
+
     def falls_to(self, failure: Fraction) -> Constant:
         """Return an ε from which δ(ε) ≤ p is proved; the least one, up to rounding.
 
