@@ -38,7 +38,7 @@ _INWARD, _REFUSALS = 0.5, 8
 # of a parameter, relative: where a search stops, and how far the ends are from where it did
 _CLOSE, _PAD = 1e-12, 1e-8
 # beside the first distance of the safe end, that of the other one; and how often they grow
-_BEYOND_SHARE, _PADS, _MORE = 0.2, 40, 1.5
+_BEYOND_SHARE, _PADS, _MORE = 0.2, 60, 1.5
 _RUNS = "times"
 
 
