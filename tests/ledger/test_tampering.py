@@ -8,16 +8,17 @@ import sqlite3
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
 from gdpbridge.cli import main
 from gdpbridge.errors import InputError
-from gdpbridge.ledger import BrokenChainError, Ledger
+from gdpbridge.ledger import BrokenChainError, Ledger, checking, view
 from gdpbridge.ledger.amounts import amount_text, from_text
 from gdpbridge.ledger.entries import Entry, digest
-from gdpbridge.ledger.rows import entry_of
+from gdpbridge.ledger.rows import entry_of, find
 
 Make = Callable[..., Ledger]
 
@@ -334,3 +335,37 @@ def test_long_amounts_are_written_and_read(digits: int) -> None:
             assert from_text(amount_text(value)) == value
     with pytest.raises(ValueError, match="not an amount"):
         from_text("1" * 30_000)
+
+
+@pytest.mark.parametrize("what", ["verify", "status", "quote", "spend"])
+def test_a_writer_between_a_reader_and_its_heads_is_no_fault(
+    url: str, make_ledger: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, what: str
+) -> None:
+    """What another one writes after a reader's snapshot, and notes, is not missing from it."""
+    make_ledger(url, mu=9).spend("census", mu=1, purpose="first", key="0")
+    reader = Ledger(url, heads=tmp_path / "heads")
+    writer = Ledger(url, heads=tmp_path / "heads")
+    if what != "spend":
+        reader.verify("census")
+    found = []
+
+    def and_then_another_writes(connection: Any, dataset: str) -> Any:
+        row = find(connection, dataset)
+        if not found:
+            found.append(row)
+            # the reader's snapshot is there, this one's heads will be newer
+            monkeypatch.undo()
+            writer.spend("census", mu=1, purpose="second", key="1")
+        return row
+
+    for module in (view, checking):
+        monkeypatch.setattr(module, "find", and_then_another_writes)
+    work = {
+        "verify": lambda: reader.verify("census"),
+        "status": lambda: reader.status("census"),
+        "quote": lambda: reader.quote("census", mu=1),
+        "spend": lambda: reader.spend("census", mu=1, purpose="third", key="2"),
+    }
+    work[what]()
+    assert found
+    assert reader.verify("census").balance.spent.square == (3 if what == "spend" else 2)

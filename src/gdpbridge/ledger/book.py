@@ -364,10 +364,11 @@ class Ledger(LedgerView):
 
     def _append(self, dataset: str, draft: Draft, make: Make) -> Receipt:
         """Write an entry in one transaction, unless its key is there already."""
-        if self._heads.kept and self._heads.get(dataset) is None:
+        heads = self._heads.by_now(dataset)
+        if heads.kept and heads.get(dataset) is None:
             # the first time here: all of the history, before others have to wait
             first = self._store.read(
-                lambda connection: checking.verified(connection, dataset, {}, self._heads)
+                lambda connection: checking.verified(connection, dataset, {}, heads)
             )
             self._heads.note(dataset, first)
         books, entry = self._store.write(

@@ -51,6 +51,17 @@ class Heads:
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
+        self._seen: dict[str, Head | None] = {}
+
+    def by_now(self, dataset: str) -> Heads:
+        """Return these with a data set's head as it is now noted, whatever is noted later.
+
+        For a reader, who takes it before a snapshot of the database: what is written and noted
+        between the two is in the snapshot, and what comes later is in neither.
+        """
+        found = Heads(self._folder)
+        found._seen[dataset] = self.get(dataset)
+        return found
 
     @property
     def kept(self) -> bool:
@@ -72,6 +83,8 @@ class Heads:
         """Return the head that was noted last; None if there is none that can be read."""
         if self._folder is None:
             return None
+        if dataset in self._seen:
+            return self._seen[dataset]
         try:
             found = json.loads(read_bounded(self._file(dataset), _LONGEST))
             # names that differ in case only may share a file

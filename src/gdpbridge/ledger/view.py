@@ -87,11 +87,12 @@ class LedgerView:
         """
         release = Release(what, **options)
         charge = release.charge()
+        heads = self._heads.by_now(dataset)
 
         def work(connection: Connection) -> Quote:
             row = find(connection, dataset)
             books, _ = load(connection, row)
-            checking.check_since(connection, row, books, self._heads)
+            checking.check_since(connection, row, books, heads)
             account = account_of(books, release.part)
             check_fit_for(row, charge, release)
             need_budget(books)
@@ -131,11 +132,12 @@ class LedgerView:
 
     def status(self, dataset: str) -> Status:
         """Return where a data set stands."""
+        heads = self._heads.by_now(dataset)
 
         def work(connection: Connection) -> Status:
             row = find(connection, dataset)
             books, _ = load(connection, row)
-            checking.check_since(connection, row, books, self._heads)
+            checking.check_since(connection, row, books, heads)
             now = datetime.now(UTC)
             return Status(
                 dataset=_dataset(row),
@@ -179,16 +181,18 @@ class LedgerView:
             BrokenChainError: at the first entry or sum that is wrong.
         """
         asked = checking.asked_for(dataset, head, since)
+        heads = self._heads.by_now(dataset)
         found = self._store.read(
-            lambda connection: checking.verified(connection, dataset, asked, self._heads, progress)
+            lambda connection: checking.verified(connection, dataset, asked, heads, progress)
         )
         self._heads.note(dataset, found)
         return self.status(dataset)
 
     def lost(self) -> list[str]:
         """Return the data sets whose heads are noted and that are gone from the database."""
+        noted = self._heads.datasets()
         there = {one.name for one in self.datasets()}
-        return [name for name in self._heads.datasets() if name not in there]
+        return [name for name in noted if name not in there]
 
 
 def balance_of(books: Books) -> Balance:
