@@ -121,9 +121,14 @@ class Curve(Remade, ABC):
             InputError: if there are more, or for a curve that has none.
         """
 
-    @abstractmethod
     def corners(self) -> list[Constant]:
         """Return where the formula changes, and where δ becomes constant."""
+        return [Fraction(0), *self.known_ends()]
+
+    def known_ends(self) -> list[Constant]:
+        """Return where the curve ends and where it becomes constant, as far as it does."""
+        ends = (self.end, self.tail.level and self.tail.level.start)
+        return [end for end in ends if end is not None]
 
     @property
     def default_failure(self) -> Fraction | None:

@@ -130,11 +130,6 @@ class BetweenCurve(Curve):
 
     # --- curves -----------------------------------------------------------------------------
 
-    def corners(self) -> list[Constant]:
-        """Return its ends."""
-        ends = (self.end, self.tail.level and self.tail.level.start)
-        return [Fraction(0), *(end for end in ends if end is not None)]
-
     def sampled(self, _: Fraction) -> Curve:
         """Refuse: sampling what is composed is another mechanism than composing what is sampled."""
         raise InputError("mechanism", Words("composed"), "sampled before it is composed")

@@ -89,8 +89,7 @@ class PiecewiseCurve(Curve):
 
     def corners(self) -> list[Constant]:
         """Return where pieces meet, where the curve ends, and where it becomes constant."""
-        ends = (self.end, self.tail.level and self.tail.level.start)
-        return [*(piece.start for piece in self.pieces), *(end for end in ends if end is not None)]
+        return [*(piece.start for piece in self.pieces), *self.known_ends()]
 
     def past(self, failure: Fraction) -> Curve:
         """Cut the curve off where it falls to p."""

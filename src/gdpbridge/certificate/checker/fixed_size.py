@@ -22,7 +22,6 @@ from gdpbridge.certificate.checker.transforms import Nodes, Transform, power_sum
 __all__ = ["FixedSizeGaussian"]
 
 _COST_OF_BALL, _COST_OF_BOX = 12.0, 30.0
-_MOST_NODES = 200_000
 # of a box in which a bound is constant, the logarithm of the growth of g^w; how far φ reaches
 _GROWTH, _REACH = Fraction(1, 2), 12
 # where F is wanted at a real place, the logarithm of one over the error
@@ -117,13 +116,12 @@ class FixedSizeGaussian(Transform):
         of = field.arithmetic
         if nodes.shift != nodes.strip:
             raise Malformed("evidence.lines: strip", nodes.strip, "the shift, half of the sector")
-        if not 0 < nodes.last - nodes.first < _MOST_NODES or nodes.step <= 0:
-            raise Malformed("evidence.lines: nodes", nodes.last - nodes.first, "some, in order")
+        numbers = nodes.numbers()
         of.work.charge(6 * (nodes.last - nodes.first) * _COST_OF_BALL)
         apart, half = field.of(of.exactly(self.apart)), field.of(of.exactly(Fraction(1, 2)))
         scale = field.of((of.exactly(nodes.step) / (2 * of.pi).sqrt()).log())
         logs, bases = [], []
-        for j in range(nodes.first, nodes.last + 1):
+        for j in numbers:
             log_x = field.of(of.exactly(nodes.step * j), of.exactly(nodes.shift))
             x = log_x.exp()
             u = apart * half + x
@@ -247,9 +245,8 @@ class FixedSizeGaussian(Transform):
         return total + self._tail(of, w, ray, end) + self._tail(of, 1 - w, ray, end)
 
     def _points(self, of: Arithmetic, nodes: Nodes) -> Iterator[Interval]:
-        if not 0 < nodes.last - nodes.first < _MOST_NODES or nodes.step <= 0:
-            raise Malformed("evidence.lines: far", nodes.last - nodes.first, "some, in order")
+        numbers = nodes.numbers("evidence.lines: far")
         of.work.charge(8 * (nodes.last - nodes.first) * _COST_OF_BALL)
         yield of.exactly(0)
-        for j in range(nodes.first, nodes.last + 1):
+        for j in numbers:
             yield of.exactly(nodes.step * j).exp()

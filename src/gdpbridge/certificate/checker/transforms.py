@@ -37,6 +37,16 @@ class Nodes:
     first: int
     last: int
 
+    def numbers(self, line: str = "evidence.lines: nodes") -> range:
+        """Return first, …, last.
+
+        Raises:
+            Malformed: if they are none, too many, or out of order.
+        """
+        if not 0 < self.last - self.first < _MOST_NODES or self.step <= 0:
+            raise Malformed(line, self.last - self.first, "some, in order")
+        return range(self.first, self.last + 1)
+
 
 class Transform(ABC):
     """F of one run.
@@ -290,14 +300,13 @@ class SampledGaussian(Transform):
     def _log_mixture(self, field: Complexes, nodes: Nodes, sign: int) -> list[Ball]:
         """Enclose log g(±u) at the nodes."""
         of = field.arithmetic
-        if not 0 < nodes.last - nodes.first < _MOST_NODES or nodes.step <= 0:
-            raise Malformed("evidence.lines: nodes", nodes.last - nodes.first, "some, in order")
+        numbers = nodes.numbers()
         of.work.charge(2 * (nodes.last - nodes.first) * _COST_OF_BALL)
         drift = 1 / (2 * self.sigma**2)
         kept, rate = field.of(of.exactly(1 - self.rate)), field.of(of.exactly(self.rate))
         turn = of.exactly(sign * nodes.shift / self.sigma)
         found = []
-        for j in range(nodes.first, nodes.last + 1):
+        for j in numbers:
             t = field.of(of.exactly(sign * nodes.step * j / self.sigma - drift), turn)
             found.append((kept + rate * t.exp()).log())
         return found
