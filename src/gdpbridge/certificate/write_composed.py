@@ -21,7 +21,7 @@ from gdpbridge.errors import UndecidedError
 from gdpbridge.losses.line import Evidence
 from gdpbridge.losses.transforms.base import Plan
 from gdpbridge.losses.transforms.fixed_size import Ray
-from gdpbridge.losses.transforms.sampled_gaussian import Quadrature
+from gdpbridge.losses.transforms.sampled_search import Quadrature
 
 __all__ = ["with_directions"]
 
