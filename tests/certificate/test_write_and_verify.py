@@ -66,6 +66,18 @@ def test_what_is_written_is_accepted(kind: str, statement: str, data: st.DataObj
     assert document.claim.statement == measured.statement.value
 
 
+def test_certificates_of_the_first_version(data: Path) -> None:
+    """What version 0.1.0 wrote validates still, and not with its upper end lowered."""
+    stored = json.loads((data / "certificates_0_1_0.json").read_text(encoding="utf-8"))
+    assert len({one["mechanism"]["kind"] for one in stored}) == len(stored) - 1
+    for document in stored:
+        outcome = verify(document)
+        assert outcome.valid, outcome.reason
+        claimed = document["claim"]["mu"]
+        document["claim"]["mu"] = claimed | {"low": "0", "high": str(float(claimed["low"]) * 0.99)}
+        assert not verify(document).valid
+
+
 EXAMPLES = {
     "laplace": profiles.Laplace(scale=2.0),
     "laplace, far": profiles.Laplace(scale=0.01),
