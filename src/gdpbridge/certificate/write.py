@@ -94,7 +94,7 @@ def _past_the_last_bracket(proof: Proof, breakpoints: tuple[Breakpoint, ...]) ->
     """Let a tail that begins within the last bracket begin at its end, as the checker wants it."""
     if proof.tail_from is None or not breakpoints:
         return proof
-    end = binary(breakpoints[-1].high)
+    end: Fraction = binary(breakpoints[-1].high)
     if proof.tail_from >= end:
         return proof
     *cells, last = proof.cells
