@@ -41,7 +41,7 @@ from operators import Mutant, mutants_of
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 KNOWN = ROOT / "build" / "mutants.json"
-SOURCES = [ROOT / "src" / "gdpbridge"]
+SOURCES = ROOT / "src"
 
 # what proves, or carries what is proved to where it is shown or charged
 SCOPE = [
@@ -56,7 +56,7 @@ SCOPE = [
     "measure/methods/certified.py",
     "measure/methods/composed.py",
     "certificate/*.py",
-    "certificate/checker/*.py",
+    "gdpbridge_verify/*.py",
     "ledger/amounts.py",
     "ledger/charges.py",
     "interval.py",
@@ -129,9 +129,9 @@ def _all_mutants() -> list[Mutant]:
     skipped = _named("searches.txt")
     found = []
     for pattern in SCOPE:
-        paths = [(package, path) for package in SOURCES for path in sorted(package.glob(pattern))]
-        for package, path in paths:
-            found += mutants_of(str(path.relative_to(package)), path.read_bytes())
+        for path in sorted((SOURCES / "gdpbridge").glob(pattern)) or sorted(SOURCES.glob(pattern)):
+            name = str(path.relative_to(SOURCES)).removeprefix("gdpbridge/")
+            found += mutants_of(name, path.read_bytes())
     return [
         one
         for one in found
@@ -296,7 +296,8 @@ def _spot(one: Mutant) -> str:
 
 
 def _file(path: str) -> Path:
-    return next(package / path for package in SOURCES if (package / path).exists())
+    own = SOURCES / "gdpbridge" / path
+    return own if own.exists() else SOURCES / path
 
 
 @functools.cache
