@@ -49,6 +49,8 @@ def write(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
         UndecidedError: if the checker cannot be convinced of a cell.
     """
     profile = profile.certified_as
+    # the mechanism's own δ may be all that is possible in a class
+    claim = claim.model_copy(update={"profile_is": str(profile.profile_is)})
     composed = profile.curve.form is Form.COMPOSED
     by_tangents = isinstance(profile, ZCDP)
     breakpoints = () if composed or by_tangents else _breakpoints(profile, proof.bits)
