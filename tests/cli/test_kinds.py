@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 import gdpbridge as gdp
-from gdpbridge.certificate.kinds import KINDS
 from gdpbridge.profiles import kinds
+from gdpbridge_verify.kinds import KINDS
 
 
 def test_a_line_on_each(run: Callable) -> None:

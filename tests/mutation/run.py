@@ -50,7 +50,7 @@ SCOPE = [
     "measure/methods/certified.py",
     "measure/methods/composed.py",
     "certificate/*.py",
-    "certificate/checker/*.py",
+    "../gdpbridge_verify/*.py",
     "ledger/amounts.py",
     "ledger/charges.py",
     "interval.py",

@@ -47,7 +47,7 @@ def show_kinds(name: Name = None, *, json: AsJson = False) -> Output:
 
 
 def _described(kind: str, cls: type[Profile]) -> dict[str, Any]:
-    from gdpbridge.certificate.kinds import KINDS
+    from gdpbridge_verify.kinds import KINDS
 
     module = inspect.getmodule(cls)
     parameters = []
