@@ -53,7 +53,7 @@ def write(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     try:
         # the mechanism's own δ may be all that is possible in a class
         named = profile.certified_as
-        stated = claim.model_copy(update={"profile_is": str(named.profile_is)})
+        stated = replace(claim, profile_is=named.profile_is.value)
         return _written(named, stated, proof)
     except OutOfWork:
         raise UndecidedError("the certificate would be too long to check") from None
