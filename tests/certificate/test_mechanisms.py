@@ -34,7 +34,8 @@ def profiles_of(kind: str) -> st.SearchStrategy[Profile]:
     cls = kinds()[kind]
     strategies = {}
     for name, field in cls.parameters().items():
-        if "typical" not in field.json_schema_extra or "usual" in field.json_schema_extra:
+        extra = field.json_schema_extra
+        if "typical" not in extra or {"usual", "alternative"} & set(extra):
             continue
         low, high = field.json_schema_extra["typical"]
         whole = isinstance(low, int) and isinstance(high, int)

@@ -29,7 +29,8 @@ def requests(draw: st.DrawFn, kind: str, statement: str) -> tuple[Any, dict[str,
     cls = kinds()[kind]
     values = {}
     for name, field in cls.parameters().items():
-        if "typical" not in field.json_schema_extra or "usual" in field.json_schema_extra:
+        extra = field.json_schema_extra
+        if "typical" not in extra or {"usual", "alternative"} & set(extra):
             continue
         low, high = field.json_schema_extra["typical"]
         whole = isinstance(low, int) and isinstance(high, int)
