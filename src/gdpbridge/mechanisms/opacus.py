@@ -131,6 +131,7 @@ class OpacusHistory(Profile):
     """A training run, from the history that Opacus's accountants keep."""
 
     nature: ClassVar[Nature] = Nature.OWN
+    samples: ClassVar[bool] = False
     kind: Literal["opacus"] = "opacus"
     file: str | None = Field(
         default=None,
