@@ -6,14 +6,11 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gdpbridge.errors import InputError
 from gdpbridge.report.privacy.basis import NOT_STATED, QUOTABLE, QUOTED, quoted
 from gdpbridge.report.privacy.numbers import plain, rounded_up
-
-if TYPE_CHECKING:
-    from gdpbridge.report.privacy.report import PrivacyReport
+from gdpbridge.report.privacy.reported import Reported
 
 __all__ = ["model_card", "pdf"]
 
@@ -21,7 +18,7 @@ _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-sta
 _PATIENCE = 120  # seconds
 
 
-def model_card(report: PrivacyReport) -> list[tuple[str, str]]:
+def model_card(report: Reported) -> list[tuple[str, str]]:
     """Return what a model card should say of privacy: names and texts."""
     found, said = report.found, report.release
     epsilon = quoted(report.epsilons)

@@ -9,13 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gdpbridge.report.privacy.basis import NOT_STATED, QUOTED, quoted
 from gdpbridge.report.privacy.numbers import plain, rounded_up
-
-if TYPE_CHECKING:
-    from gdpbridge.report.privacy.report import PrivacyReport
+from gdpbridge.report.privacy.reported import Reported
 
 __all__ = ["deployment_yaml"]
 
@@ -25,7 +23,7 @@ _VARIANTS = {"pure-dp": "Pure DP", "laplace": "Pure DP", "zcdp": "Zero-concentra
 _VARIANTS |= {"renyi": "Renyi DP"}
 
 
-def deployment_yaml(report: PrivacyReport) -> str:
+def deployment_yaml(report: Reported) -> str:
     """Return the release as a record for the registry, in YAML.
 
     What is not stated is left out, or "not stated" in a field that the registry requires.
@@ -39,7 +37,7 @@ def deployment_yaml(report: PrivacyReport) -> str:
     return "".join(f"{line}\n" for line in _lines(record, ""))
 
 
-def _deployment(report: PrivacyReport) -> dict[str, Any]:
+def _deployment(report: Reported) -> dict[str, Any]:
     said = report.release
     model = next((one for one in _MODELS if one.lower() in (said["trust_model"] or "").lower()), "")
     basic = {
@@ -81,7 +79,7 @@ def _deployment(report: PrivacyReport) -> dict[str, Any]:
     }
 
 
-def _privacy_loss(report: PrivacyReport) -> dict[str, Any]:
+def _privacy_loss(report: Reported) -> dict[str, Any]:
     found, said = report.measurement, report.release
     neighbours = found.mechanism.get("neighbours")
     parameters: dict[str, Any] = {}
