@@ -1,4 +1,5 @@
 """What is needed of a report by what is made of it."""
+# ruff: noqa: D102 (what each is stands there)
 
 from __future__ import annotations
 
