@@ -25,7 +25,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.en
 def no_progress_on_a_slow_machine() -> Iterator[None]:
     """Progress shows after a second, which a loaded machine may take for anything."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gdpbridge.cli.progress._QUIET_SECONDS", float("inf"))
+        patch.setattr("gdpbridge.progress._QUIET_SECONDS", float("inf"))
         yield
 
 
