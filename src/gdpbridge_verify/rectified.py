@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from gdpbridge.certificate.checker import mechanisms
-from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval, Jet
-from gdpbridge.certificate.checker.mechanisms import Mechanism, Part
-from gdpbridge.certificate.checker.refusal import Malformed, Undecided
+from gdpbridge_verify import mechanisms
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Jet
+from gdpbridge_verify.mechanisms import Mechanism, Part
+from gdpbridge_verify.refusal import Malformed, Undecided
 
 __all__ = ["mechanism_of"]
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gdpbridge.certificate.checker.fixed_size import FixedSizeGaussian
-from gdpbridge.certificate.checker.lines import Runs
-from gdpbridge.certificate.checker.mechanisms import parameters_of
-from gdpbridge.certificate.checker.refusal import Malformed
-from gdpbridge.certificate.checker.replaced import ReplacedGaussian
-from gdpbridge.certificate.checker.transforms import (
+from gdpbridge_verify.fixed_size import FixedSizeGaussian
+from gdpbridge_verify.kinds import KINDS, Nature
+from gdpbridge_verify.lines import Runs
+from gdpbridge_verify.mechanisms import parameters_of
+from gdpbridge_verify.refusal import Malformed
+from gdpbridge_verify.replaced import ReplacedGaussian
+from gdpbridge_verify.transforms import (
     Gaussian,
     Laplace,
     Losses,
     SampledGaussian,
     Transform,
 )
-from gdpbridge.certificate.kinds import KINDS, Nature
 
 __all__ = ["Composition", "composition_of"]
 

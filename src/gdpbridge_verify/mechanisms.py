@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval, Jet
-from gdpbridge.certificate.checker.curve import GaussianCurve
-from gdpbridge.certificate.checker.refusal import Malformed, Refused, Undecided
-from gdpbridge.certificate.kinds import KINDS
-from gdpbridge.certificate.model import DECIMAL_PATTERN
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Jet
+from gdpbridge_verify.curve import GaussianCurve
+from gdpbridge_verify.document import DECIMAL_PATTERN
+from gdpbridge_verify.kinds import KINDS
+from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 
 __all__ = ["GaussianDecay", "Mechanism", "Part", "log1mexp", "mechanism_of", "parameters_of"]
 
