@@ -13,6 +13,7 @@ import gdpbridge as gdp
 from gdpbridge.curves.tails import ConstantTail, EstimatedTail, SlowDecayTail, SlowerTail
 from gdpbridge.errors import InputError
 from gdpbridge.expressions.parse import parse_expression
+from gdpbridge.guarantees import envelope
 from gdpbridge.guarantees.estimate import estimated_tail
 from gdpbridge.identify import TailStatus, Verdict
 from gdpbridge.mechanisms.base import Profile
