@@ -49,7 +49,8 @@ def with_chords(bare: Certificate, proof: Proof, profile: Table | TradeoffFuncti
         event = _event(profile.curve, proof.witness, bits)
     evidence = replace(bare.evidence, cells=(), breakpoints=(), corners=corners, event=event)
     bare = replace(bare, table=table, evidence=evidence)
-    if bare.claim.mu.high != "inf":
+    high: str = bare.claim.mu.high
+    if high != "inf":
         writer = _Writer(bare, profile.curve, bits)
         bare = replace(bare, evidence=replace(evidence, cells=tuple(writer.cells())))
     if not CellChecker(bare).proves_ends():
