@@ -15,7 +15,7 @@ from gdpbridge.errors import UndecidedError
 from gdpbridge.losses.line import Evidence
 from gdpbridge.losses.transforms.base import Plan
 from gdpbridge.losses.transforms.fixed_size import Ray
-from gdpbridge.losses.transforms.sampled_gaussian import Quadrature
+from gdpbridge.losses.transforms.sampled_search import Quadrature
 from gdpbridge_verify.check import CellChecker
 from gdpbridge_verify.document import CurvePiece, Direction, Line, Nodes, WitnessLine
 
