@@ -306,7 +306,8 @@ def _elsewhere(
     profile: Profile, claim: Claim, holds: bool | None, others: Mapping[str, Profile]
 ) -> Iterator[str]:
     """Say for which other neighbours and samples the claim is true, or no longer."""
-    same, not_so = [], []
+    same: list[str] = []
+    not_so: list[str] = []
     at_point = claim
     if claim.quantity == "epsilon":
         # one δ tells it, for less work than the least ε
