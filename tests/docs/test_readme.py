@@ -5,12 +5,18 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import shlex
 import subprocess
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from gdpbridge.cli import main
+
+Runner = Callable[[str, Path, dict[str, str]], tuple[int, str, str]]
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
@@ -116,9 +122,23 @@ def _plain(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.splitlines()).strip("\n") + "\n"
 
 
-def _run(command: Command, folder: Path, environment: dict[str, str]) -> None:
+# words that a shell would do more with than split them
+SHELL = re.compile(r"[|&;<>$`(){}*?~]|\b[A-Z_]+=")
+
+
+def _run(command: Command, folder: Path, environment: dict[str, str], here: Runner) -> None:
+    alone = command.text.startswith("gdpbridge ") and not SHELL.search(command.text)
+    status, out, err = (here if alone else _in_shell)(command.text, folder, environment)
+    where = f"line {command.line}: $ {command.text}\n"
+    assert status == command.status, f"{where}exit {status}\n{err}"
+    as_shown = agrees(command.shown, out) or (status != 0 and agrees(command.shown, out + err))
+    if not as_shown:
+        pytest.fail(f"{where}--- shown\n{command.shown}\n--- printed\n{out}{err}")
+
+
+def _in_shell(text: str, folder: Path, environment: dict[str, str]) -> tuple[int, str, str]:
     done = subprocess.run(
-        command.text,
+        text,
         shell=True,
         cwd=folder,
         env=environment,
@@ -129,13 +149,25 @@ def _run(command: Command, folder: Path, environment: dict[str, str]) -> None:
         check=False,
         timeout=1200,
     )
-    where = f"line {command.line}: $ {command.text}\n"
-    assert done.returncode == command.status, f"{where}exit {done.returncode}\n{done.stderr}"
-    as_shown = agrees(command.shown, done.stdout) or (
-        done.returncode != 0 and agrees(command.shown, done.stdout + done.stderr)
-    )
-    if not as_shown:
-        pytest.fail(f"{where}--- shown\n{command.shown}\n--- printed\n{done.stdout}{done.stderr}")
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture
+def here(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Runner:
+    """Runs a command in this process, which spares the start of another."""
+
+    def run(text: str, folder: Path, environment: dict[str, str]) -> tuple[int, str, str]:
+        capsys.readouterr()
+        with monkeypatch.context() as patch:
+            patch.chdir(folder)
+            for name in os.environ.keys() - environment.keys():
+                patch.delenv(name)
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            status = int(main(shlex.split(text)[1:]))
+        return status, *capsys.readouterr()
+
+    return run
 
 
 TEXTS = {
@@ -153,7 +185,11 @@ def test_readme_shows_something_that_runs() -> None:
 
 @pytest.mark.parametrize("block", CONSOLE, ids=lambda b: f"{b.page}-{b.line}")
 def test_commands(
-    block: Block, tmp_path: Path, command_folder: Path, plain_environment: dict[str, str]
+    block: Block,
+    tmp_path: Path,
+    command_folder: Path,
+    plain_environment: dict[str, str],
+    here: Runner,
 ) -> None:
     """Each command of a console block prints what the block shows and exits as it says."""
     path = f"{command_folder}{os.pathsep}{os.environ['PATH']}"
@@ -167,7 +203,7 @@ def test_commands(
         elif program == "make":
             assert not command.shown, "show the output of the commands, not of make"
         elif program in {"gdpbridge", "cat"}:
-            _run(command, tmp_path, environment)
+            _run(command, tmp_path, environment, here)
         else:
             pytest.fail(f"line {command.line}: {program} is not run; say why above it")
 
