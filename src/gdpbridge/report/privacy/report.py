@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape
 
 import numpy as np
 
@@ -24,10 +25,13 @@ from gdpbridge.measure import Measurement, measure
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.exact import ceiling_to_places
 from gdpbridge.plot.picture import checked_path
+from gdpbridge.progress import silent, with_bar
 from gdpbridge.report.privacy.basis import (
+    CERTAIN,
     assumed,
     coverage,
     headline,
+    lead,
     noted,
     obtained,
     proved,
@@ -43,7 +47,8 @@ from gdpbridge.report.privacy.composition import (
     published,
     title_of,
 )
-from gdpbridge.report.privacy.exports import deployment_yaml, model_card, pdf
+from gdpbridge.report.privacy.exports import model_card, pdf
+from gdpbridge.report.privacy.registry import deployment_yaml
 from gdpbridge.report.privacy.tables import (
     RATES,
     AttackRow,
@@ -65,8 +70,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "PrivacyReport", "Proof", "privacy_report"]
 
-# right so often in a hundred guesses is no protection to quote
-_NEARLY_ALWAYS = 99.99
 FORMATS = ("html", "md", "json", "pdf", "yaml")
 _PACKAGES = ("gdpbridge", "numpy", "scipy", "python-flint", "gmpy2", "pydantic")
 
@@ -86,7 +89,7 @@ class Proof:
     absent_because: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PrivacyReport:
     """What a report says, as plain data; made by :func:`privacy_report`.
 
@@ -99,6 +102,7 @@ class PrivacyReport:
         measurement: the statement and the interval for μ.
         safety: whether the mechanism is as safe as its statement, in one sentence.
         headline: the statement in one line.
+        lead: the number to begin with: that line, or the mechanism's own where no μ is for every ε.
         verdict: whether some finite μ covers every ε, in words.
         standing: the interval for μ, and whether it is proved.
         covers: what μ covers.
@@ -131,6 +135,7 @@ class PrivacyReport:
     measurement: MeasurementRecord
     safety: str
     headline: str
+    lead: str
     verdict: str
     standing: str
     covers: str
@@ -194,6 +199,14 @@ class PrivacyReport:
 
         return html(self)
 
+    def __repr__(self) -> str:
+        return f"<PrivacyReport of {self.title}: {self.lead}>"
+
+    def _repr_html_(self) -> str:
+        # a frame keeps the page's style to itself
+        page = escape(self.to_html(), {'"': "&quot;"})
+        return f'<iframe srcdoc="{page}" style="width: 100%; height: 40em; border: 0"></iframe>'
+
     def model_card(self) -> list[tuple[str, str]]:
         """Return what a model card should say of privacy: names and texts."""
         return model_card(self)
@@ -250,6 +263,7 @@ class PrivacyReport:
         return target
 
 
+@with_bar
 def privacy_report(
     profile: Profile,
     measured: Measurement | None = None,
@@ -263,7 +277,8 @@ def privacy_report(
         profile: the mechanism.
         measured: its measurement, if another one than the default is wanted.
         release: what is said of the release: :class:`~gdpbridge.Release`, or its fields.
-        progress: called with a sentence and the share of the work done.
+        progress: called with a sentence and the share of the work done; None draws a bar in a
+            terminal or a notebook once that takes over a second.
 
     Raises:
         InputError: for a measurement of another mechanism, or a release with unknown fields.
@@ -272,7 +287,7 @@ def privacy_report(
     ask a report for; the fields of a release those of NIST SP 800-226 and of public registries.
     """
     said = release if isinstance(release, Release) else Release.from_data(release or {})
-    report = progress or (lambda _sentence, _share: None)
+    report = progress or silent
     found = measured or measure(profile, progress=report)
     if found.profile != profile:
         raise InputError("measured", found.profile.kind, "a measurement of the reported mechanism")
@@ -298,6 +313,7 @@ def privacy_report(
         measurement=replace(record, mechanism=published(record.mechanism)),
         safety=safety(found),
         headline=headline(found),
+        lead=lead(found, epsilons, deltas),
         verdict=verdict(found),
         standing=standing(found),
         covers=coverage(found),
@@ -324,7 +340,7 @@ def privacy_report(
 
 def _guess(advantage: float) -> str:
     share = ceiling_to_places(100 * (1 + Fraction(advantage)) / 2, 2)
-    if share >= _NEARLY_ALWAYS:
+    if share >= 100 * CERTAIN:
         return "These guarantees do not keep an attacker from being right almost always."
     return (
         "An attacker who guesses whether one record was used, at even odds beforehand, is right "
