@@ -373,7 +373,7 @@ class Pair:
             low, high = (low, at) if certainly(sign * (value - eps) > 0) else (at, high)
             wanted = at - (value - eps) / slope
             moved = wanted.max(low).min(high).mid() if wanted.is_finite() else at
-            if at == moved and not certainly(abs(wanted - at) < width):
+            if certainly(at == moved) and not certainly(abs(wanted - at) < width):
                 moved = ((low + high) / 2).mid()
             near = certainly(4 * abs(moved - at) < width)
             at = moved
