@@ -43,6 +43,8 @@ MAX_DEPTH = 11
 MAX_NAMES = 8000
 MAX_PIECES = 2000
 MAX_VALUES = 5 * MAX_CELLS
+# a list of losses and their probabilities
+MAX_TEXT = 100_000
 
 NAME: Final = "gdpbridge.certificate"
 VERSION: Final = 1
@@ -231,7 +233,7 @@ class Certificate(_Strict):
     )
     mechanism: dict[
         Annotated[str, StringConstraints(max_length=40)],
-        Annotated[str, StringConstraints(max_length=400)] | None,
+        Annotated[str, StringConstraints(max_length=MAX_TEXT)] | None,
     ] = Field(description="the mechanism's kind and parameters, numbers as exact decimals")
     claim: Claim
     evidence: Evidence

@@ -23,6 +23,7 @@ from gdpbridge.certificate.model import (
 )
 from gdpbridge.certificate.proof import Proof, ProvedCell
 from gdpbridge.certificate.write_composed import with_directions
+from gdpbridge.certificate.write_discrete import with_laws
 from gdpbridge.certificate.write_zcdp import with_tangents
 from gdpbridge.curves.base import Form
 from gdpbridge.curves.smooth import SmoothCurve
@@ -50,8 +51,9 @@ def write(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     """
     profile = profile.certified_as
     composed = profile.curve.form is Form.COMPOSED
+    discrete = profile.curve.form is Form.LINEAR
     by_tangents = isinstance(profile, ZCDP)
-    breakpoints = () if composed or by_tangents else _breakpoints(profile, proof.bits)
+    breakpoints = () if composed or discrete or by_tangents else _breakpoints(profile, proof.bits)
     proof = _past_the_last_bracket(proof, breakpoints)
     bare = Certificate(
         schema=Schema(name=NAME, version=VERSION),
@@ -67,6 +69,8 @@ def write(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     )
     if composed:
         return with_directions(bare, proof)
+    if discrete:
+        return with_laws(bare, proof, profile)
     if by_tangents:
         return with_tangents(bare, proof, zcdp_boundary(profile.exact("rho")))
     checker = CellChecker(bare)

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from gdpbridge.certificate.checker.arithmetic import Arithmetic, Work
 from gdpbridge.certificate.checker.composed import ComposedCheck, is_composed
+from gdpbridge.certificate.checker.discrete import DiscreteCheck, is_discrete
 from gdpbridge.certificate.checker.refusal import Malformed, OutOfWork, Refused, Undecided
 from gdpbridge.certificate.checker.statement import Check
 from gdpbridge.certificate.checker.zcdp import ZcdpCheck
@@ -124,7 +125,7 @@ class CellChecker:
 
 def _kind_of(document: Certificate) -> type[Check]:
     if is_composed(document.evidence):
-        return ComposedCheck
+        return DiscreteCheck if is_discrete(document) else ComposedCheck
     return ZcdpCheck if document.mechanism.get("kind") == "zcdp" else Check
 
 
@@ -134,7 +135,7 @@ class _Ladder:
     def __init__(self, document: Certificate, share: float = 1) -> None:
         self._work = Work(share * MAX_WORK)
         self._document = document
-        self._kind = _kind_of(document)
+        self._kind: type[Check] | None = None
         self._checks: dict[int, Check] = {}
 
     def decide(self, line: Callable[[Check], T]) -> T:
@@ -156,5 +157,6 @@ class _Ladder:
     def _at(self, precision: int) -> Check:
         self._work.charge(300 + precision / 10)
         if precision not in self._checks:
+            self._kind = self._kind or _kind_of(self._document)
             self._checks[precision] = self._kind(self._document, Arithmetic(precision, self._work))
         return self._checks[precision]

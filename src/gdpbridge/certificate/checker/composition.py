@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from gdpbridge.certificate.checker.finite import (
+    DiscreteGaussian,
+    discrete_laplace,
+    listed,
+    randomized_response,
+    two_valued,
+)
 from gdpbridge.certificate.checker.fixed_size import FixedSizeGaussian
 from gdpbridge.certificate.checker.lines import Runs
 from gdpbridge.certificate.checker.mechanisms import parameters_of
@@ -13,7 +21,6 @@ from gdpbridge.certificate.checker.replaced import ReplacedGaussian
 from gdpbridge.certificate.checker.transforms import (
     Gaussian,
     Laplace,
-    Losses,
     SampledGaussian,
     Transform,
 )
@@ -94,24 +101,52 @@ def _read(spec: Spec, times: int) -> tuple[list[Runs], set[Nature], set[str | No
         values = parameters_of(base)
         if base["kind"] not in ("gaussian", "gdp"):
             raise Malformed("mechanism.base.kind", base["kind"], "gaussian, or gdp")
-        mu = _mu(base["kind"], values)
+        mu = values["mu"] if base["kind"] == "gdp" else values["sensitivity"] / values["sigma"]
         return _leaf(_sampled(mu, rate), times, "own", spec, base)
     if kind == "dpsgd":
         return _steps(spec, times)
+    if kind == "pld":
+        return _listed(spec, times)
     values = parameters_of(spec)
     if not KINDS[kind].composes:
         raise Malformed("mechanism.kind", kind, "one that composes")
-    nature = KINDS[kind].nature
-    if kind in ("gaussian", "gdp"):
-        mu = _mu(kind, values)
-        transform: Transform = Gaussian(mu**2) if mu else Losses(Fraction(0))
-        return _leaf(transform, times, nature, spec)
-    if kind == "laplace":
-        epsilon = values["sensitivity"] / values["scale"]
-        return _leaf(Laplace(epsilon), times, nature, spec)
-    failure = values.get("delta", Fraction(0))
-    epsilon = values["epsilon"]
-    return _leaf(Losses(epsilon, failure), times, nature, spec)
+    return _leaf(_LEAVES[kind](values), times, KINDS[kind].nature, spec)
+
+
+def _gaussian(values: dict[str, Fraction]) -> Transform:
+    mu = values["mu"] if "mu" in values else values["sensitivity"] / values["sigma"]
+    return Gaussian(mu**2) if mu else two_valued(Fraction(0))
+
+
+_LEAVES: dict[str, Callable[[dict[str, Fraction]], Transform]] = {
+    "approx-dp": lambda values: two_valued(values["epsilon"], values["delta"]),
+    "discrete-gaussian": lambda values: DiscreteGaussian(
+        values["sigma"], int(values["sensitivity"])
+    ),
+    "discrete-laplace": lambda values: discrete_laplace(
+        values["scale"], int(values["sensitivity"])
+    ),
+    "gaussian": _gaussian,
+    "gdp": _gaussian,
+    "laplace": lambda values: Laplace(values["sensitivity"] / values["scale"]),
+    "pure-dp": lambda values: two_valued(values["epsilon"]),
+    "randomized-response": lambda values: randomized_response(
+        values["noise_parameter"], int(values["buckets"])
+    ),
+}
+
+
+def _listed(spec: Spec, times: int) -> tuple[list[Runs], set[Nature], set[str | None]]:
+    """Read losses and their probabilities: of removal, and of addition or as for removal."""
+    allowed = {"kind", "neighbours", "remove", "remove_unit", "add", "add_unit"}
+    if not {"remove", "remove_unit"} <= set(spec) <= allowed:
+        raise Malformed("mechanism", ", ".join(sorted(spec)), "remove and remove_unit, add and so")
+    one = listed("mechanism.remove", spec["remove"] or "", spec["remove_unit"] or "")
+    other = one
+    if "add" in spec:
+        other = listed("mechanism.add", spec["add"] or "", spec.get("add_unit") or "")
+    found = _leaf(one, times, "own", spec)
+    return [Runs(one, times, other)], found[1], found[2]
 
 
 def _steps(spec: Spec, times: int) -> tuple[list[Runs], set[Nature], set[str | None]]:
@@ -138,10 +173,6 @@ def _leaf(
 ) -> tuple[list[Runs], set[Nature], set[str | None]]:
     relations = {spec.get("neighbours") for spec in specs}
     return [Runs(transform, times)], {nature}, relations
-
-
-def _mu(kind: str, values: dict[str, Fraction]) -> Fraction:
-    return values["mu"] if kind == "gdp" else values["sensitivity"] / values["sigma"]
 
 
 def _sampled(mu: Fraction, rate: Fraction) -> Transform:

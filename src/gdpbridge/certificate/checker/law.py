@@ -1,0 +1,191 @@
+"""Sums of losses on multiples of units, for the checker: δ above and below from a law made here.
+
+The law is made in whole multiples of 2^{-bits}, rounded down at every step, so that it has at most
+the true masses. With q the masses so found, tilted by s and divided by M(s), their sum 1 - η, and
+κ(s) = s^s/(1 + s)^{1+s}, the largest of e^{-sx}(1 - e^{-x}) for x ≥ 0:
+
+    D(ε) = M(s)·Σ q(y)·e^{-sy}(1 - e^{ε-y})⁺,   p_∞ + D ≤ δ ≤ p_∞ + D + M(s)·κ(s)·e^{-sε}·η.
+
+Nothing need be known of how masses were lost: in rounding, or beyond what was kept.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import accumulate
+from typing import NamedTuple
+
+import gmpy2
+
+from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval
+from gdpbridge.certificate.checker.finite import Atoms, Finite, Unit
+from gdpbridge.certificate.checker.refusal import OutOfWork
+
+__all__ = ["Law"]
+
+# multiples of one unit, and sums of all losses, that a law may have
+_MOST_PLACES, _MOST_SUMS = 1 << 20, 1 << 17
+_JOINT_PLACES = 1 << 16
+
+
+class _Row(NamedTuple):
+    """Masses on adjacent places from a first one on."""
+
+    first: int
+    masses: list[int]
+
+
+class Law:
+    """The sum of independent losses under a tilt.
+
+    Args:
+        parts: laws of one run, and how many runs.
+        tilt: s ≥ 0.
+        of: the arithmetic.
+    """
+
+    def __init__(
+        self, parts: Sequence[tuple[Finite, int]], tilt: Fraction, of: Arithmetic
+    ) -> None:
+        self.of, self.bits = of, of.precision
+        runs = [(one.unit, one.atoms(of, tilt), times) for one, times in parts]
+        log = sum((of.exactly(times) * atoms.total.log() for _, atoms, times in runs), of.exactly(0))
+        sums = [(of.exactly(0), 1 << self.bits)]
+        for unit, lattice in _lattices(runs):
+            size = unit.enclosed(of)
+            row = self._row(lattice)
+            if len(sums) * len(row) > _MOST_SUMS:
+                raise OutOfWork
+            of.work.charge(2 * len(sums) * len(row))
+            places = [(size * place, mass) for place, mass in row]
+            sums = [(y + x, (m * mass) >> self.bits) for y, m in sums for x, mass in places]
+        sums = sorted((pair for pair in sums if pair[1]), key=lambda pair: pair[0].low)
+        of.work.charge(len(sums) * (15 + of.precision / 15))
+        lost = (1 << self.bits) - sum(mass for _, mass in sums)
+        self._moment, self._tilt = log.exp(), of.exactly(tilt)
+        self._lost = self._moment * of.exactly(Fraction(lost, 1 << self.bits)) * _kappa(tilt, of)
+        self._losses = [loss for loss, _ in sums]
+        self._lows = [loss.low for loss in self._losses]
+        self._widest = max((of.up.sub(y.high, y.low) for y in self._losses), default=0)
+        scale = Fraction(1, 1 << self.bits)
+        # q(y)·e^{-sy}, and that times e^{-y}
+        self._p = [of.exactly(mass * scale) * (-self._tilt * y).exp() for y, mass in sums]
+        q = [p * (-y).exp() for p, y in zip(self._p, self._losses, strict=True)]
+        self._above = [list(accumulate(reversed(row), initial=of.exactly(0))) for row in (self._p, q)]
+
+    def enclose(self, eps: Interval) -> Interval:
+        """Enclose D at an ε."""
+        # from `first` on losses are certainly larger, before `last` certainly not
+        first = bisect_right(self._lows, eps.high)
+        last = bisect_left(self._lows, self.of.down.sub(eps.low, self._widest))
+        p, q = (row[len(self._lows) - first] for row in self._above)
+        kept = p - eps.exp() * q
+        for number in range(last, first):
+            share = -(eps - self._losses[number]).expm1()
+            kept += self._p[number] * _positive(share)
+        kept = self._moment * _positive(kept)
+        most = kept + self._lost * (-self._tilt * eps).exp()
+        return Interval(self.of, kept.low, most.high)
+
+    # --- masses on one lattice ---------------------------------------------------------------
+
+    def _row(self, lattice: Sequence[tuple[int, Atoms, int]]) -> list[tuple[int, int]]:
+        """Return the sums of runs whose places are multiples of a factor, and their masses."""
+        if len(lattice) == 1 and lattice[0][2] == 1:
+            factor, atoms, _ = lattice[0]
+            pairs = zip(atoms.places, map(self._rounded, atoms.masses), strict=True)
+            return [(factor * place, mass) for place, mass in pairs if mass]
+        stride = math.gcd(
+            *(
+                factor * (place - atoms.places[0])
+                for factor, atoms, _ in lattice
+                for place in atoms.places
+            )
+        )
+        stride = stride or 1
+        found = _Row(0, [1 << self.bits])
+        start = sum(factor * atoms.places[0] * times for factor, atoms, times in lattice)
+        for factor, atoms, times in lattice:
+            places = [(place - atoms.places[0]) * factor // stride for place in atoms.places]
+            if places[-1] >= _MOST_PLACES:
+                raise OutOfWork
+            masses = [0] * (places[-1] + 1)
+            for place, mass in zip(places, atoms.masses, strict=True):
+                masses[place] = self._rounded(mass)
+            found = self._product(found, self._power(_Row(0, masses), times))
+        return [
+            (start + stride * (found.first + at), mass)
+            for at, mass in enumerate(found.masses)
+            if mass
+        ]
+
+    def _rounded(self, mass: Interval) -> int:
+        """Return the lower end in multiples of 2^{-bits}, rounded down."""
+        return max(int(self.of.down.floor(self.of.down.mul_2exp(mass.low, self.bits))), 0)
+
+    def _power(self, row: _Row, times: int) -> _Row:
+        found = row
+        for digit in bin(times)[3:]:
+            found = self._product(found, found)
+            if digit == "1":
+                found = self._product(found, row)
+        return found
+
+    def _product(self, one: _Row, other: _Row) -> _Row:
+        """Multiply two polynomials as whole numbers, with a slot of bytes for each coefficient."""
+        # as masses add up to at most 2^bits, coefficients of the product stay below 2^(2·bits) + 1
+        size = 2 * self.bits // 8 + 1
+        count = len(one.masses) + len(other.masses) - 1
+        if count > _MOST_PLACES:
+            raise OutOfWork
+        self.of.work.charge(count * (0.5 + 0.02 * size))
+        packed = [
+            gmpy2.mpz(int.from_bytes(b"".join(m.to_bytes(size, "little") for m in masses), "little"))
+            for masses in (one.masses, other.masses)
+        ]
+        text = int(packed[0] * packed[1]).to_bytes(size * count, "little")
+        slots = (text[at : at + size] for at in range(0, len(text), size))
+        masses = [int.from_bytes(slot, "little") >> self.bits for slot in slots]
+        kept = [at for at, mass in enumerate(masses) if mass] or [0]
+        first = one.first + other.first + kept[0]
+        return _Row(first, masses[kept[0] : kept[-1] + 1])
+
+
+def _lattices(
+    runs: Sequence[tuple[Unit, Atoms, int]],
+) -> list[tuple[Unit, list[tuple[int, Atoms, int]]]]:
+    """Put what has the same unit together, and rational units if they have a handy divisor."""
+    found: dict[Unit, list[tuple[int, Atoms, int]]] = {}
+    for unit, atoms, times in runs:
+        found.setdefault(unit, []).append((1, atoms, times))
+    rational = [unit for unit in found if not unit.is_log]
+    if len(rational) < 2:
+        return list(found.items())
+    bottom = math.lcm(*(unit.value.denominator for unit in rational))
+    common = Fraction(math.gcd(*(int(unit.value * bottom) for unit in rational)), bottom)
+    joint = [
+        (int(unit.value / common), atoms, times)
+        for unit in rational
+        for _, atoms, times in found[unit]
+    ]
+    span = sum(f * (atoms.places[-1] - atoms.places[0]) * times for f, atoms, times in joint)
+    if span > _JOINT_PLACES:
+        return list(found.items())
+    others = [(unit, lattice) for unit, lattice in found.items() if unit.is_log]
+    return [(Unit(common), joint), *others]
+
+
+def _kappa(tilt: Fraction, of: Arithmetic) -> Interval:
+    if not tilt:
+        return of.exactly(1)
+    s, more = of.exactly(tilt), of.exactly(1 + tilt)
+    return (s * s.log() - more * more.log()).exp()
+
+
+def _positive(value: Interval) -> Interval:
+    """Return the larger one of a number and 0."""
+    zero = value.of.exactly(0)
+    return Interval(value.of, max(value.low, zero.low), max(value.high, zero.high))
