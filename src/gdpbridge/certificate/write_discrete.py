@@ -7,11 +7,12 @@ from fractions import Fraction
 
 from flint import arb
 
-from gdpbridge.certificate.binaries import binary_text
+from gdpbridge.certificate.binaries import binary_text, shortened
 from gdpbridge.certificate.cells import accepted
 from gdpbridge.certificate.checker.check import CellChecker
 from gdpbridge.certificate.checker.composition import composition_of
-from gdpbridge.certificate.model import Certificate, CurvePiece, Direction
+from gdpbridge.certificate.checker.numbers import binary
+from gdpbridge.certificate.model import Cell, Certificate, CurvePiece, Direction
 from gdpbridge.certificate.proof import Proof, ProvedCell
 from gdpbridge.curves.base import Curve
 from gdpbridge.errors import UndecidedError
@@ -26,6 +27,8 @@ __all__ = ["with_laws"]
 # a law under another tilt is made where δ has fallen by so much, on a logarithmic scale
 _FALL = 60.0
 _BITS = 128
+# of the ends of cells
+_FEW_BITS = 20, 36, 64
 
 
 def with_laws(bare: Certificate, proof: Proof, profile: Profile) -> Certificate:
@@ -48,18 +51,41 @@ def with_laws(bare: Certificate, proof: Proof, profile: Profile) -> Certificate:
     empty = Direction(pieces=pieces, cells=())
     checker = CellChecker(_with(bare, [empty] * directions))
     found = [
-        empty.model_copy(
-            update={
-                "cells": tuple(
-                    cell for one in proof.cells for cell in accepted(checker, one, direction=number)
-                )
-            }
-        )
+        empty.model_copy(update={"cells": tuple(_cells(checker, proof, number))})
         for number in range(directions)
     ]
     if not checker.proves_ends():
         raise UndecidedError("the lower end could not be certified")
     return _with(bare, found)
+
+
+def _cells(checker: CellChecker, proof: Proof, direction: int) -> Iterator[Cell]:
+    """Yield cells with ends of few bits where these will do."""
+    reached, last = Fraction(0), proof.cells[-1:]
+    for one in proof.cells:
+        tried = [_rounded(one, reached, bits, is_last=one in last) for bits in (*_FEW_BITS, 0)]
+        for cell in tried:
+            if cell is not None and checker.proves(cell, direction):
+                yield cell
+                reached = binary(cell.high)
+                break
+        else:
+            whole = ProvedCell(reached, one.high, one.centre)
+            yield from accepted(checker, whole, direction=direction)
+            reached = one.high
+
+
+def _rounded(one: ProvedCell, low: Fraction, bits: int, *, is_last: bool) -> Cell | None:
+    """Return a cell from where the last one ended on, with a high end and a centre of few bits."""
+    assert one.centre is not None
+    high, centre = one.high, one.centre
+    if bits:
+        high = high if is_last else shortened(high, bits)
+        centre = shortened(centre, bits)
+    if high <= low:
+        return None
+    centre = min(max(centre, low), high)
+    return Cell(low=binary_text(low), high=binary_text(high), centre=binary_text(centre))
 
 
 def _with(bare: Certificate, directions: Sequence[Direction]) -> Certificate:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PlainSerializer, PrivateAttr
 
-from gdpbridge.certificate.binaries import binary_text
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.loss_distribution import Direction, loss_curve
 from gdpbridge.curves.nature import Nature
@@ -149,5 +148,10 @@ class PLD(Profile):
 
 def _listed(one: Direction) -> str:
     losses = zip(one.exact_losses, one.masses.tolist(), strict=True)
-    pairs = (f"{loss / one.unit}:{binary_text(Fraction(mass))}" for loss, mass in losses)
+    pairs = (f"{loss / one.unit}:{_binary(mass)}" for loss, mass in losses)
     return " ".join((f"inf:{one.failure}", *pairs))
+
+
+def _binary(mass: float) -> str:
+    top, bottom = mass.as_integer_ratio()
+    return f"0x{top:x}p{1 - bottom.bit_length():+d}"

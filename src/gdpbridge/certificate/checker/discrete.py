@@ -1,7 +1,7 @@
 """Discrete losses and their sums, for the checker: chords of δ below tangents of a Gaussian curve.
 
-In e^ε, δ is convex: on a cell it is below its chord, and δ_μ above its tangent at the centre. So two
-values of δ prove a cell, wherever its losses lie.
+In e^ε, δ is convex: on a cell it is below its chord, and δ_μ above its tangent at the centre. So
+two values of δ prove a cell, wherever its losses lie.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class DiscreteCheck(ComposedCheck):
     def build_mechanism(self) -> Mechanism:
         """Return what is known of the tail.
 
-        A discrete Gaussian loss has M(s) ≤ e^{v(s² + s)/2}, one that is at most B has M(s) ≤ e^{sB}.
+        A discrete Gaussian loss has M(s) ≤ e^{v(s² + s)/2}, and one of at most B has M(s) ≤ e^{sB}.
         With v and B their sums, Chernoff's bound at s = (ε - B)/v - 1/2 is, for ε ≥ B + v/2,
 
             log δ ≤ -(ε - B)²/(2v) + (ε - B)/2 - v/8.
@@ -57,7 +57,8 @@ class DiscreteCheck(ComposedCheck):
         variance, bound, factor = self._tail_variance, Fraction(0), exactly(1)
         for part in parts:
             if not part.transform.tail_variance:
-                ends = [one.largest(self.arithmetic) for one in (part.transform, part.reverse) if one]
+                both = part.transform, part.reverse or part.transform
+                ends = [one.largest(self.arithmetic) for one in both]
                 bound += part.times * max(_top(end) for end in ends if end is not None)
         if len(parts) == 1 and parts[0].times == 1:
             assert isinstance(parts[0].transform, DiscreteGaussian)

@@ -15,10 +15,9 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import accumulate
 from typing import NamedTuple
 
-import gmpy2
+from gmpy2 import mpz
 
 from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval
 from gdpbridge.certificate.checker.finite import Atoms, Finite, Unit
@@ -47,48 +46,82 @@ class Law:
         of: the arithmetic.
     """
 
-    def __init__(
-        self, parts: Sequence[tuple[Finite, int]], tilt: Fraction, of: Arithmetic
-    ) -> None:
+    def __init__(self, parts: Sequence[tuple[Finite, int]], tilt: Fraction, of: Arithmetic) -> None:
         self.of, self.bits = of, of.precision
+        self._steps: list[int] | None = None
         runs = [(one.unit, one.atoms(of, tilt), times) for one, times in parts]
-        log = sum((of.exactly(times) * atoms.total.log() for _, atoms, times in runs), of.exactly(0))
+        self._log_moment, self._tilt = of.exactly(0), of.exactly(tilt)
+        for _, atoms, times in runs:
+            self._log_moment += of.exactly(times) * atoms.total.log()
         sums = [(of.exactly(0), 1 << self.bits)]
-        for unit, lattice in _lattices(runs):
-            size = unit.enclosed(of)
-            row = self._row(lattice)
+        lattices = _lattices(runs)
+        for unit, lattice in lattices:
+            size, row = unit.enclosed(of), self._row(lattice)
             if len(sums) * len(row) > _MOST_SUMS:
                 raise OutOfWork
-            of.work.charge(2 * len(sums) * len(row))
+            of.work.charge(6 * len(sums) * len(row))
             places = [(size * place, mass) for place, mass in row]
             sums = [(y + x, (m * mass) >> self.bits) for y, m in sums for x, mass in places]
-        sums = sorted((pair for pair in sums if pair[1]), key=lambda pair: pair[0].low)
-        of.work.charge(len(sums) * (15 + of.precision / 15))
-        lost = (1 << self.bits) - sum(mass for _, mass in sums)
-        self._moment, self._tilt = log.exp(), of.exactly(tilt)
-        self._lost = self._moment * of.exactly(Fraction(lost, 1 << self.bits)) * _kappa(tilt, of)
-        self._losses = [loss for loss, _ in sums]
+            self._steps = [place for place, _ in row] if len(lattices) == 1 else None
+        if self._steps is None:
+            sums = sorted((pair for pair in sums if pair[1]), key=lambda pair: pair[0].low)
+        self._losses, self._masses = [loss for loss, _ in sums], [mass for _, mass in sums]
         self._lows = [loss.low for loss in self._losses]
         self._widest = max((of.up.sub(y.high, y.low) for y in self._losses), default=0)
-        scale = Fraction(1, 1 << self.bits)
-        # q(y)·e^{-sy}, and that times e^{-y}
-        self._p = [of.exactly(mass * scale) * (-self._tilt * y).exp() for y, mass in sums]
-        q = [p * (-y).exp() for p, y in zip(self._p, self._losses, strict=True)]
-        self._above = [list(accumulate(reversed(row), initial=of.exactly(0))) for row in (self._p, q)]
+        self._lost = self._fixed((1 << self.bits) - sum(self._masses)) * _kappa(tilt, of)
+        self._p, self._q = self._tails(tilt), self._tails(tilt + 1)
 
     def enclose(self, eps: Interval) -> Interval:
         """Enclose D at an ε."""
         # from `first` on losses are certainly larger, before `last` certainly not
         first = bisect_right(self._lows, eps.high)
         last = bisect_left(self._lows, self.of.down.sub(eps.low, self._widest))
-        p, q = (row[len(self._lows) - first] for row in self._above)
-        kept = p - eps.exp() * q
+        kept = self.of.exactly(0)
+        if first < len(self._lows):
+            over = self._losses[first] - eps
+            p, q = self._fixed(*self._p[first]), self._fixed(*self._q[first])
+            kept = (-self._tilt * over).exp() * (p - (-over).exp() * q)
         for number in range(last, first):
-            share = -(eps - self._losses[number]).expm1()
-            kept += self._p[number] * _positive(share)
-        kept = self._moment * _positive(kept)
-        most = kept + self._lost * (-self._tilt * eps).exp()
-        return Interval(self.of, kept.low, most.high)
+            over = self._losses[number] - eps
+            share = _positive(-(-over).expm1()) * (-self._tilt * over).exp()
+            kept += self._fixed(self._masses[number]) * share
+        kept = _positive(kept)
+        scale = (self._log_moment - self._tilt * eps).exp()
+        return scale * Interval(self.of, kept.low, (kept + self._lost).high)
+
+    def _tails(self, rate: Fraction) -> list[tuple[int, int]]:
+        """Bound Σ q(y)·e^{-rate·(y - x)} over y ≥ x for each loss x, in multiples of 2^{-bits}."""
+        self.of.work.charge(len(self._masses) * (3 + self.bits / 100))
+        found: list[tuple[int, int]] = []
+        low = high = 0
+        decays: dict[int, tuple[int, int]] = {}
+        for number in reversed(range(len(self._masses))):
+            if found:
+                # on one lattice few gaps differ
+                key = self._steps[number + 1] - self._steps[number] if self._steps else number
+                if key not in decays:
+                    decays[key] = self._decay(rate, number)
+                least, most = decays[key]
+                low, high = (low * least) >> self.bits, -((-high * most) >> self.bits)
+            low, high = low + self._masses[number], high + self._masses[number]
+            found.append((low, high))
+        return found[::-1]
+
+    def _decay(self, rate: Fraction, number: int) -> tuple[int, int]:
+        """Bound e^{-rate·g} for the gap g after a loss, in the same multiples."""
+        self.of.work.charge(15 + self.bits / 30)
+        of, gap = self.of, self._losses[number + 1] - self._losses[number]
+        value = (-of.exactly(rate) * gap).exp()
+        return (
+            int(of.down.floor(of.down.mul_2exp(value.low, self.bits))),
+            int(of.up.ceil(of.up.mul_2exp(value.high, self.bits))),
+        )
+
+    def _fixed(self, low: int, high: int | None = None) -> Interval:
+        """Return multiples of 2^{-bits}."""
+        of, one = self.of, mpz(1) << self.bits
+        top = low if high is None else high
+        return Interval(of, of.down.div(mpz(low), one), of.up.div(mpz(top), one))
 
     # --- masses on one lattice ---------------------------------------------------------------
 
@@ -143,7 +176,7 @@ class Law:
             raise OutOfWork
         self.of.work.charge(count * (0.5 + 0.02 * size))
         packed = [
-            gmpy2.mpz(int.from_bytes(b"".join(m.to_bytes(size, "little") for m in masses), "little"))
+            mpz(int.from_bytes(b"".join(m.to_bytes(size, "little") for m in masses), "little"))
             for masses in (one.masses, other.masses)
         ]
         text = int(packed[0] * packed[1]).to_bytes(size * count, "little")

@@ -90,9 +90,7 @@ class _Search:
             attained_at=to_fraction(self.witness),
             evaluations=self.evaluations,
             cells=self.cells,
-            proof=Proof(
-                self._proved_cells(), to_fraction(self.witness), bits=working_precision()
-            ),
+            proof=Proof(self._proved_cells(), to_fraction(self.witness), bits=working_precision()),
         )
 
     # --- the lower end: witnesses ---------------------------------------------------------
