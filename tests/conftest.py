@@ -21,6 +21,14 @@ settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.environ else "dev"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_progress_on_a_slow_machine() -> Iterator[None]:
+    """Progress shows after a second, which a loaded machine may take for anything."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gdpbridge.cli.progress._QUIET_SECONDS", float("inf"))
+        yield
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The folder that holds pyproject.toml."""

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from gdpbridge.amplify.tradeoff import ClippingTradeoff, clipping_tradeoff
     from gdpbridge.auditing import Audit, audit, audit_counts, audit_guesses, audit_mechanism
     from gdpbridge.calibrate import Calibration, calibrate
-    from gdpbridge.certificate.checker import Verification, verify
     from gdpbridge.certificate.model import Certificate
+    from gdpbridge.certificate.verify import Verification, verify
     from gdpbridge.compose import Composition, Part, compose
     from gdpbridge.curves.nature import Nature
     from gdpbridge.fit import regret
@@ -137,7 +137,7 @@ _NAMES = {
     "amplify.tradeoff": ("ClippingTradeoff", "clipping_tradeoff"),
     "auditing": ("Audit", "audit", "audit_counts", "audit_guesses", "audit_mechanism"),
     "calibrate": ("Calibration", "calibrate"),
-    "certificate.checker": ("Verification", "verify"),
+    "certificate.verify": ("Verification", "verify"),
     "certificate.model": ("Certificate",),
     "compose": ("Composition", "Part", "compose"),
     "curves.nature": ("Nature",),

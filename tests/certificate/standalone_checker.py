@@ -16,7 +16,7 @@ INF, ZERO, HALF = arb("inf"), fmpq(0), fmpq(1, 2)
 PARAMETERS = {
     "laplace": "scale sensitivity", "pure-dp": "epsilon", "approx-dp": "epsilon delta",
     "randomized-response": "noise_parameter buckets", "gaussian": "sigma sensitivity",
-    "gdp": "mu", "sgd-family": "A B sigma", "icea": "messages users",
+    "gdp": "mu", "sgd-family": "A B sigma", "icea": "messages users", "zcdp": "rho",
 }  # fmt: skip
 
 
@@ -88,7 +88,9 @@ class Checker:
             raise ValueError("the claim or the mechanism is not possible")
         self.first, self.second, *_ = *values, ZERO
         self.normal = self.second / self.first if self.kind == "gaussian" else self.first
-        self.kappa = (values[2] / self.first) ** 2 if self.kind == "sgd-family" else ZERO
+        self.kappa, self.linear = ZERO, ZERO  # the tail falls like B·e^(linear·ε - kappa·ε²)
+        if self.kind == "sgd-family":
+            self.kappa = (values[2] / self.first) ** 2
 
     def pieces(self):
         """The ranges of ε with formulas for δ; none if the breakpoints are not right."""
@@ -184,16 +186,25 @@ class Checker:
                 break
         return a <= c <= b and all(le(0, y) for y in least)
 
+    def is_cut(self, e):
+        """Whether δ is at most what the statement lets fail."""
+        return le(self.q(e), self.p - self.cut)
+
+    def log_factor(self):
+        """log B, of the tail."""
+        return arb(self.second).log()
+
     def end(self, e):
         """Whether the last cell may end at ε."""
-        if self.eps_h <= e or le(self.q(e), 0):
+        if self.eps_h <= e or (self.statement != "head" and self.is_cut(e)):
             return True
         t, m, k, r = self.t, self.mu[1], self.kappa, self.pairs[-1][1] if self.pairs else ZERO
         if not k or self.statement != "whole" or t is None or r > t or t > e or 2 * k * m * m < 1:
             return False
-        left = (arb(m / ((t / m + m / 2) ** 2 + 3) / self.second) / (2 * arb.pi()).sqrt()).log()
-        growth = HALF + t * (2 * k - 1 / (m * m)) - 2 / (t + m * m / 2)
-        return growth >= 0 and le(0, left + t / 2 - m * m / 8 - (t / m) ** 2 / 2 + k * t * t)
+        left = (arb(m / ((t / m + m / 2) ** 2 + 3)) / (2 * arb.pi()).sqrt()).log()
+        left, rate = left - self.log_factor() - m * m / 8 - (t / m) ** 2 / 2, HALF - self.linear
+        growth = rate + t * (2 * k - 1 / (m * m)) - 2 / (t + m * m / 2)
+        return growth >= 0 and le(0, left + rate * t + k * t * t)
 
     def below(self, w, m):
         """Whether the statement fails below m, by the witness."""
@@ -208,11 +219,12 @@ class Checker:
         k, normal = self.kappa, kind in ("gaussian", "gdp")
         tail = INF if endless else M * M if normal else 1 / (2 * k) if k else ZERO
         yield "1", lambda: low <= high and self.verdict == ("not-gdp" if endless else "gdp")
-        nature = "bound" if k or kind == "icea" else "class" if "dp" in kind else "own"
+        refined = kind in ("sgd-family", "icea")
+        nature = "bound" if refined else "class" if "dp" in kind else "own"
         yield "1, profile_is", lambda: self.said in (None, nature)
         (a, b), finite = self.tail, [x < INF for x in self.tail] == [not endless] * 2
         yield "1, mu_tail", lambda: finite and a * a <= tail <= b * b
-        yield "2", lambda: self.statement != "head" or le(self.q(self.eps_h), self.p)
+        yield "2", lambda: self.statement != "head" or self.is_cut(self.eps_h)
         if normal and self.statement != "approximate":
             yield "4, mu", lambda: not cells and low <= M <= high
             return
@@ -225,6 +237,72 @@ class Checker:
         hopeless = kind == "approx-dp" and self.statement == "approximate" and self.w is None
         sure = hopeless and self.cut < self.second
         yield "6", lambda: sure if low == INF else self.below(self.w, low)
+
+
+class Concentrated(Checker):
+    """One document about ρ-zCDP, of which δ is known by bounds on divergences."""
+
+    def __init__(self, document):
+        super().__init__(document)
+        tangents = document["evidence"].get("tangents", ())
+        self.tangents = [numbers(x, "at order inside outside") for x in tangents]
+        places = [ZERO, *(x[0] for x in self.tangents)]
+        right = [x[1] >= 1 and x[2] + x[3] > 0 for x in self.tangents]
+        if not all(right) or not all(a < b <= 2**200 for a, b in pairwise(places)):
+            raise ValueError("the tangents are not possible")
+        self.kappa, self.linear = 1 / (4 * self.first), HALF
+
+    def log_factor(self):
+        return arb(-self.first / 4)
+
+    def shown(self, e, tangent):
+        """The D of a tangent, which is a bound where p - e^ε·q is below p - T·q."""
+        _, order, a, b = tangent
+        u, r, s = order - 1, arb(a).exp(), (-arb(b)).exp()
+        if u == 0:  # p·log(p/q) ≥ p(1 + a) - r·q, and with -b and s for the complements
+            p, q, rest = a + b, r - s, self.first - (1 - b) + s
+        else:  # the slopes of x^α·y^(-u) where x/y is r, and s
+            p, q = order * (r**u - s**u), u * (r**order - s**order)
+            rest = arb(u * order * self.first).exp() - order * s**u + u * s**order
+        return rest / p if le(q, arb(e).exp() * p) else INF
+
+    def is_below(self, e, y, rest):
+        """Whether δ(ε) ≤ y = 1 - rest."""
+        if e == 0:
+            return bool(rest <= 0) or (not le(y, 0) and le(self.first, self.lost(y, rest)))
+        known = [x for x in self.tangents if x[0] <= e]
+        if known:
+            return le(self.shown(known[-1][0], known[-1]), y)
+        at = self.tangents[0][0]  # the chord of δ, which is convex in e^ε, from 0 to there
+        share = arb(e).expm1() / arb(at).expm1()
+        y = (y - share * self.shown(at, self.tangents[0])) / (1 - share)
+        return self.is_below(ZERO, y, 1 - y)
+
+    def lost(self, t, rest):
+        """The divergence of an answer that is right with the chance (1 + t)/2, t = 1 - rest."""
+        return t * ((1 + t) / rest).log()
+
+    def is_cut(self, e):
+        return self.p == 1 or (self.p > 0 and self.is_below(e, arb(self.p), arb(1 - self.p)))
+
+    def cell(self, a, b, c):
+        m, cut, root = self.mu[1], self.cut, arb(2).sqrt()
+        if c is None or not a <= c <= b or not 0 < m < INF:
+            return False
+        inside = (arb(c / m - m / 2) / root).erfc() / 2
+        outside = (arb(c / m + m / 2) / root).erfc() / 2
+        for e in (a, b):
+            rest = (1 - inside + arb(e).exp() * outside) * (1 - cut)
+            if not self.is_below(e, 1 - rest, rest):
+                return False
+        return True
+
+    def below(self, w, m):
+        if w is None or w == "tail" or m == 0:
+            return super().below(w, m)
+        kept = gauss(m, w)[1]
+        z = 2 * kept * (1 - self.cut) / (1 + arb(w).exp())
+        return w <= self.eps_h and (bool(z >= 1) or le(self.lost(1 - z, z), self.first))
 
 
 def decided(holds, bits):
@@ -240,7 +318,8 @@ def check(document):
     """The answer for a document: valid, refused, malformed or undecided."""
     try:
         document = json.loads(document) if isinstance(document, bytes) else document
-        for name, holds in Checker(document).lines():
+        kind = Concentrated if document["mechanism"]["kind"] == "zcdp" else Checker
+        for name, holds in kind(document).lines():
             answers = (decided(holds, 128 << doubling) for doubling in range(6))
             answer = next((x for x in answers if x is not None), None)
             if not answer:

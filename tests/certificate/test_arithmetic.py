@@ -12,8 +12,8 @@ from gmpy2 import mpfr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval, Jet, Work
-from gdpbridge.certificate.checker.refusal import OutOfWork
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Jet, Work
+from gdpbridge_verify.refusal import OutOfWork
 
 AT = Arithmetic(64)
 INFINITE = mpfr("inf")

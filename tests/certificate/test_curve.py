@@ -10,11 +10,11 @@ from flint import arb
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval
-from gdpbridge.certificate.checker.curve import GaussianCurve
 from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
+from gdpbridge_verify.arithmetic import Arithmetic, Interval
+from gdpbridge_verify.curve import GaussianCurve
 
 BITS = 256
 AT = Arithmetic(BITS)

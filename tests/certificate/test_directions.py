@@ -11,7 +11,7 @@ import gmpy2
 import pytest
 from gmpy2 import mpq
 
-from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval
+from gdpbridge_verify.arithmetic import Arithmetic, Interval
 
 # few bits, so that every result has to be rounded
 AT = Arithmetic(12)

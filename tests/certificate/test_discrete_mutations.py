@@ -1,8 +1,8 @@
 """No change to the certificate of discrete losses that makes its claim false is accepted.
 
-What is true is found by mpmath: all losses are added up one by one, each line a - b·e^ε between two
-of them touches the Gaussian curve of μ = Φ⁻¹(a) - Φ⁻¹(b), and the largest of these that touch within
-their range, or of what is seen at the two ends of the range, is the supremum.
+What is true is found by mpmath: all losses are added up one by one, each line a - b·e^ε between
+two of them touches the Gaussian curve of μ = Φ⁻¹(a) - Φ⁻¹(b), and the largest of these that touch
+within their range, or of what is seen at the two ends of the range, is the supremum.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ import pytest
 
 import gdpbridge
 from gdpbridge import profiles
-from gdpbridge.certificate.checker.arithmetic import Arithmetic
-from gdpbridge.certificate.checker.finite import (
+from gdpbridge_verify.arithmetic import Arithmetic
+from gdpbridge_verify.finite import (
     DiscreteGaussian,
     discrete_laplace,
     randomized_response,
     two_valued,
 )
-from gdpbridge.certificate.checker.law import Law
+from gdpbridge_verify.law import Law
 
 Document = dict[str, Any]
 

@@ -13,19 +13,6 @@ from gmpy2 import mpc, mpfr
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from gdpbridge.certificate.checker.arithmetic import Arithmetic, Jet
-from gdpbridge.certificate.checker.complexes import Ball, Complexes
-from gdpbridge.certificate.checker.finite import two_valued as two_losses
-from gdpbridge.certificate.checker.fixed_size import FixedSizeGaussian
-from gdpbridge.certificate.checker.lines import Line, LineData, Runs
-from gdpbridge.certificate.checker.refusal import Malformed, OutOfWork, Refused, Undecided
-from gdpbridge.certificate.checker.replaced import ReplacedGaussian
-from gdpbridge.certificate.checker.transforms import (
-    Gaussian,
-    Laplace,
-    Nodes,
-    SampledGaussian,
-)
 from gdpbridge.losses.line_integral import ComposedLoss
 from gdpbridge.losses.moments import Part
 from gdpbridge.losses.transforms.exponential import laplace_transform
@@ -34,6 +21,19 @@ from gdpbridge.losses.transforms.fixed_size import FixedSizeTransform, Ray
 from gdpbridge.losses.transforms.gaussian import GaussianTransform
 from gdpbridge.losses.transforms.replace_one import ReplaceOneTransform
 from gdpbridge.losses.transforms.sampled_gaussian import Quadrature, SampledGaussianTransform
+from gdpbridge_verify.arithmetic import Arithmetic, Jet
+from gdpbridge_verify.complexes import Ball, Complexes
+from gdpbridge_verify.finite import two_valued as two_losses
+from gdpbridge_verify.fixed_size import FixedSizeGaussian
+from gdpbridge_verify.lines import Line, LineData, Runs
+from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused, Undecided
+from gdpbridge_verify.replaced import ReplacedGaussian
+from gdpbridge_verify.transforms import (
+    Gaussian,
+    Laplace,
+    Nodes,
+    SampledGaussian,
+)
 
 BITS = 128
 NUMBERS = st.complex_numbers(min_magnitude=1e-3, max_magnitude=30, allow_nan=False)

@@ -10,11 +10,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import gdpbridge
-from gdpbridge.certificate.checker import mechanisms
-from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval, Jet
-from gdpbridge.certificate.checker.numbers import binary
-from gdpbridge.certificate.checker.refusal import Malformed, Refused
-from gdpbridge.certificate.kinds import KINDS, ONLY_COMPOSED
 from gdpbridge.certificate.reach import uncertifiable_because
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.laplace import Laplace
@@ -22,11 +17,17 @@ from gdpbridge.mechanisms.registry import transformations
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 from gdpbridge.profiles import kinds
+from gdpbridge_verify import mechanisms
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Jet
+from gdpbridge_verify.kinds import KINDS, ONLY_COMPOSED
+from gdpbridge_verify.numbers import binary
+from gdpbridge_verify.refusal import Malformed, Refused
 
 BITS = 400
 AT = Arithmetic(BITS)
-# those with a formula for δ; what is composed, and what has tangents, has tests of its own
-KNOWN = sorted((set(kinds()) & set(KINDS)) - ONLY_COMPOSED - {"zcdp"})
+# those with a formula for δ; what is composed, or has tangents or a law, has tests of its own
+BY_LAWS = {kind for kind, known in KINDS.items() if known.discrete}
+KNOWN = sorted((set(kinds()) & set(KINDS)) - ONLY_COMPOSED - BY_LAWS - {"zcdp"})
 
 
 def profiles_of(kind: str) -> st.SearchStrategy[Profile]:
@@ -34,7 +35,8 @@ def profiles_of(kind: str) -> st.SearchStrategy[Profile]:
     cls = kinds()[kind]
     strategies = {}
     for name, field in cls.parameters().items():
-        if "typical" not in field.json_schema_extra or "usual" in field.json_schema_extra:
+        extra = field.json_schema_extra
+        if "typical" not in extra or {"usual", "alternative"} & set(extra):
             continue
         low, high = field.json_schema_extra["typical"]
         whole = isinstance(low, int) and isinstance(high, int)

@@ -22,10 +22,10 @@ from flint import arb
 import gdpbridge
 from gdpbridge import profiles
 from gdpbridge.certificate.binaries import binary_text
-from gdpbridge.certificate.checker.arithmetic import Arithmetic
-from gdpbridge.certificate.checker.zcdp import ZcdpCheck
-from gdpbridge.certificate.model import Certificate, Tangent
 from gdpbridge.guarantees.boundary import zcdp_boundary
+from gdpbridge_verify.arithmetic import Arithmetic
+from gdpbridge_verify.document import Certificate, Tangent
+from gdpbridge_verify.zcdp import ZcdpCheck
 
 Document = dict[str, Any]
 

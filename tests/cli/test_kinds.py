@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from gdpbridge.certificate.kinds import KINDS
+import gdpbridge as gdp
 from gdpbridge.profiles import kinds
+from gdpbridge_verify.kinds import KINDS
 
 
 def test_a_line_on_each(run: Callable) -> None:
@@ -33,3 +34,35 @@ def test_an_unknown_kind(run: Callable) -> None:
     done = run("kinds lapace")
     assert done.status == 2
     assert "did you mean laplace?" in done.err
+
+
+@pytest.mark.parametrize(
+    ("kind", "schemes"),
+    [
+        ("laplace", ["poisson", "without-replacement", "with-replacement"]),
+        ("truncated-laplace", ["poisson", "without-replacement"]),
+        ("randomized-response", ["without-replacement"]),
+        ("thresholded-release", ["poisson"]),
+        ("dpsgd", []),
+    ],
+)
+def test_samples(run: Callable, kind: str, schemes: list[str]) -> None:
+    """How samples may be drawn is told, and every other way is refused."""
+    (found,) = run(f"kinds {kind} --json").document["kinds"]
+    assert found["sampling"] == schemes
+    profile = kinds()[kind](
+        **{
+            "laplace": {"scale": 2},
+            "truncated-laplace": {"scale": 2, "delta": 0.01},
+            "randomized-response": {"epsilon": 1},
+            "thresholded-release": {"noise": "gaussian", "scale": 1, "threshold": 9},
+            "dpsgd": {"noise_multiplier": 1, "sample_rate": 0.1, "steps": 2},
+        }[kind]
+    )
+    for scheme in ("poisson", "without-replacement", "with-replacement"):
+        size = {"sample": 2, "population": 9} if scheme != "poisson" else {"rate": 0.1}
+        if scheme in schemes:
+            assert profile.subsample(scheme=scheme, **size).delta(0) < profile.delta(0)
+        else:
+            with pytest.raises(gdp.InputError):
+                _ = profile.subsample(scheme=scheme, **size).curve

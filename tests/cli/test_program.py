@@ -158,21 +158,27 @@ def test_colour(
 
 
 class _Clock:
-    """A clock that moves on by three seconds each time it is read."""
+    """A clock that moves on by some seconds each time it is read."""
 
-    def __init__(self) -> None:
+    def __init__(self, step: float = 3.0) -> None:
         self.now = 0.0
+        self.step = step
 
     def monotonic(self) -> float:
-        self.now += 3.0
+        self.now += self.step
         return self.now
 
 
-def test_progress_lines(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Away from a terminal, progress is a plain line now and then, on standard error."""
+@pytest.fixture
+def after_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Progress shows as users see it, by a clock that this file sets."""
+    monkeypatch.setattr("gdpbridge.cli.progress._QUIET_SECONDS", 1.0)
     monkeypatch.setattr("gdpbridge.cli.progress.time", _Clock())
+
+
+@pytest.mark.usefixtures("after_a_second")
+def test_progress_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    """Away from a terminal, progress is a plain line now and then, on standard error."""
     with Progress(silent=False) as progress:
         for share in (0.1, 0.2, 0.3, 0.4):
             progress("covering", share)
@@ -181,11 +187,11 @@ def test_progress_lines(
     assert shown.err.splitlines() == ["covering: 10%", "covering: 30%"]
 
 
+@pytest.mark.usefixtures("after_a_second")
 def test_progress_on_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a terminal, progress is one moving line that is cut to the width and gone at the end."""
-    monkeypatch.setattr("gdpbridge.cli.progress.time", _Clock())
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "35")
@@ -204,16 +210,20 @@ def test_progress_on_a_terminal(
     ]
 
 
-def test_no_progress_for_a_short_run(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_progress_for_a_short_run(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A run of less than a second reports nothing."""
+    monkeypatch.setattr("gdpbridge.cli.progress._QUIET_SECONDS", 1.0)
+    monkeypatch.setattr("gdpbridge.cli.progress.time", _Clock(step=0.3))
     with Progress(silent=False) as progress:
         progress("covering", 0.5)
     assert capsys.readouterr().err == ""
 
 
-def test_no_progress_in_json(run: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("after_a_second")
+def test_no_progress_in_json(run: Callable) -> None:
     """With --json standard error stays empty however long it takes."""
-    monkeypatch.setattr("gdpbridge.cli.progress.time", _Clock())
     words = "measure laplace --scale 0.5 --method shuffled --tol 1e-3"
     assert run(words).err != ""
     assert run(f"{words} --json").err == ""

@@ -19,13 +19,22 @@ def choices(field: FieldInfo) -> tuple[Any, ...]:
     return (False, True) if field.annotation is bool else get_args(field.annotation)
 
 
+def drawn_from(cls: type[Profile]) -> dict[str, FieldInfo]:
+    """The parameters of a kind, without those that stand instead of others."""
+    return {
+        name: field
+        for name, field in cls.parameters().items()
+        if "alternative" not in (field.json_schema_extra or {})
+    }
+
+
 def drawable(cls: type[Profile]) -> bool:
     """Whether a kind is made of numbers with a typical range, switches and choices alone."""
     return all(
         "typical" in (field.json_schema_extra or {})
         or field.annotation is bool
         or get_origin(field.annotation) is Literal
-        for field in cls.parameters().values()
+        for field in drawn_from(cls).values()
     )
 
 
@@ -35,7 +44,7 @@ def typical(cls: type[Profile], which: int) -> dict[str, Any]:
         name: field.json_schema_extra["typical"][which]
         if "typical" in field.json_schema_extra
         else choices(field)[which]
-        for name, field in cls.parameters().items()
+        for name, field in drawn_from(cls).items()
     }
 
 
@@ -70,7 +79,7 @@ def parameters(draw: st.DrawFn, cls: type[Profile]) -> dict[str, Any]:
     """Parameters within the declared typical ranges; defaults are left out at times."""
     drawn = {}
     few = cls.model_fields["kind"].default in SOLVED
-    for name, field in cls.parameters().items():
+    for name, field in drawn_from(cls).items():
         extra: Any = field.json_schema_extra
         if not field.is_required() and draw(st.booleans()):
             continue

@@ -40,12 +40,9 @@ def test_contents(wheel: Path) -> None:
         names = set(archive.namelist())
         metadata = message_from_string(archive.read(f"{info}/METADATA").decode())
         licence = archive.read(f"{info}/licenses/LICENSE")
-    sources = {
-        path.relative_to(ROOT / "src").as_posix()
-        for path in (ROOT / "src" / "gdpbridge").rglob("*.py")
-    }
+    sources = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src").rglob("*.py")}
     assert sources | {"gdpbridge/py.typed"} <= names
-    assert {name.split("/")[0] for name in names} == {"gdpbridge", info}
+    assert {name.split("/")[0] for name in names} == {"gdpbridge", "gdpbridge_verify", info}
     assert licence == (ROOT / "LICENSE").read_bytes()
     assert metadata["License-Expression"] == "Apache-2.0"
     assert metadata["Requires-Python"] == ">=3.11"

@@ -165,7 +165,7 @@ def test_what_lies_beyond_is_bounded(name: str, place: str) -> None:
         size = transform.values(line, w, Fraction(1), 1)[0].real
         for y in (Fraction(1, 2), Fraction(5), Fraction(60)):
             plan = transform.beyond_plan(w, y)
-            bound = transform.beyond(plan, w, y)
+            bound = transform.beyond(plan, w, y, size.upper())
             if bound is None:
                 assert transform.log_decay(float(w), float(y)) == 0.0
                 continue

@@ -137,7 +137,7 @@ def _changes(node: ast.AST, path: str) -> Iterator[tuple[_Place, _Place, str]]:
     """Give the start, the end and the new text of each change at a node."""
     exact = path.startswith(_EXACT)
     # the checker's own intervals, and the directions that it rounds in
-    independent = path == "certificate/checker/arithmetic.py"
+    independent = path == "gdpbridge_verify/arithmetic.py"
     match node:
         case ast.Call() if _is_proof(node):
             yield _start(node), _end(node), "True"

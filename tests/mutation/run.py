@@ -7,28 +7,33 @@ explained in ``survivors.txt``; one that is not, or more than a twentieth of all
     python tests/mutation/run.py --only curves/points  some
     python tests/mutation/run.py --list                what would be changed
 
-A first run notes which functions each quick test calls, so that a change is put before the tests
-that concern it alone, the quickest first. It is kept in ``build/``; ``--anew`` does it again.
+The package and the tests are loaded once. For each change a child process puts it into the loaded
+function and runs the quick tests that go through the changed line, until one fails. A first run
+notes which lines those are; it is kept in ``build/``, and ``--anew`` does it again.
 """
 
 from __future__ import annotations
 
 import argparse
 import fnmatch
+import functools
+import gc
 import hashlib
-import importlib
 import json
 import os
 import resource
-import shutil
+import signal
 import sys
-import tempfile
 import threading
 import time
 import traceback
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Callable
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
+
+import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from operators import Mutant, mutants_of
@@ -36,6 +41,7 @@ from operators import Mutant, mutants_of
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 KNOWN = ROOT / "build" / "mutants.json"
+SOURCES = ROOT / "src"
 
 # what proves, or carries what is proved to where it is shown or charged
 SCOPE = [
@@ -50,7 +56,7 @@ SCOPE = [
     "measure/methods/certified.py",
     "measure/methods/composed.py",
     "certificate/*.py",
-    "certificate/checker/*.py",
+    "gdpbridge_verify/*.py",
     "ledger/amounts.py",
     "ledger/charges.py",
     "interval.py",
@@ -64,31 +70,22 @@ SCOPE = [
 # the tests that a change is put before
 POOL = [
     "amplify/test_clip_rectify_profile.py",
-    "certificate/test_arithmetic.py",
-    "certificate/test_attacks.py",
+    "certificate/test_[adlw]*.py",
     "certificate/test_curve.py",
-    "certificate/test_directions.py",
-    "certificate/test_lines.py",
     "certificate/test_mechanisms.py",
-    "certificate/test_write_and_verify.py",
     "certificate/test_zcdp_mutations.py",
-    "expressions/*.py",
+    "expressions/test_*.py",
     "ledger/test_amounts.py",
     "ledger/test_charges.py",
-    "losses/test_line_integral.py",
-    "losses/test_transforms.py",
-    "property/*.py",
-    "unit/*.py",
+    "losses/test_*.py",
+    "property/test_*.py",
+    "unit/test_*.py",
 ]
 # a test that takes longer is not quick
-_QUICK = 1.5
+_QUICK = 3.0
 # together, for one change
-_BUDGET = 20.0
+_BUDGET = 30.0
 _MOST_SURVIVORS = 0.05
-_HEAVY = [
-    "flint", "gmpy2", "lark", "mpmath", "numpy", "pydantic", "pytest",
-    "scipy.special", "sqlalchemy", "typer",
-]  # fmt: skip
 
 
 def main() -> int:
@@ -117,24 +114,23 @@ def main() -> int:
         print(len(mutants))
         return 0
     # nothing but this decides what random tests try
-    os.environ.update(CI="1", OPENBLAS_NUM_THREADS="1", PYTHONDONTWRITEBYTECODE="1")
-    for name in _HEAVY:
-        importlib.import_module(name)
-    sys.dont_write_bytecode = True
-    with tempfile.TemporaryDirectory(prefix="gdpbridge-mutants-") as folder:
-        copy = Path(folder) / "src"
-        shutil.copytree(ROOT / "src", copy, ignore=shutil.ignore_patterns("__pycache__"))
-        tests = _known(copy, options.tests, anew=options.anew)
-        survivors = _survivors(mutants, tests, copy, options.budget)
-    return _report(mutants, survivors, complete=options.only == [""] and not options.again)
+    os.environ.update(CI="1", OPENBLAS_NUM_THREADS="1")
+    os.chdir(ROOT)
+    files = [str(path) for name in options.tests for path in sorted(Path("tests").glob(name))]
+    bench = _Bench(mutants, options.budget, anew=options.anew)
+    silent = ["-q", "--no-header", "--no-summary", "-p", "no:benchmark", "-p", "no:cacheprovider"]
+    code = pytest.main([*silent, *files], plugins=[bench])
+    if code != 0:
+        return int(code)
+    return _report(mutants, bench.survivors, complete=options.only == [""] and not options.again)
 
 
 def _all_mutants() -> list[Mutant]:
-    package, skipped = ROOT / "src" / "gdpbridge", _named("searches.txt")
+    skipped = _named("searches.txt")
     found = []
     for pattern in SCOPE:
-        for path in sorted(package.glob(pattern)):
-            name = str(path.relative_to(package))
+        for path in sorted((SOURCES / "gdpbridge").glob(pattern)) or sorted(SOURCES.glob(pattern)):
+            name = str(path.relative_to(SOURCES)).removeprefix("gdpbridge/")
             found += mutants_of(name, path.read_bytes())
     return [
         one
@@ -155,167 +151,226 @@ def _named(file: str) -> dict[str, str]:
     return named
 
 
-# --- which tests call which functions ------------------------------------------------------------
+# --- the tests, and what each goes through --------------------------------------------------------
 
 
-class _Watch:
-    """A plugin for pytest that notes the functions of the package that each test calls."""
+class _Bench:
+    """A plugin for pytest: runs the tests again and again, each time in a child process."""
 
-    def __init__(self, package: Path) -> None:
-        self.prefix = f"{package}/"
-        self.tests: dict[str, dict[str, Any]] = {}
-        self.seen: set[Any] = set()
+    def __init__(self, mutants: list[Mutant], budget: float, *, anew: bool) -> None:
+        self.mutants = mutants
+        self.budget = budget
+        self.anew = anew
+        self.survivors: list[Mutant] = []
+        self.failed = False
 
-    def _called(self, frame: Any, event: str, arg: object) -> None:
-        if event == "call":
-            self.seen.add(frame.f_code)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.failed = self.failed or report.failed
 
-    def pytest_runtest_setup(self, item: Any) -> None:
-        self.seen = set()
-        threading.setprofile(self._called)
-        sys.setprofile(self._called)
-        self.started = time.process_time()
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        self.items = {item.nodeid: item for item in session.items}
+        self.session = session
+        self.functions = _functions()
+        tests = self._known()
+        through = defaultdict(list)
+        for name in sorted(tests, key=lambda name: float(tests[name]["seconds"])):
+            for spot in tests[name]["spots"]:
+                through[spot].append(name)
+                through[spot.partition(": ")[0]].append(name)
+        killers: list[str] = []
+        for number, one in enumerate(self.mutants, 1):
+            # a line that is new may have been run by whatever calls its function
+            usable = through.get(_spot(one)) or list(dict.fromkeys(through[_place(one)]))
+            asked, seconds = [], 0.0
+            # what noticed the last changes often notices the next
+            for name in sorted(usable, key=lambda name: name not in killers):
+                seconds += tests[name]["seconds"]
+                if seconds > self.budget:
+                    break
+                asked.append(name)
+            started = time.monotonic()
+            killer = _in_child(
+                lambda one=one, asked=asked: self._notice(one, asked), 5 + 3 * seconds
+            )
+            if killer == "":
+                self.survivors.append(one)
+            elif killer:
+                killers = [killer, *(name for name in killers if name != killer)][:5]
+            print(
+                f"{number}/{len(self.mutants)} {'SURVIVED' if killer == '' else 'killed'} "
+                f"{one.key} (line {one.line}, {len(asked)} tests, "
+                f"{time.monotonic() - started:.1f} s) {'too long' if killer is None else killer}",
+                flush=True,
+            )
+        return True
 
-    def pytest_runtest_teardown(self, item: Any) -> None:
-        sys.setprofile(None)
-        calls = {
-            f"{code.co_filename.removeprefix(self.prefix)} {_plain(code.co_qualname)}"
-            for code in self.seen
-            if code.co_filename.startswith(self.prefix)
-        }
-        self.tests[item.nodeid] = {
-            "seconds": time.process_time() - self.started,
-            "calls": sorted(calls),
-        }
+    def _notice(self, one: Mutant, asked: list[str]) -> str:
+        """Return the first test that fails with a change, or nothing."""
+        _change(one, self.functions)
+        for name, following in zip(asked, [*asked[1:], None], strict=True):
+            self._run(name, following)
+            if self.failed:
+                return name
+        return ""
 
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        if report.failed:
-            self.tests.pop(report.nodeid, None)
-            print(f"not used, as it fails unchanged: {report.nodeid}", file=sys.stderr, flush=True)
-
-
-def _plain(name: str) -> str:
-    """Return a function's name without what is defined on the way and has none."""
-    parts = [part for part in name.split(".") if not part.startswith("<")]
-    return ".".join(parts) or "module"
-
-
-def _known(copy: Path, pool: list[str], *, anew: bool) -> dict[str, dict[str, Any]]:
-    """Return each quick test with its time and what it calls, from the last run where it is."""
-    files = [path for pattern in pool for path in sorted((ROOT / "tests").glob(pattern))]
-    known = json.loads(KNOWN.read_text("utf-8")) if KNOWN.exists() and not anew else {}
-    tests: dict[str, dict[str, Any]] = {}
-    for path in files:
-        name = str(path.relative_to(ROOT))
-        key = hashlib.sha256(path.read_bytes()).hexdigest()
-        if known.get(name, {}).get("key") != key:
-            found = _in_child(_watch, copy, name, limit=1200)
-            known[name] = {"key": key, "tests": found if isinstance(found, dict) else {}}
-            print(f"noted what {len(known[name]['tests'])} tests of {name} call", flush=True)
-            KNOWN.parent.mkdir(exist_ok=True)
-            KNOWN.write_text(json.dumps(known), "utf-8")
-        tests |= known[name]["tests"]
-    return {name: one for name, one in tests.items() if one["seconds"] <= _QUICK}
-
-
-def _watch(copy: Path, name: str) -> dict[str, dict[str, Any]]:
-    import pytest
-
-    watch = _Watch(copy / "gdpbridge")
-    pytest.main(["-q", "-p", "no:cacheprovider", "-p", "no:benchmark", name], plugins=[watch])
-    return watch.tests
-
-
-# --- one change at a time -----------------------------------------------------------------------
-
-
-def _survivors(
-    mutants: list[Mutant], tests: dict[str, dict[str, Any]], copy: Path, budget: float
-) -> list[Mutant]:
-    survivors = []
-    for number, one in enumerate(mutants, 1):
-        asked = _asked(one, tests, budget)
-        target = copy / "gdpbridge" / one.path
-        source = target.read_bytes()
-        started = time.monotonic()
-        target.write_bytes(one.apply(source))
-        try:
-            seconds = sum(tests[name]["seconds"] for name in asked)
-            notices = _is_noticed(copy, asked, limit=5 + int(3 * seconds))
-        finally:
-            target.write_bytes(source)
-        if not notices:
-            survivors.append(one)
-        word = "killed" if notices else "SURVIVED"
-        print(
-            f"{number}/{len(mutants)} {word} {one.key} (line {one.line}, {len(asked)} tests, "
-            f"{time.monotonic() - started:.0f} s)",
-            flush=True,
+    def _run(self, name: str, following: str | None) -> None:
+        self.failed = False
+        self.session.config.pluginmanager.unregister(name="terminalreporter")
+        item = self.items[name]
+        item.ihook.pytest_runtest_protocol(
+            item=item, nextitem=self.items[following] if following else None
         )
-    return survivors
+
+    def _known(self) -> dict[str, dict[str, Any]]:
+        """Return each quick test with its time and its spots, from the last run where it is."""
+        known = json.loads(KNOWN.read_text("utf-8")) if KNOWN.exists() and not self.anew else {}
+        files = defaultdict(list)
+        for name in self.items:
+            files[name.partition("::")[0]].append(name)
+        tests: dict[str, dict[str, Any]] = {}
+        for file, names in files.items():
+            key = hashlib.sha256((ROOT / file).read_bytes()).hexdigest()
+            if known.get(file, {}).get("key") != key:
+                found = _in_child(lambda names=names: self._watch(names), 3600) or {}
+                known[file] = {"key": key, "tests": found}
+                spent = sum(one["seconds"] for one in found.values())
+                print(f"noted {len(found)} tests of {file}, {spent:.0f} s", flush=True)
+                KNOWN.parent.mkdir(exist_ok=True)
+                KNOWN.write_text(json.dumps(known), "utf-8")
+            tests |= known[file]["tests"]
+        return {name: one for name, one in tests.items() if name in self.items}
+
+    def _watch(self, names: list[str]) -> dict[str, dict[str, Any]]:
+        """Return of each test how long it takes, and which lines with changes it goes through."""
+        spots: dict[str, dict[int, str]] = defaultdict(dict)
+        for one in _all_mutants():
+            spots[str(_file(one.path))][one.line] = _spot(one)
+        of_code: dict[int, dict[int, str]] = {}
+        tests = {}
+        # ends a test that is not quick; what else is raised Hypothesis would look into
+        signal.signal(signal.SIGPROF, signal.default_int_handler)
+        for name, following in zip(names, [*names[1:], None], strict=True):
+            seen: set[str] = set()
+
+            def enter(frame: Any, event: str, _: object, seen: set[str] = seen) -> Any:
+                code = frame.f_code
+                if code.co_filename not in spots:
+                    return None
+                own = of_code.get(id(code))
+                if own is None:
+                    lines, known = {line for *_, line in code.co_lines()}, spots[code.co_filename]
+                    own = of_code[id(code)] = {at: known[at] for at in lines if at in known}
+                if seen.issuperset(own.values()):
+                    return None
+
+                def each_line(frame: Any, event: str, _: object) -> Any:
+                    if frame.f_lineno in own:
+                        seen.add(own[frame.f_lineno])
+                    return each_line
+
+                return each_line
+
+            started = time.process_time()
+            threading.settrace(enter)
+            sys.settrace(enter)
+            signal.setitimer(signal.ITIMER_PROF, _QUICK)
+            try:
+                self._run(name, following)
+            except KeyboardInterrupt:
+                self.failed = True
+                self.session._setupstate.teardown_exact(following and self.items[following])
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            sys.settrace(None)
+            if not self.failed:
+                tests[name] = {"seconds": time.process_time() - started, "spots": sorted(seen)}
+        return tests
 
 
-def _asked(one: Mutant, tests: dict[str, dict[str, Any]], budget: float) -> list[str]:
-    """Return the tests that call a function, the quickest first, as far as the time allows."""
-    calls = {name: set(found["calls"]) for name, found in tests.items()}
-    through = [name for name in tests if f"{one.path} {one.function}" in calls[name]]
-    if not through:
-        # code of a module or a class, or a function that is new
-        through = [name for name in tests if any(c.startswith(f"{one.path} ") for c in calls[name])]
-    asked, total = [], 0.0
-    for name in sorted(through, key=lambda name: tests[name]["seconds"]):
-        total += tests[name]["seconds"]
-        if total > budget:
-            break
-        asked.append(name)
-    return asked
+def _place(one: Mutant) -> str:
+    return f"{one.path} {one.function}"
 
 
-def _exit_code(_: Path, asked: list[str]) -> int:
-    import pytest
-
-    return int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:benchmark", *asked]))
-
-
-def _is_noticed(copy: Path, asked: list[str], limit: int) -> bool:
-    if not asked:
-        return False
-    code = _in_child(_exit_code, copy, asked, limit=limit)
-    # no code: it took too long; 2: the changed module cannot even be loaded
-    if code in (0, 1, 2, None):
-        return code != 0
-    raise SystemExit(f"pytest ended with {code} on {asked}: try --anew")
+def _spot(one: Mutant) -> str:
+    """Name the line of a change in a way that other changes of the file do not disturb."""
+    return f"{_place(one)}: {_lines(_file(one.path))[one.line - 1].strip()}"
 
 
-def _in_child(work: Any, copy: Path, argument: Any, limit: int) -> Any:
-    """Do it in a child process whose gdpbridge is the copy; None if it is killed by its limit."""
+def _file(path: str) -> Path:
+    own = SOURCES / "gdpbridge" / path
+    return own if own.exists() else SOURCES / path
+
+
+@functools.cache
+def _lines(path: Path) -> list[str]:
+    return path.read_text("utf-8").splitlines()
+
+
+# --- one change at a time -------------------------------------------------------------------------
+
+_Functions = dict[tuple[str, str, int], list[FunctionType]]
+
+
+def _functions() -> _Functions:
+    """Return the package's functions, by where they are, with nothing remembered in them."""
+    found = defaultdict(list)
+    for one in gc.get_objects():
+        if isinstance(one, FunctionType):
+            code = one.__code__
+            found[code.co_filename, code.co_qualname, code.co_firstlineno].append(one)
+        elif isinstance(one, functools._lru_cache_wrapper) and one.__module__.startswith("gdp"):
+            one.cache_clear()
+    return found
+
+
+def _change(one: Mutant, functions: _Functions) -> None:
+    """Put a change into the outermost function around it, as it is loaded."""
+    path = _file(one.path)
+    module = compile(one.apply(path.read_bytes()), str(path), "exec")
+    new = max(
+        (code for code in _outermost(module) if code.co_firstlineno <= one.line),
+        key=lambda code: code.co_firstlineno,
+    )
+    loaded = functions.get((str(path), new.co_qualname, new.co_firstlineno))
+    if not loaded:
+        raise RuntimeError(f"no function is loaded that has {one.key}")
+    for function in loaded:
+        function.__code__ = new
+
+
+def _outermost(code: CodeType) -> list[CodeType]:
+    """Return the functions in a module, also those in its classes, but none within functions."""
+    found = []
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            is_function = const.co_flags & 2  # CO_NEWLOCALS
+            found += [const] if is_function else _outermost(const)
+    return found
+
+
+def _in_child(work: Callable[[], Any], limit: float) -> Any:
+    """Return what is worked out in a child process; None if that takes more seconds than this."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reading)
-        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
+        resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 5))
         silence = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silence, 1)
         os.dup2(silence, 2)
-        os.chdir(ROOT)
-        sys.path.insert(0, str(copy))
-        os.environ["PYTHONPATH"] = str(copy)
-        answer: dict[str, Any] = {}
         try:
-            answer["result"] = work(copy, argument)
+            answer = {"result": work()}
         except BaseException:
-            answer["error"] = traceback.format_exc()
-        finally:
-            with os.fdopen(writing, "w") as pipe:
-                json.dump(answer, pipe)
-            os._exit(0)
+            answer = {"error": traceback.format_exc()}
+        with os.fdopen(writing, "w") as pipe:
+            json.dump(answer, pipe)
+        os._exit(0)
     os.close(writing)
     with os.fdopen(reading) as pipe:
         text = pipe.read()
     os.waitpid(child, 0)
     answer = json.loads(text) if text else {"result": None}
     if "error" in answer:
-        raise SystemExit(answer["error"])
+        raise RuntimeError(answer["error"])
     return answer["result"]
 
 

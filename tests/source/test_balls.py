@@ -33,7 +33,6 @@ _NUMBERS = {
     "expressions/domain.py": {"exponent.value < 0"},
     "expressions/isolate.py": {"exponent.value == 0"},
     "gaussian/ball.py": {"exact_delta == 0", "exact_delta == 1"},
-    "guarantees/decay.py": {"max(growth.terms) <= _LINEAR"},
     "guarantees/formulas.py": {"segment.start != end", "tail != declared"},
     "losses/line.py": {
         "key == asked",

@@ -63,3 +63,19 @@ def test_the_census_page() -> None:
     for rho in (sum(part.rho for part in persons.parts), 2.631169245673755):
         assert epsilon(P.ZCDP(rho=rho)) in page
     assert epsilon(P.Gaussian(sigma=1 / math.sqrt(2 * 2.631169245673755))) in page
+
+
+@pytest.mark.parametrize("buckets", [2, 5])
+def test_randomized_response_of_an_epsilon(buckets: int) -> None:
+    """Given ε₀ it is exactly ε₀-DP, with the masses that p gives."""
+    profile = P.RandomizedResponse(epsilon=1, buckets=buckets)
+    other = P.RandomizedResponse(noise_parameter=buckets / (math.e - 1 + buckets), buckets=buckets)
+    assert profile.epsilon_bounds(0.0) == (1.0, 1.0)
+    for one, same in ((profile, other), (profile.compose(3), other.compose(3))):
+        assert one.delta(0.3) == pytest.approx(same.delta(0.3), rel=1e-14)
+    certificate = gdp.measure(profile).certificate
+    assert (certificate is not None) == (buckets == 2)
+    assert certificate is None or gdp.verify(certificate).valid
+    assert type(profile)(**profile.model_dump()) == profile
+    with pytest.raises(gdp.InputError, match="left out beside epsilon"):
+        P.RandomizedResponse(epsilon=1, noise_parameter=0.3, buckets=buckets)

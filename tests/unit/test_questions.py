@@ -13,6 +13,7 @@ import gdpbridge as gdp
 from gdpbridge.convert import beta_at, delta_at, epsilon_at
 from gdpbridge.curves.points import proved_deltas, proved_epsilons
 from gdpbridge.errors import UndecidedError, UndecidedWarning
+from gdpbridge.losses.line_integral import ComposedLoss
 from gdpbridge.numeric.exact import float_ceiling, float_floor
 from gdpbridge.numeric.kinds import BALLS, Probability, ball
 
@@ -83,6 +84,36 @@ def test_an_open_question_does_not_close_the_others() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         proved_epsilons(exponential, deltas[:1], guess[:1])
+
+
+def test_an_open_question_of_composed_losses_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines that come close enough to some δ and not to others, in both kinds of arrays."""
+    profile = P.Sequence(parts=[P.Laplace(scale=5), P.Gaussian(sigma=2)])
+    truth = profile.delta_bounds([0.25, 1.5]), profile.epsilon_bounds([1e-6, 0.125])
+    ask_delta, ask_epsilon = ComposedLoss.delta, ComposedLoss.epsilon
+
+    def delta(self: ComposedLoss, eps: Fraction, stop: Fraction | None = None) -> object:
+        if eps == 1:
+            raise UndecidedError("no line comes close enough")
+        return ask_delta(self, eps, stop)
+
+    def epsilon(self: ComposedLoss, delta: Fraction) -> object:
+        if delta == Fraction(1, 1000):
+            raise UndecidedError("no line comes close enough")
+        return ask_epsilon(self, delta)
+
+    monkeypatch.setattr(ComposedLoss, "delta", delta)
+    monkeypatch.setattr(ComposedLoss, "epsilon", epsilon)
+    with pytest.warns(UndecidedWarning, match=r"ε = 1 \(number 1\)"):
+        low, high = profile.delta_bounds([1.5, 1, 0.25])
+    assert (low[1], high[1]) == (0, 1)
+    np.testing.assert_allclose([low[[2, 0]], high[[2, 0]]], truth[0], rtol=1e-10)
+    with pytest.warns(UndecidedWarning, match=r"δ = 0.001 \(number 1\)"):
+        low, high = profile.epsilon_bounds([1e-6, 1e-3, 0.125])
+    assert (low[1], high[1]) == (0, math.inf)
+    np.testing.assert_allclose([low[[0, 2]], high[[0, 2]]], truth[1], rtol=1e-10)
+    with pytest.raises(UndecidedError):
+        profile.epsilon_bounds(1e-3)
 
 
 def test_what_cannot_be_told_from_0_is_not_called_tiny() -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gdpbridge.certificate.binaries import binary_text, optional_binary_text
-from gdpbridge.certificate.checker.check import CellChecker
-from gdpbridge.certificate.model import Cell
 from gdpbridge.certificate.proof import ProvedCell
 from gdpbridge.errors import UndecidedError
+from gdpbridge_verify.check import CellChecker
+from gdpbridge_verify.document import Cell
 
 __all__ = ["accepted"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gdpbridge.certificate.kinds import KINDS, ONLY_COMPOSED
 from gdpbridge.curves.base import Form
 from gdpbridge.mechanisms.base import Profile
+from gdpbridge_verify.kinds import KINDS, ONLY_COMPOSED
 
 __all__ = ["uncertifiable_because"]
 

@@ -9,24 +9,14 @@ from importlib.metadata import version
 
 from gdpbridge.certificate.binaries import binary_below, binary_text, optional_binary_text
 from gdpbridge.certificate.cells import accepted
-from gdpbridge.certificate.checker.check import CellChecker
-from gdpbridge.certificate.checker.numbers import binary
-from gdpbridge.certificate.model import (
-    NAME,
-    VERSION,
-    Breakpoint,
-    Certificate,
-    Claim,
-    Evidence,
-    Range,
-    Schema,
-)
+from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell
 from gdpbridge.certificate.write_composed import with_directions
 from gdpbridge.certificate.write_discrete import with_laws
 from gdpbridge.certificate.write_zcdp import with_tangents
 from gdpbridge.curves.base import Form
 from gdpbridge.curves.smooth import SmoothCurve
+from gdpbridge.errors import UndecidedError
 from gdpbridge.guarantees.boundary import zcdp_boundary
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
@@ -34,6 +24,18 @@ from gdpbridge.mechanisms.zcdp import ZCDP
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import to_fraction
 from gdpbridge.transformations.clip_rectify import ClipRectify
+from gdpbridge_verify.check import CellChecker
+from gdpbridge_verify.document import (
+    NAME,
+    VERSION,
+    Breakpoint,
+    Claim,
+    Evidence,
+    Range,
+    Schema,
+)
+from gdpbridge_verify.numbers import binary
+from gdpbridge_verify.refusal import OutOfWork
 
 __all__ = ["range_of", "write"]
 
@@ -49,7 +51,16 @@ def write(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     Raises:
         UndecidedError: if the checker cannot be convinced of a cell.
     """
-    profile = profile.certified_as
+    try:
+        # the mechanism's own δ may be all that is possible in a class
+        named = profile.certified_as
+        stated = replace(claim, profile_is=named.profile_is.value)
+        return _written(named, stated, proof)
+    except OutOfWork:
+        raise UndecidedError("the certificate would be too long to check") from None
+
+
+def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     composed = profile.curve.form is Form.COMPOSED
     discrete = profile.curve.form is Form.LINEAR
     by_tangents = isinstance(profile, ZCDP)
@@ -75,7 +86,7 @@ def write(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
         return with_tangents(bare, proof, zcdp_boundary(profile.exact("rho")))
     checker = CellChecker(bare)
     cells = tuple(cell for proved in proof.cells for cell in accepted(checker, proved))
-    return bare.model_copy(update={"evidence": bare.evidence.model_copy(update={"cells": cells})})
+    return replace(bare, evidence=replace(bare.evidence, cells=cells))
 
 
 def _witness(proof: Proof) -> str | None:
@@ -90,7 +101,7 @@ def _past_the_last_bracket(proof: Proof, breakpoints: tuple[Breakpoint, ...]) ->
     """Let a tail that begins within the last bracket begin at its end, as the checker wants it."""
     if proof.tail_from is None or not breakpoints:
         return proof
-    end = binary(breakpoints[-1].high)
+    end: Fraction = binary(breakpoints[-1].high)
     if proof.tail_from >= end:
         return proof
     *cells, last = proof.cells

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from gdpbridge.certificate.binaries import binary_text, is_binary, optional_binary_text
 from gdpbridge.certificate.cells import accepted
-from gdpbridge.certificate.checker.check import CellChecker
-from gdpbridge.certificate.model import (
-    Certificate,
-    CurvePiece,
-    Direction,
-    Line,
-    Nodes,
-    WitnessLine,
-)
+from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell, ProvedPiece
 from gdpbridge.errors import UndecidedError
 from gdpbridge.losses.line import Evidence
 from gdpbridge.losses.transforms.base import Plan
 from gdpbridge.losses.transforms.fixed_size import Ray
-from gdpbridge.losses.transforms.sampled_gaussian import Quadrature
+from gdpbridge.losses.transforms.sampled_search import Quadrature
+from gdpbridge_verify.check import CellChecker
+from gdpbridge_verify.document import CurvePiece, Direction, Line, Nodes, WitnessLine
 
 __all__ = ["with_directions"]
 
@@ -40,28 +36,24 @@ def with_directions(bare: Certificate, proof: Proof) -> Certificate:
         Direction(pieces=tuple(_piece(piece, one.cells) for piece in one.pieces), cells=())
         for one in proof.directions
     )
-    update = {"directions": empty, "witness_line": witness_line}
-    bare = _with_evidence(bare, update)
+    bare = _with_evidence(bare, directions=empty, witness_line=witness_line)
     checker = CellChecker(bare)
     full = tuple(
-        direction.model_copy(
-            update={
-                "cells": tuple(
-                    cell
-                    for proved in one.cells
-                    for cell in accepted(checker, proved, direction=number)
-                )
-            }
+        replace(
+            direction,
+            cells=tuple(
+                cell for proved in one.cells for cell in accepted(checker, proved, direction=number)
+            ),
         )
         for number, (direction, one) in enumerate(zip(empty, proof.directions, strict=True))
     )
     if not checker.proves_ends():
         raise UndecidedError("the lower end could not be certified")
-    return _with_evidence(bare, {"directions": full})
+    return _with_evidence(bare, directions=full)
 
 
-def _with_evidence(bare: Certificate, update: Mapping[str, object]) -> Certificate:
-    return bare.model_copy(update={"evidence": bare.evidence.model_copy(update=dict(update))})
+def _with_evidence(bare: Certificate, **changes: Any) -> Certificate:
+    return replace(bare, evidence=replace(bare.evidence, **changes))
 
 
 def _piece(piece: ProvedPiece, cells: Sequence[ProvedCell]) -> CurvePiece:

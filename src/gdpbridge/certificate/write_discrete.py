@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 from flint import arb
 
 from gdpbridge.certificate.binaries import binary_text, shortened
 from gdpbridge.certificate.cells import accepted
-from gdpbridge.certificate.checker.check import CellChecker
-from gdpbridge.certificate.checker.composition import composition_of
-from gdpbridge.certificate.checker.numbers import binary
-from gdpbridge.certificate.model import Cell, Certificate, CurvePiece, Direction
+from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell
 from gdpbridge.curves.base import Curve
 from gdpbridge.errors import UndecidedError
@@ -21,11 +20,17 @@ from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
+from gdpbridge_verify.check import CellChecker
+from gdpbridge_verify.composition import composition_of
+from gdpbridge_verify.document import Cell, CurvePiece, Direction
+from gdpbridge_verify.numbers import binary
 
 __all__ = ["with_laws"]
 
-# a law under another tilt is made where δ has fallen by so much, on a logarithmic scale
-_FALL = 60.0
+# a law under another tilt is made where log δ is so far off
+_FALL = 40.0
+# so many make a certificate of 100 kB
+_MOST_CELLS = 900
 _BITS = 128
 # of the ends of cells
 _FEW_BITS = 20, 36, 64
@@ -44,6 +49,8 @@ def with_laws(bare: Certificate, proof: Proof, profile: Profile) -> Certificate:
     """
     parts = composition_of(bare.mechanism).parts
     directions = 1 if all(part.symmetric for part in parts) else 2
+    if directions * len(proof.cells) > _MOST_CELLS:
+        raise UndecidedError("the certificate would be larger than 100 kB")
     pieces = tuple(
         CurvePiece(start=binary_text(start), tilt=binary_text(tilt))
         for start, tilt in _tilts(profile.curve, proof.cells)
@@ -51,8 +58,7 @@ def with_laws(bare: Certificate, proof: Proof, profile: Profile) -> Certificate:
     empty = Direction(pieces=pieces, cells=())
     checker = CellChecker(_with(bare, [empty] * directions))
     found = [
-        empty.model_copy(update={"cells": tuple(_cells(checker, proof, number))})
-        for number in range(directions)
+        replace(empty, cells=tuple(_cells(checker, proof, number))) for number in range(directions)
     ]
     if not checker.proves_ends():
         raise UndecidedError("the lower end could not be certified")
@@ -89,20 +95,28 @@ def _rounded(one: ProvedCell, low: Fraction, bits: int, *, is_last: bool) -> Cel
 
 
 def _with(bare: Certificate, directions: Sequence[Direction]) -> Certificate:
-    update = {"directions": tuple(directions)}
-    return bare.model_copy(update={"evidence": bare.evidence.model_copy(update=update)})
+    return replace(bare, evidence=replace(bare.evidence, directions=tuple(directions)))
 
 
 def _tilts(curve: Curve, cells: Sequence[ProvedCell]) -> Iterator[tuple[Fraction, Fraction]]:
     """Yield where a law under a tilt begins to serve, and the tilt: about -(log δ)'."""
     yield Fraction(0), Fraction(0)
     with precision(_BITS):
-        logs = [(one.low, _log(curve, one.low)) for one in cells]
-    last = logs[0] if logs else (Fraction(0), 0.0)
-    for at, log in logs:
-        if log < last[1] - _FALL:
-            yield at, short((last[1] - log) / float(at - last[0]))
-            last = at, log
+        logs = np.array([_log(curve, one.low) for one in cells])
+    at = np.array([float(one.low) for one in cells])
+    first = int(np.searchsorted(-logs, _FALL - logs[0])) if cells else 0
+    while first < len(cells) - 1:
+        last = first + 1
+        slope = (logs[first] - logs[last]) / (at[last] - at[first])
+        for further in range(last + 1, len(cells)):
+            # log δ is concave, and a tilt serves where it is not far above its chord
+            wider = (logs[first] - logs[further]) / (at[further] - at[first])
+            between = slice(first, further)
+            if (logs[between] - logs[first] + wider * (at[between] - at[first])).max() > _FALL:
+                break
+            last, slope = further, wider
+        yield cells[first].low, short(float(slope))
+        first = last
 
 
 def _log(curve: Curve, at: Fraction) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
@@ -11,14 +12,15 @@ from itertools import pairwise
 from flint import arb
 
 from gdpbridge.certificate.binaries import binary_text
-from gdpbridge.certificate.checker.check import CellChecker
-from gdpbridge.certificate.model import Cell, Certificate, Tangent
+from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof
 from gdpbridge.errors import UndecidedError
 from gdpbridge.guarantees.boundary import Boundary
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
+from gdpbridge_verify.check import CellChecker
+from gdpbridge_verify.document import Cell, Tangent
 
 __all__ = ["with_tangents"]
 
@@ -107,5 +109,5 @@ def _cell(low: Fraction, high: Fraction, centre: Fraction) -> Cell:
 
 
 def _with(bare: Certificate, cells: tuple[Cell, ...], tangents: Iterable[Tangent]) -> Certificate:
-    update = {"cells": cells, "tangents": tuple(tangents)}
-    return bare.model_copy(update={"evidence": bare.evidence.model_copy(update=update)})
+    evidence = replace(bare.evidence, cells=cells, tangents=tuple(tangents))
+    return replace(bare, evidence=evidence)

@@ -47,7 +47,7 @@ def show_kinds(name: Name = None, *, json: AsJson = False) -> Output:
 
 
 def _described(kind: str, cls: type[Profile]) -> dict[str, Any]:
-    from gdpbridge.certificate.kinds import KINDS
+    from gdpbridge_verify.kinds import KINDS
 
     module = inspect.getmodule(cls)
     parameters = []
@@ -74,8 +74,20 @@ def _described(kind: str, cls: type[Profile]) -> dict[str, Any]:
         "parameters": parameters,
         "composes": _overrides(cls, "privacy_losses") or _overrides(cls, "composed_curve"),
         "groups": _overrides(cls, "group_curve") or _overrides(cls, "grouped_curve"),
+        "sampling": _schemes(cls),
         "certificate": kind in KINDS,
     }
+
+
+def _schemes(cls: type[Profile]) -> list[str]:
+    """Return how samples may be drawn before it is run."""
+    from gdpbridge.transformations.subsample import SCHEMES
+
+    own = cls.model_fields["neighbours"].default
+    schemes = [scheme for scheme, relation in SCHEMES.items() if own in (None, relation)]
+    if not _overrides(cls, "group_curve"):
+        schemes = [scheme for scheme in schemes if scheme != "with-replacement"]
+    return schemes if cls.samples else []
 
 
 def _overrides(cls: type[Profile], method: str) -> bool:
@@ -88,6 +100,7 @@ def _page(one: dict[str, Any]) -> str:
         ("δ(ε) is", one["nature"]),
         ("Composition", "known" if one["composes"] else "not known"),
         ("Groups", "known" if one["groups"] else "not known"),
+        ("Samples", ", ".join(one["sampling"]) or "not known"),
         ("Certificate", "yes" if one["certificate"] else "no"),
         *(
             (

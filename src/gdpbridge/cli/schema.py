@@ -29,10 +29,10 @@ def add_to(app: typer.Typer, name: str, summary: str) -> None:
 
 
 def _certificate() -> Output:
-    from gdpbridge.certificate.model import Certificate
+    from gdpbridge.certificate.schema import certificate_schema
     from gdpbridge.specification.schema import DIALECT
 
-    return _printed({"$schema": DIALECT, **Certificate.model_json_schema()})
+    return _printed({"$schema": DIALECT, **certificate_schema()})
 
 
 def _mechanism() -> Output:

@@ -28,8 +28,8 @@ def add_to(app: typer.Typer, name: str, summary: str) -> None:
 def verify(file: File, *, json: AsJson = False) -> Output:
     """Answer with what was proved, or the first line that fails."""
     # the checker is slow to load, and no other command needs it
-    from gdpbridge.certificate.checker import verify as check
-    from gdpbridge.certificate.model import MAX_BYTES
+    from gdpbridge.certificate.verify import verify as check
+    from gdpbridge_verify.reader import MAX_BYTES
 
     source = sys.stdin.buffer.read(MAX_BYTES + 1) if file == "-" else Path(file)
     try:

@@ -15,6 +15,7 @@ from flint import arb
 from gdpbridge.curves.base import DEFAULT_FAILURE, Curve, Floats, Form
 from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.pieces import Formula, Piece, past
+from gdpbridge.curves.points import each_answered
 from gdpbridge.curves.smooth import SmoothCurve, zero_curve
 from gdpbridge.curves.tail import Tail
 from gdpbridge.curves.tails import ConstantTail
@@ -148,12 +149,12 @@ class ComposedCurve(Curve):
     def deltas_at(self, eps: Sequence[Fraction]) -> tuple[Floats, Floats]:
         """Round the proved ends outward; one line serves what lies close together."""
         last = max(eps, default=Fraction(0))
-        known = {at: self._ends(at, last) for at in sorted(set(eps))}
-        ends = [known[at] for at in eps]
-        return (
-            np.array([max(float_below(low), 0.0) for low, _ in ends]),
-            np.array([min(float_above(high), 1.0) for _, high in ends]),
-        )
+
+        def rounded(at: Fraction) -> tuple[float, float]:
+            low, high = self._ends(at, last)
+            return max(float_below(low), 0.0), min(float_above(high), 1.0)
+
+        return each_answered(rounded, "ε", eps, 1.0)
 
     def delta_range(self, eps: Floats) -> tuple[Floats, Floats]:
         """The proved bounds: there are no others."""
@@ -193,11 +194,14 @@ class ComposedCurve(Curve):
 
     def epsilons_at(self, delta: Sequence[Fraction]) -> tuple[Floats, Floats]:
         """Round the proved ends outward."""
-        found = [self._epsilons(one) for one in delta]
-        return (
-            np.array([np.inf if ends is None else float_floor(ends[0]) for ends in found]),
-            np.array([np.inf if ends is None else float_ceiling(ends[1]) for ends in found]),
-        )
+
+        def rounded(target: Fraction) -> tuple[float, float]:
+            ends = self._epsilons(target)
+            if ends is None:
+                return math.inf, math.inf
+            return float_floor(ends[0]), float_ceiling(ends[1])
+
+        return each_answered(rounded, "δ", delta, math.inf)
 
     def least_epsilon(self, delta: Floats) -> Floats:
         """Take the upper one of both bounds."""

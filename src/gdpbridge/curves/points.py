@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 from flint import arb
@@ -27,6 +28,7 @@ from gdpbridge.numeric.kinds import BALLS, Probability, ball, float_above, float
 
 __all__ = [
     "delta_interval",
+    "each_answered",
     "enclosed",
     "float_epsilons",
     "least_epsilon",
@@ -159,25 +161,44 @@ def proved_epsilons(
         guess: about these ε; infinite for what is beyond the largest ε.
 
     Raises:
-        UndecidedError: at the precision cap, if that is so for every δ; else an
-            :class:`UndecidedWarning` names those that are open, from 0 to infinity.
+        UndecidedError: see :func:`each_answered`.
     """
-    low, high = np.zeros(len(delta)), np.full(len(delta), np.inf)
+    near = dict(zip(delta, guess.tolist(), strict=True))
+    return each_answered(lambda one: _epsilon(enclose, one, near[one]), "δ", delta, math.inf)
+
+
+def each_answered(
+    answer: Callable[[Fraction], tuple[float, float]],
+    name: str,
+    places: Sequence[Fraction],
+    largest: float,
+) -> tuple[Floats, Floats]:
+    """Return bounds at some places; one that is undecided does not close the others.
+
+    Args:
+        answer: the bounds at a place; asked in the order of the places, once for each.
+        name: what the places are.
+        places: the places.
+        largest: the upper bound where nothing is known.
+
+    Raises:
+        UndecidedError: if every one is undecided; else an :class:`UndecidedWarning` names those.
+    """
+    ends = np.tile([0.0, largest], (len(places), 1))
+    once = cache(answer)
     undecided: dict[int, UndecidedError] = {}
-    for number, (target, near) in enumerate(zip(delta, guess.tolist(), strict=True)):
+    for number in sorted(range(len(places)), key=lambda number: places[number]):
         try:
-            low[number], high[number] = _epsilon(enclose, target, near)
+            ends[number] = once(places[number])
         except UndecidedError as error:
             undecided[number] = error
-    if undecided and len(undecided) == len(delta):
-        raise undecided[0]
     if undecided:
-        places = ", ".join(
-            f"δ = {float(delta[number]):g} (number {number})" for number in undecided
-        )
-        said = f"undecided, so that ε is only known to be at least 0: {places}"
-        warnings.warn(said, UndecidedWarning, stacklevel=4)
-    return low, high
+        if len(undecided) == len(places):
+            raise undecided[min(undecided)]
+        open_ = [f"{name} = {float(places[one]):g} (number {one})" for one in sorted(undecided)]
+        said = f"undecided, so that nothing is said there: {', '.join(open_)}"
+        warnings.warn(said, UndecidedWarning, stacklevel=5)
+    return ends[:, 0], ends[:, 1]
 
 
 def _epsilon(enclose: Enclose, delta: Fraction, guess: float) -> tuple[float, float]:

@@ -203,8 +203,9 @@ def _proved(source: Certificate | str | Path | bytes) -> _Proved:
         InputError: if it does not hold, or says that no finite μ does.
     """
     # the checker is slow to load
-    from gdpbridge.certificate.checker import verify
-    from gdpbridge.certificate.model import MAX_BYTES, Certificate, read
+    from gdpbridge.certificate.model import Certificate, read
+    from gdpbridge.certificate.verify import verify
+    from gdpbridge_verify.reader import MAX_BYTES
 
     if isinstance(source, Certificate):
         content = source.to_json().encode()

@@ -25,8 +25,8 @@ _OFFSETS = np.geomspace(0.25, 64.0, 17)
 _MULTIPLES = np.geomspace(0.02, 16.0, 21)
 # tilts in (-1, 0), for 1 - δ
 _INSIDE = np.linspace(0.0, 1.0, 41)
-# lines whose nodes are counted, of those that look cheapest
-_COUNTED = 3
+# lines whose nodes are counted, of those that look cheapest: one where it needs few
+_COUNTED, _FEW = 3, 128
 MAX_NODES = 1 << 17
 # each of the two aliases, and what is cut off, may take this share of the error
 _SHARE = 0.2
@@ -101,6 +101,8 @@ def choose(moments: Moments, wanted: Sequence[Wanted], *, complement: bool) -> C
         if count is not None and (best is None or count < best.count):
             above, below = (_exact(tilts[side[index].argmin()]) for side in (right, left))
             best = Choice(at, h, count, above, below, max(float(lost[index]), 0.0))
+            if count <= _FEW:
+                break
     if best is None:
         raise WorkLimitError(
             f"the privacy loss of these parameters falls off too slowly: more than {MAX_NODES} "

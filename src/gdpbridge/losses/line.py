@@ -23,7 +23,7 @@ from flint import acb, acb_mat, arb, arb_poly, arb_series, fmpq
 
 from gdpbridge.losses.choice import Choice
 from gdpbridge.losses.moments import Moments, kappa
-from gdpbridge.losses.transforms.base import Plan, short
+from gdpbridge.losses.transforms.base import Plan, powers, short
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import ball
@@ -33,6 +33,8 @@ __all__ = ["Evidence", "Kind", "Line"]
 
 # h·N·r of a panel's Taylor polynomial: fewer terms for many nodes, where each costs more
 _REACH, _REACH_OF_MANY, _MANY = 3.0, 1.0, 4096
+# so many ε are evaluated one by one before a panel is made
+_SINGLY = 12
 # places that were asked for last, about which more may be asked
 _KEPT = 4
 # a panel may be used to so many of its radii
@@ -98,24 +100,26 @@ class Line:
                 for factor in moments.factors
             )
             self.evidence = Evidence(choice, plans, far)
-            self._weights = self._evaluated(plans)
-            top = moments.beyond(choice.c, edge, far)
+            columns = [
+                factor.values(plan, choice.c, choice.h, choice.count + 1)
+                for factor, plan in zip(moments.factors, plans, strict=True)
+            ]
+            self._weights = self._evaluated(columns)
+            sizes = [column[0].real.upper() for column in columns]
+            top = moments.beyond(choice.c, edge, far, sizes)
             self._cut = (top / (arb.pi() * ball(edge))).upper()
             self._aliases = [(ball(b), self._alias(b)) for b in (choice.right, choice.left)]
         self._panels: dict[int, _Panel] = {}
+        self._singly = 0
         self._kept: list[tuple[tuple[int, int], arb, list[arb]]] = []
 
-    def _evaluated(self, plans: tuple[Plan, ...]) -> acb_mat:
+    def _evaluated(self, columns: list[list[acb]]) -> acb_mat:
         """Return the terms M(s_k)·(h/2π)/(s_k(s_k + 1)), twice for k > 0, with their sign.
 
         That of k = r·k₀ + k₁ is in row k₀ and column k₁; behind the last one are zeros.
         """
         choice = self.choice
         count = choice.count + 1
-        columns = [
-            factor.values(plan, choice.c, choice.h, count)
-            for factor, plan in zip(self.moments.factors, plans, strict=True)
-        ]
         times = [factor.times for factor in self.moments.factors]
         start, after, step = ball(choice.c), ball(choice.c + 1), ball(choice.h)
         unit = step / arb.pi() * (-1 if self.complement else 1)
@@ -185,8 +189,9 @@ class Line:
         return jet
 
     def _found(self, at: arb, length: int) -> list[arb]:
-        if self.choice.count >= _MANY and at.is_exact():
-            # with many nodes a panel is dear for one ε
+        if at.is_exact() and (self.choice.count >= _MANY or self._singly < _SINGLY):
+            # a panel is dear for one ε
+            self._singly += 1
             with precision(self.bits):
                 return self._taylor(at, arb(1), length)
         width = 2 * self._radius
@@ -204,7 +209,9 @@ class Line:
         rows, row = self._weights.nrows(), self._weights.ncols()
 
         def table(count: int, stride: int) -> acb_mat:
-            turns = [acb(0, -step * at * (stride * k)).exp() for k in range(count)]
+            turns = powers([acb(0, -step * at * stride).exp()], count)
+            if terms == 1:
+                return acb_mat(1, count, turns)
             found = [turns]
             for i in range(1, terms):
                 scale = acb(0, -step * unit * stride) / i

@@ -181,11 +181,10 @@ class Moments:
     def _find_sizes(self, s: Fraction) -> list[arb]:
         """Bound every factor's transform at a real s, one run, hardly above it."""
         with precision(_BITS):
-            found = []
-            for factor in self.factors:
-                plan = factor.plan(s, _LOG_ERROR - math.log(factor.times))
-                found.append(factor.values(plan, s, Fraction(1), 1)[0].real.upper())
-            return found
+            return [
+                factor.transform.size(factor.place(s), _LOG_ERROR - math.log(factor.times))
+                for factor in self.factors
+            ]
 
     def _bound(self, s: Fraction) -> arb:
         """Return an upper bound of M(s) for a real s in the domain: exact, hardly above it."""
@@ -199,11 +198,11 @@ class Moments:
         """Return about log of the bound of |M| beyond y, over M(s)."""
         return sum(factor.log_decay(s, y) for factor in self.factors)
 
-    def beyond(self, s: Fraction, y: Fraction, plans: Sequence[Plan]) -> arb:
-        """Bound |M(s + iy')| for all y' ≥ y from above."""
+    def beyond(self, s: Fraction, y: Fraction, plans: Sequence[Plan], sizes: Sequence[arb]) -> arb:
+        """Bound |M(s + iy')| for all y' ≥ y from above; the factors' sizes at s are known."""
         total = arb(0)
-        for factor, plan, size in zip(self.factors, plans, self._sizes(s), strict=True):
-            bound = factor.transform.beyond(plan, factor.place(s), y)
+        for factor, plan, size in zip(self.factors, plans, sizes, strict=True):
+            bound = factor.transform.beyond(plan, factor.place(s), y, size)
             found = bound if bound is not None and certainly(bound < size) else size
             total += factor.times * found.log()
         return total.exp().upper()

@@ -188,8 +188,8 @@ class Stretches:
         best: tuple[Choice, float, Kind] | None = None
         failed: WorkLimitError | None = None
         for kind in self._kinds(guesses):
-            # a put needs digits more, and is worth it where the others need many nodes
-            if kind is Kind.PUT and best is not None and best[0].count < _MANY:
+            # another kind is worth a look where this one needs many nodes
+            if best is not None and best[0].count < _MANY:
                 break
             logs = self._logs(kind, places, guesses)
             sign = -1 if kind is Kind.PUT else 1
@@ -227,10 +227,10 @@ class Stretches:
     def _kinds(self, guesses: list[_Guess]) -> list[Kind]:
         """Return which lines are worth a look, the likeliest first."""
         found = []
-        if self.moments.domain[1] <= 0 or any(one.call >= _SMALL for one in guesses):
-            found.append(Kind.REST)
         if self.moments.domain[1] > 0 and any(one.put >= _SMALL for one in guesses):
             found.append(Kind.CALL)
+        if self.moments.domain[1] <= 0 or any(one.call >= _SMALL for one in guesses):
+            found.append(Kind.REST)
         if self.opposite is not None and self.opposite.domain[1] > 0:
             found.append(Kind.PUT)
         return found

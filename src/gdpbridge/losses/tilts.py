@@ -27,6 +27,8 @@ _LEAST_TILT = 2.0**-26
 _HALF = np.geomspace(1e-7, 0.5, 33)
 _INSIDE = np.concatenate([_HALF - 1, -_HALF[-2::-1]])
 _STEPS = 2
+# of the last ε that were asked for
+_KEPT = 64
 
 
 def log_kappa(b: Floats) -> Floats:
@@ -70,6 +72,7 @@ class Tilts:
             count = math.ceil(math.log(top / min(_LEAST_TILT, top / 2), _RATIO))
             self._nodes = top * _RATIO ** np.arange(-count, 1.0)
         self._slopes = np.maximum.accumulate(self._slope(self._nodes)[0])
+        self._kept: dict[bytes, Saddles] = {}
 
     def _slope(self, b: Floats) -> tuple[Floats, Floats, Floats]:
         """Return first and second derivative of log κ + log M, and log M."""
@@ -80,6 +83,14 @@ class Tilts:
 
     def at(self, eps: Floats) -> Saddles:
         """Return the best tilts, and what is known there."""
+        key = eps.tobytes()
+        if key not in self._kept:
+            if len(self._kept) >= _KEPT:
+                self._kept.clear()
+            self._kept[key] = self._found(eps)
+        return self._kept[key]
+
+    def _found(self, eps: Floats) -> Saddles:
         nodes, slopes = self._nodes, self._slopes
         after = np.clip(np.searchsorted(slopes, eps), 1, nodes.size - 1)
         low, high = nodes[after - 1], nodes[after]

@@ -190,8 +190,8 @@ class Measurement(Shown):
         if self.uncertified_because or self.evidence is None or self.mu_tail is None:
             return None
         # the checker's models are slow to load, and most runs need none
-        from gdpbridge.certificate.model import Claim
         from gdpbridge.certificate.write import range_of, write
+        from gdpbridge_verify.document import Claim
 
         return write(
             self.profile,

@@ -57,6 +57,9 @@ class Profile(Described, Evaluated, BaseModel):
     additive_noise: ClassVar[bool] = False
     """Whether it adds noise to a sum: without the differing record, the noise alone is left."""
 
+    samples: ClassVar[bool] = True
+    """Whether it may be run on a random sample, and not one that it draws itself."""
+
     kind: str
     neighbours: Neighbours | None = Field(
         default=None,

@@ -52,6 +52,7 @@ class DPSGD(Profile):
     """Noisy gradient steps on Poisson samples of the records."""
 
     nature: ClassVar[Nature] = Nature.OWN
+    samples: ClassVar[bool] = False
     additive_noise: ClassVar[bool] = True
     kind: Literal["dpsgd"] = "dpsgd"
     noise_multiplier: Real = parameter(

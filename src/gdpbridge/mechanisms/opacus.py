@@ -131,6 +131,7 @@ class OpacusHistory(Profile):
     """A training run, from the history that Opacus's accountants keep."""
 
     nature: ClassVar[Nature] = Nature.OWN
+    samples: ClassVar[bool] = False
     kind: Literal["opacus"] = "opacus"
     file: str | None = Field(
         default=None,
@@ -146,6 +147,7 @@ class OpacusHistory(Profile):
         description="triples of noise multiplier, sample rate and steps, instead of a file",
         json_schema_extra={
             "untyped": True,
+            "columns": ["noise multiplier σ", "sample rate q", "steps T"],
             "allowed": "a list of [noise multiplier, sample rate, steps]",
         },
     )

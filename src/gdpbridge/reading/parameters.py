@@ -56,6 +56,7 @@ def parameter(
     effect: Literal["raises", "lowers"] | None = None,
     default: Any = ...,
     instead: str = "",
+    alternative: bool = False,
     fraction: bool = False,
     usual: float | None = None,
     **bounds: Any,
@@ -70,6 +71,7 @@ def parameter(
         effect: whether a larger value raises or lowers μ, if it does one of the two throughout.
         default: its default; the parameter is required if left out.
         instead: of a required one, the other parameters that it may be derived from.
+        alternative: whether it stands instead of another parameter.
         fraction: whether a text such as 1/3 is read, too.
         usual: a value that goes without saying.
         **bounds: pydantic's ``gt``, ``ge``, ``lt`` and ``le``.
@@ -81,6 +83,8 @@ def parameter(
         extra["fraction"] = True
     if usual is not None:
         extra["usual"] = usual
+    if alternative:
+        extra["alternative"] = True
     if instead:
         extra["instead"] = instead
     return Field(

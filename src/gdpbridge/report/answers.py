@@ -20,7 +20,7 @@ from gdpbridge.specification.title import mechanism_title, number_text
 
 if TYPE_CHECKING:
     from gdpbridge.calibrate import Calibration
-    from gdpbridge.certificate.checker import Verification
+    from gdpbridge.certificate.verify import Verification
     from gdpbridge.compare import Comparison
     from gdpbridge.risk import Risk
 

@@ -24,6 +24,7 @@ import numpy as np
 from flint import acb, acb_mat, arb
 
 from gdpbridge.numeric.arrays import Floats
+from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import ball
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "exponential_sums",
     "number_ball",
     "phase",
+    "powers",
     "short",
 ]
 
@@ -114,6 +116,10 @@ class Transform(ABC):
         """Return how to evaluate F on the line Re w with an error of about e^log_error·F(Re w)."""
         return NO_PLAN
 
+    def size(self, w: Fraction, log_error: float) -> arb:
+        """Bound F(w) for a real w in the domain from above, by about e^log_error·F(w) more."""
+        return self.values(self.plan(w, log_error), w, Fraction(1), 1)[0].real.upper()
+
     @abstractmethod
     def values(self, plan: Plan, w: Fraction, h: Fraction, count: int) -> list[acb]:
         """Enclose F(w + ikh) for k = 0, …, count - 1, all errors included.
@@ -133,8 +139,8 @@ class Transform(ABC):
         """Return how to bound |F(w + iy')| for all y' ≥ y."""
         return NO_PLAN
 
-    def beyond(self, plan: Plan, w: Fraction, y: Fraction) -> arb | None:
-        """Bound |F(w + iy')| for all y' ≥ y from above, None for no better bound than F(w)."""
+    def beyond(self, plan: Plan, w: Fraction, y: Fraction, size: arb) -> arb | None:
+        """Bound |F(w + iy')| for all y' ≥ y from above, by ``size`` ≥ F(w); None for no better."""
         return None
 
     def largest(self) -> arb | None:
@@ -155,8 +161,8 @@ def short(value: float, *, up: bool = False) -> Fraction:
     """Return a positive float rounded to a few bits, downward or up: exact, and quick to use."""
     mantissa, exponent = math.frexp(value)
     scaled = mantissa * 2**_SHORT_BITS
-    whole = math.ceil(scaled) if up else math.floor(scaled)
-    return Fraction(whole) * Fraction(2) ** (exponent - _SHORT_BITS)
+    whole, shift = math.ceil(scaled) if up else math.floor(scaled), exponent - _SHORT_BITS
+    return Fraction(whole << shift) if shift > 0 else Fraction(whole, 1 << -shift)
 
 
 def phase(y: arb) -> acb:
@@ -169,32 +175,41 @@ def exponential_sums(
 ) -> list[acb]:
     """Enclose Σ_j exp(e_j + i·k·h·L_j) for k = 0, …, count - 1.
 
-    With k = r·k₀ + k₁ the sums are the entries of a product of two tables of exponentials, each
-    computed for itself: a running product of complex balls would widen at every step.
+    With k = r·k₀ + k₁ the sums are the entries of a product of two tables of exponentials.
     """
+    terms = [exponent.exp() for exponent in exponents]
     if count == 1:
-        return [sum((exponent.exp() for exponent in exponents), acb(0))]
+        return [sum(terms, acb(0))]
     # fewer rows than columns or the other way round: exponentials are dearer than products
     row = math.isqrt(count - 1) + 1
     rows = -(-count // row)
-    step = ball(h)
-    coarse = [phase(step * (row * number)) for number in range(rows)]
-    fine = [phase(step * number) for number in range(row)]
-    total = acb_mat(rows, row)
-    # so many terms at once that the tables stay small
-    size = max(_TABLE // row, 1)
-    for first in range(0, len(exponents), size):
-        some = losses[first : first + size]
-        bases = exponents[first : first + size]
-        left = acb_mat(
-            rows,
-            len(some),
-            [
-                (exponent + turn * loss).exp()
-                for turn in coarse
-                for exponent, loss in zip(bases, some, strict=True)
-            ],
-        )
-        right = acb_mat(len(some), row, [(turn * loss).exp() for loss in some for turn in fine])
-        total += left * right
+    # a power k has 2·log₂ k roundings behind it, and is wider by k^1.5 at most
+    with precision(working_precision() + 2 * row.bit_length()):
+        step = ball(h)
+        coarse, fine = phase(step * row), phase(step)
+        total = acb_mat(rows, row)
+        # so many terms at once that the tables stay small
+        size = max(_TABLE // row, 1)
+        for first in range(0, len(terms), size):
+            some = losses[first : first + size]
+            left = powers([(coarse * loss).exp() for loss in some], rows, terms[first:])
+            right = powers([(fine * loss).exp() for loss in some], row)
+            shape = rows, len(some)
+            total += acb_mat(*shape, left) * acb_mat(row, len(some), right).transpose()
     return list(total.entries())[:count]
+
+
+def powers(bases: Sequence[acb], count: int, factors: Sequence[acb] = ()) -> list[acb]:
+    """Enclose f_j·b_j^k, j after j, for k = 0, …, count - 1; without factors, b_j^k.
+
+    Each is a product of two that are half as high: a running product of complex balls would widen
+    at every step.
+    """
+    one = acb(1)
+    found = [[one] * len(bases), list(bases)]
+    for k in range(2, count):
+        low, high = found[k // 2], found[k - k // 2]
+        found.append([x * y for x, y in zip(low, high, strict=True)])
+    if factors:
+        found = [[x * y for x, y in zip(line, factors, strict=False)] for line in found]
+    return [value for line in found[:count] for value in line]

@@ -84,7 +84,7 @@ class ExponentialTransform(Transform):
         log_ends = math.log(2 * atom + density / y) + _log_cosh(abs(w - 0.5) * width) - width / 2
         return min(0.0, log_ends - self.log_size(w))
 
-    def beyond(self, plan: Plan, w: Fraction, y: Fraction) -> arb:
+    def beyond(self, plan: Plan, w: Fraction, y: Fraction, size: arb) -> arb:
         """Bound |F(w + iy')| for y' ≥ y: |sinh| and |cosh| are at most cosh of the real part."""
         width = ball(self.loss.width)
         cosh = (ball(w - Fraction(1, 2)) * width).cosh() * (-width / 2).exp()

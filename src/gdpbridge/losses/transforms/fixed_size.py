@@ -291,7 +291,7 @@ class FixedSizeTransform(Transform):
         angle, step, first, last = self._far_plan(float(w))
         return Ray(Fraction(angle), Fraction(step), first, last)
 
-    def beyond(self, plan: Plan, w: Fraction, y: Fraction) -> arb:
+    def beyond(self, plan: Plan, w: Fraction, y: Fraction, size: arb) -> arb:
         """Bound |F(w + iy')| for y' ≥ y: the atom, and ∫ |φ|·|g|^w·e^{-y·arg g} on a ray, by boxes.
 
         On the ray arg g grows while Im t + θ ≤ π; later it is at least Im t - π/6, as q·e^t is then

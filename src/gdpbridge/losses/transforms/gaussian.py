@@ -50,7 +50,7 @@ class GaussianTransform(Transform):
         """Return log |F(w + iy)|/F(w), which is exact."""
         return -float(self.variance) * y * y / 2
 
-    def beyond(self, plan: Plan, w: Fraction, y: Fraction) -> arb:
+    def beyond(self, plan: Plan, w: Fraction, y: Fraction, size: arb) -> arb:
         """Bound |F(w + iy')| for y' ≥ y: it is e^{μ²(w² - w - y'²)/2}."""
         return ball(self.variance / 2 * (w * w - w - y * y)).exp()
 

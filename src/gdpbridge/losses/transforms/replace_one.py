@@ -16,13 +16,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import acb, arb
+from flint import arb
 
-from gdpbridge.losses.transforms.sampled_gaussian import (
-    Complexes,
-    Quadrature,
-    SampledGaussianTransform,
-)
+from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
+from gdpbridge.losses.transforms.sampled_search import Complexes
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.kinds import ball
 
@@ -57,8 +54,8 @@ class ReplaceOneTransform(SampledGaussianTransform):
     def _loss(self, u: Floats) -> Floats:
         return self._log_g(u) - self._log_g(-u)
 
-    def _below_zero(self, w: Fraction) -> Fraction:
-        return min(w, Fraction(0)) + min(1 - w, Fraction(0))
+    def _below_zero(self, w: Any) -> Any:
+        return min(w, 0) + min(1 - w, 0)
 
     def _maxima(self, w: Floats) -> tuple[Floats, Floats]:
         """Return places before and after all maxima: uσ = w·pull(u) + (w - 1)·pull(-u) there.
@@ -79,7 +76,7 @@ class ReplaceOneTransform(SampledGaussianTransform):
         return np.where(mirrored, -high, low), np.where(mirrored, -low, high)
 
     def _log_cut_above(self, w: float, x: float, shift: float) -> float:
-        back = float(self._log_g(np.array(-x))) if w <= 1 else self._log_unsampled
+        back = self._log_g_at(-x) if w <= 1 else self._log_unsampled
         return super()._log_cut_above(w, x, shift) + (1 - w) * back
 
     def _log_cut_below(self, w: float, x: float, shift: float) -> float:
@@ -94,13 +91,13 @@ class ReplaceOneTransform(SampledGaussianTransform):
     def _middle(self, w: Fraction) -> tuple[Fraction, Fraction]:
         return min((w - 1) / self.sigma, Fraction(0)), max(w / self.sigma, Fraction(0))
 
-    def _logs(self, plan: Quadrature) -> tuple[list[acb], list[acb], list[acb]]:
-        """Return the nodes, L = log A/B and log B."""
-        places, logs, _ = super()._logs(plan)
+    def _logs(self, places: list[Any]) -> tuple[list[Any], list[Any]]:
+        """Return L = log A/B and log B."""
+        logs, _ = super()._logs(places)
         sigma, rate = ball(self.sigma), ball(self.rate)
         drift = 1 / (2 * sigma * sigma)
         bases = [(1 - rate + rate * (-u / sigma - drift).exp()).log() for u in places]
-        return places, [log - base for log, base in zip(logs, bases, strict=True)], bases
+        return [log - base for log, base in zip(logs, bases, strict=True)], bases
 
     def _cut_above(self, w: Fraction, x: arb) -> arb:
         """Bound the integrand's integral above x: A as for one mixture, B falls to 1 - q."""

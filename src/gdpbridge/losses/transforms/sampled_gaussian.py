@@ -11,72 +11,21 @@ grow with Im w, where those on the real line fail for large ones. See docs/compo
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property
 from typing import Any
 
-import numpy as np
 from flint import acb, arb
-from numpy.typing import NDArray
 
-from gdpbridge.losses.transforms.base import Plan, Transform, exponential_sums, short
-from gdpbridge.losses.transforms.gaussian import (
-    log_normal_tail,
-    normal_tail,
-)
-from gdpbridge.numeric.arrays import Floats, Indices
+from gdpbridge.losses.transforms.base import Plan, exponential_sums
+from gdpbridge.losses.transforms.gaussian import normal_tail
+from gdpbridge.losses.transforms.sampled_search import Quadrature, SampledGaussianSearch
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["Complexes", "Quadrature", "SampledGaussianTransform"]
-
-Complexes = NDArray[np.complex128]
+__all__ = ["SampledGaussianTransform"]
 
 
-# e^{a²/2} grows past what a longer strip saves; of the strips' limits, to keep off the edge
-_LONGEST_STRIP = 3.5
-_EDGE = 0.98
-# strips tried, as shares of the longest
-_STRIPS = np.geomspace(1e-4, 1.0, 40)
-# shifts tried for bounds far out, as shares of the longest
-_SHIFTS = np.geomspace(1e-7, 1.0, 25)
-# float64 nodes reach to where φ is e^{-72/2 - …}, in steps with an error of e^{-2π·π} or less
-_REACH = 12.0
-_STEP = 0.4
-# of the size of what a bound far out saves: the error allowed in it
-_SHARE = 1e-3
-_LEAST_SAVING = 1e-12
-_LEAST_LOG = -700.0
-# log of an error that is usual there, and the share of the widest step that a shift must allow
-_USUAL_ERROR, _LEAST_RATE = -60.0, 0.1
-_HALVINGS = 60
-# towards the maxima of what is integrated
-_ROUNDS = 10
-
-
-@dataclass(frozen=True)
-class Quadrature(Plan):
-    """The nodes j·step + i·shift, j = first, …, last, of the trapezoid rule.
-
-    Attributes:
-        shift: b, the line's imaginary part.
-        strip: a, half the width of the strip about it that the error is bounded by.
-        step: η.
-        first: the first j.
-        last: the last one.
-    """
-
-    shift: Fraction
-    strip: Fraction
-    step: Fraction
-    first: int
-    last: int
-
-
-class SampledGaussianTransform(Transform):
+class SampledGaussianTransform(SampledGaussianSearch):
     """One step of the Poisson-subsampled Gaussian mechanism, add-remove neighbours.
 
     Args:
@@ -84,200 +33,14 @@ class SampledGaussianTransform(Transform):
         rate: the sample rate q, strictly between 0 and 1.
     """
 
-    def __init__(self, sigma: Fraction, rate: Fraction) -> None:
-        self.sigma, self.rate = sigma, rate
-        self.tail_variance = 1 / sigma**2
-        self._s, self._q = float(sigma), float(rate)
-        self._log_size = cache(self._find_log_size)
-        self._shifted = cache(self._find_shifted)
-        self._size_above = cache(self._find_size_above)
-
-    # --- floats: where nodes are needed, and how many ------------------------------------------
-
-    def _log_g(self, u: Floats) -> Floats:
-        """Return log g on the real line."""
-        t = u / self._s - 0.5 / self._s**2
-        small = np.log1p(self._q * np.expm1(np.minimum(t, 1.0)))
-        large = np.logaddexp(self._log_unsampled, self._log_q + t)
-        return np.where(t < 1.0, small, large)
-
-    @cached_property
-    def _log_q(self) -> float:
-        return math.log(self._q)
-
-    @cached_property
-    def _log_unsampled(self) -> float:
-        return math.log1p(-self._q)
-
-    def _log_weight(self, w: Any, u: Floats) -> Floats:
-        """Return log of what is integrated, without φ, on the real line."""
-        return np.asarray(w * self._log_g(u))
-
-    def _loss(self, u: Floats) -> Floats:
-        """Return L on the real line."""
-        return self._log_g(u)
-
-    def _below_zero(self, w: Fraction) -> Fraction:
-        """Return the sum of the exponents below 0, of moduli that may be smaller off the line."""
-        return min(w, Fraction(0))
-
-    def _grid(self, w: Floats) -> tuple[Floats, Indices]:
-        """Return places for each w, one after the other, and where those of each begin.
-
-        They are multiples of one step about the first and the last maximum of what is integrated:
-        nothing counts between two that are far apart.
-        """
-        step = self._step
-        first, last = (np.asarray(side / step) for side in self._maxima(w))
-        reach = _REACH / step + 1
-        middle = np.rint((first + last) / 2)
-        starts = np.stack([np.floor(first - reach), np.maximum(middle, np.floor(last - reach))])
-        stops = np.stack([np.minimum(middle, np.ceil(first + reach)), np.ceil(last + reach)])
-        counts = (stops - starts).T.ravel().astype(np.int64)
-        begins = np.cumsum(counts) - counts
-        number = np.arange(int(counts.sum())) - np.repeat(begins - starts.T.ravel(), counts)
-        return np.asarray(number * step), np.asarray(begins[::2])
-
-    @property
-    def _step(self) -> float:
-        return min(_STEP, self._s * 0.6)
-
-    def _pull(self, u: Floats) -> Floats:
-        """Return L'·σ: the share of q·e^t in g."""
-        t = u / self._s - 0.5 / self._s**2 + self._log_q - self._log_unsampled
-        return np.asarray(0.5 + 0.5 * np.tanh(t / 2))
-
-    def _maxima(self, w: Floats) -> tuple[Floats, Floats]:
-        """Return places before and after all maxima of φ·g^w: they solve u = (w/σ)·pull(u)."""
-        far = w / self._s
-        # below, g is flat, and a stronger tilt pulls no further
-        flat = self._s * np.log1p(np.maximum(-w, 0.0) * self._q / (1 - self._q)) + 1 / self._s
-        low, high = np.minimum(np.maximum(far, -flat), 0.0), np.maximum(far, 0.0)
-        falling = far < 0
-        for _ in range(_ROUNDS):
-            # from either side towards the first and the last one, or by halving to the only one
-            middle = (low + high) / 2
-            past = middle > far * self._pull(middle)
-            inner = np.where(past, low, middle), np.where(past, middle, high)
-            low = np.where(falling, inner[0], far * self._pull(low))
-            high = np.where(falling, inner[1], far * self._pull(high))
-        return low, high
-
-    def log_size(self, w: float) -> float:
-        """Return log F(w) in float64."""
-        return self._log_size(w)
-
-    def _find_log_size(self, w: float) -> float:
-        return float(self.log_shapes(np.array([w]))[0][0])
-
-    def log_sizes(self, w: Floats) -> Floats:
-        """Return log F at many w."""
-        return self.log_shapes(w)[0]
-
-    def log_shapes(self, w: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return log F, and mean and variance of L under the tilt, by sums of many w at once."""
-        u, begins = self._grid(w)
-        counts = np.diff(begins, append=u.size)
-        each = np.repeat(w, counts)
-        loss = self._loss(u)
-        logs = self._log_weight(each, u) - u * u / 2
-        tops = np.maximum.reduceat(logs, begins)
-        weights = np.exp(logs - np.repeat(tops, counts))
-        totals = np.add.reduceat(weights, begins)
-        means = np.add.reduceat(weights * loss, begins) / totals
-        spread = (loss - np.repeat(means, counts)) ** 2
-        variances = np.add.reduceat(weights * spread, begins) / totals
-        # F(0) = F(1) = 1: the step's own rounding cancels to first order
-        return tops + np.log(totals * (self._step / math.sqrt(2 * math.pi))), means, variances
-
-    def _log_cut_below(self, w: float, x: float, shift: float) -> float:
-        """Return log of the bound of the nodes below x ≤ 0; see :meth:`_cut_below`."""
-        g = float(self._log_g(np.array(x)))
-        power = w * g if w >= 0 else w * self._log_unsampled
-        return self._log_shift_cost(w, shift) + power + log_normal_tail(-x)
-
-    def _log_cut_above(self, w: float, x: float, shift: float) -> float:
-        cost = self._log_shift_cost(w, shift)
-        g = float(self._log_g(np.array(x)))
-        if w < 0:
-            return cost + w * g + log_normal_tail(x)
-        t = x / self._s - 0.5 / self._s**2
-        log_k = g - t
-        return cost + w * log_k + w * (w - 1) / (2 * self._s**2) + log_normal_tail(x - w / self._s)
-
-    def _log_shift_cost(self, w: float, shift: float) -> float:
-        cosine = float(self._below_zero(Fraction(w))) * math.log(math.cos(shift / (2 * self._s)))
-        return shift * shift / 2 + cosine
-
-    def _range(self, w: float, shift: float, log_error: float) -> tuple[float, float]:
-        """Return between which places the nodes must lie for an error of e^log_error·F(w)."""
-        wanted = log_error + self.log_size(w)
-
-        def least(cut: bool, near: float) -> float:
-            sign = 1.0 if cut else -1.0
-            bound = self._log_cut_above if cut else self._log_cut_below
-            far = 1.0
-            while bound(w, near + sign * far, shift) > wanted:
-                far *= 2
-            low = far / 2 if far > 1 else 0.0
-            for _ in range(_HALVINGS):
-                middle = (low + far) / 2
-                if bound(w, near + sign * middle, shift) > wanted:
-                    low = middle
-                else:
-                    far = middle
-                if far - low < 0.02:
-                    break
-            return near + sign * far
-
-        low, high = self._middle(Fraction(w))
-        return least(False, float(low)), least(True, float(high))
-
-    def _middle(self, w: Fraction) -> tuple[Fraction, Fraction]:
-        """Return places beyond which the bounds of what is cut off hold, and fall."""
-        return Fraction(0), max(w / self.sigma, Fraction(0))
-
-    def _nodes(
-        self, w: float, shift: float, strip: float, need: float, log_error: float
-    ) -> Quadrature:
-        step = short(2 * math.pi * strip / need)
-        below, above = self._range(w, shift, log_error - math.log(4))
-        return Quadrature(
-            shift=short(shift) if shift else Fraction(0),
-            strip=short(strip),
-            step=step,
-            first=math.floor(below / float(step)),
-            last=math.ceil(above / float(step)),
-        )
-
-    def plan(self, w: Fraction, log_error: float) -> Plan:
-        """Return the nodes: the shift equals the strip, so that its lower edge is the real line."""
-        at = float(w)
-        longest = min(_EDGE * math.pi * self._s / 2, _LONGEST_STRIP)
-        strips = longest * _STRIPS
-        # log of 4·e^{(a+b)²/2}·cos^{min(0,w)} over the error: e^{2πa/η} must exceed it
-        need = math.log(8) - log_error + 2 * strips**2
-        if powers := float(self._below_zero(w)):
-            need += powers * np.log(np.cos(strips / self._s))
-        best = int(np.argmax(strips / need))
-        strip = float(short(float(strips[best])))
-        return self._nodes(at, strip, strip, float(need[best]), log_error)
-
-    # --- balls ---------------------------------------------------------------------------------
-
     def values(self, plan: Plan, w: Fraction, h: Fraction, count: int) -> list[acb]:
         """Enclose F(w + ikh)."""
         assert isinstance(plan, Quadrature)
         height = plan.shift + plan.strip
         if plan.strip > plan.shift or not certainly(ball(height) < arb.pi() * ball(self.sigma)):
             raise ArithmeticError("a strip that the integrand's bound does not hold on")
-        places, losses, bases = self._logs(plan)
-        tilt = ball(w)
-        scale = (ball(plan.step) / (2 * arb.pi()).sqrt()).log()
-        exponents = [
-            loss * tilt + base + (scale - place * place / 2)
-            for place, loss, base in zip(places, losses, bases, strict=True)
-        ]
+        shift = ball(plan.shift)
+        exponents, losses = self._exponents(plan, w, [acb(x, shift) for x in _places(plan)])
         sums = exponential_sums(exponents, losses, h, count)
         cut = self._cut(plan, w)
         share = 2 * self._strip_error(plan, w, height)
@@ -290,15 +53,40 @@ class SampledGaussianTransform(Transform):
         first = arb(sums[0].real) + arb(0, radius)
         return [acb(first), *(value + error for value in sums[1:])]
 
-    def _logs(self, plan: Quadrature) -> tuple[list[acb], list[acb], list[acb]]:
-        """Return the nodes u, and L and b at them: what is integrated is φ·e^{b + wL}."""
+    def size(self, w: Fraction, log_error: float) -> arb:
+        """Bound F(w) from above by nodes on the real line, where the strip goes up and down.
+
+        With w real no argument matters, so that all of section 2's bounds hold on both sides.
+        """
+        plan = self.real_plan(w, log_error)
+        if not certainly(ball(plan.strip) < arb.pi() * ball(self.sigma)):
+            raise ArithmeticError("a strip that the integrand's bound does not hold on")
+        exponents, _ = self._exponents(plan, w, _places(plan))
+        total = sum((exponent.exp() for exponent in exponents), arb(0)) + self._cut(plan, w)
+        share = 2 * self._strip_error(plan, w, plan.strip)
+        if not certainly(share < 1):
+            raise ArithmeticError("a quadrature that is too coarse for any bound")
+        return (total / (1 - share)).upper()
+
+    def _exponents(
+        self, plan: Quadrature, w: Fraction, places: list[Any]
+    ) -> tuple[list[Any], list[Any]]:
+        """Return log of the terms of the sum for w, and L, at real or complex nodes."""
+        losses, bases = self._logs(places)
+        tilt = ball(w)
+        scale = (ball(plan.step) / (2 * arb.pi()).sqrt()).log()
+        return [
+            loss * tilt + base + (scale - place * place / 2)
+            for place, loss, base in zip(places, losses, bases, strict=True)
+        ], losses
+
+    def _logs(self, places: list[Any]) -> tuple[list[Any], list[Any]]:
+        """Return L and b at nodes: what is integrated is φ·e^{b + wL}."""
         sigma, rate = ball(self.sigma), ball(self.rate)
-        shift, step = ball(plan.shift), ball(plan.step)
-        drift = 1 / (2 * sigma * sigma)
+        inverse, drift = 1 / sigma, 1 / (2 * sigma * sigma)
         kept = 1 - rate
-        places = [acb(step * j, shift) for j in range(plan.first, plan.last + 1)]
-        losses = [(kept + rate * (u / sigma - drift).exp()).log() for u in places]
-        return places, losses, [acb(0)] * len(places)
+        losses = [(kept + rate * (u * inverse - drift).exp()).log() for u in places]
+        return losses, [arb(0)] * len(places)
 
     def _strip_error(self, plan: Quadrature, w: Fraction, height: Fraction) -> arb:
         """Return e^{height²/2}·cos(height/2σ)^{min(0, w)}/(e^{2πa/η} - 1)."""
@@ -348,77 +136,7 @@ class SampledGaussianTransform(Transform):
         """Return log(1 - q), which no loss reaches."""
         return (-ball(self.rate)).log1p()
 
-    # --- far out -------------------------------------------------------------------------------
-
-    def _find_shifted(self, w: float) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return shifts v, and for each log weights and arg g on a real grid, and log e^{v²/2}."""
-        u, _ = self._grid(np.array([w]))
-        shifts = self._longest_shift * _SHIFTS
-        if self._below_zero(Fraction(w)):
-            # where the strip's bound grows fast, a small shift needs far fewer nodes
-            rates = np.array(
-                [(strips / need).max() for strips, need in map(self._strips(w), shifts)]
-            )
-            shifts = shifts[rates >= _LEAST_RATE * rates.max()]
-        log_modulus, angle = self._shifted_logs(w, u + 1j * shifts[:, None])
-        weight = log_modulus - u * u / 2 + math.log(self._step / math.sqrt(2 * math.pi))
-        return shifts, weight - self.log_size(w), np.maximum(angle, 0.0), shifts**2 / 2
-
-    def _shifted_logs(self, w: float, u: Complexes) -> tuple[Floats, Floats]:
-        """Return log of the modulus of what is integrated, without φ and e^{iyL}, and arg e^L."""
-        logs = self._log_g_complex(u)
-        return w * logs.real, logs.imag
-
-    def _log_g_complex(self, u: Complexes) -> Complexes:
-        t = u / self._s - 0.5 / self._s**2
-        with np.errstate(over="ignore"):
-            small = np.log((1 - self._q) + self._q * np.exp(np.minimum(t.real, 1.0) + 1j * t.imag))
-            back = (1 - self._q) * np.exp(-np.maximum(t.real, 0.0) - 1j * t.imag)
-        large = self._log_q + t + np.log1p(back / self._q)
-        return np.asarray(np.where(t.real < 1.0, small, large))
-
-    @property
-    def _longest_shift(self) -> float:
-        return min(_EDGE / 2 * math.pi * self._s / 2, _LONGEST_STRIP)
-
-    def _decays(self, w: float, y: float) -> Floats:
-        """Return log of the bound at every shift."""
-        _, weights, angles, costs = self._shifted(w)
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(np.exp(weights - y * angles).sum(axis=1)) + costs)
-
-    def log_decay(self, w: float, y: float) -> float:
-        """Return about log of the bound over F(w)."""
-        return min(0.0, float(self._decays(w, y).min()))
-
-    def beyond_plan(self, w: Fraction, y: Fraction) -> Plan:
-        """Return the shift v that does best, and nodes for it; see :meth:`beyond`."""
-        at = float(w)
-        decays = self._decays(at, float(y))
-        best = int(np.argmin(decays))
-        # where floats only see 0, less will do
-        decay = max(float(decays[best]), _LEAST_LOG)
-        saving = max(-decay, _LEAST_SAVING)
-        log_error = math.log(_SHARE * min(saving, 1.0)) + min(decay, 0.0)
-        shift = float(self._shifted(at)[0][best])
-        strips, need = self._strips(at, log_error)(shift)
-        chosen = int(np.argmax(strips / need))
-        return self._nodes(at, shift, float(strips[chosen]), float(need[chosen]), log_error)
-
-    def _strips(
-        self, w: float, log_error: float = _USUAL_ERROR
-    ) -> Callable[[float], tuple[Floats, Floats]]:
-        """Return strips for a shift, and the logarithm by which e^{2πa/η} must exceed 1 in each."""
-        powers = float(self._below_zero(Fraction(w)))
-
-        def found(shift: float) -> tuple[Floats, Floats]:
-            strips = min(math.pi * self._s / 2 * _EDGE - shift, _LONGEST_STRIP) * _STRIPS
-            need = math.log(8) - log_error + strips**2 / 2
-            return strips, need + powers * np.log(np.cos((strips + shift) / (2 * self._s)))
-
-        return found
-
-    def beyond(self, plan: Plan, w: Fraction, y: Fraction) -> arb | None:
+    def beyond(self, plan: Plan, w: Fraction, y: Fraction, size: arb) -> arb:
         """Bound |F(w + iy')| for y' ≥ y by the integral of absolute values on Im u = v.
 
         |F| ≤ e^{v²/2} ∫ φ·|g(u + iv)|^w e^{-y·arg g(u + iv)} du, which falls in y. That integral is
@@ -428,21 +146,24 @@ class SampledGaussianTransform(Transform):
         assert isinstance(plan, Quadrature)
         if not certainly(2 * ball(plan.shift + plan.strip) < arb.pi() * ball(self.sigma)):
             raise ArithmeticError("a strip that is too wide")
-        places, losses, bases = self._logs(plan)
+        places, shift = _places(plan), ball(plan.shift)
+        losses, bases = self._logs([acb(x, shift) for x in places])
         tilt, height = ball(w), ball(y)
         # e^{v²/2}·φ(u) is what is left of |φ(u + iv)|
         total = sum(
             (
-                (tilt * loss.real + base.real - height * loss.imag - place.real**2 / 2).exp()
-                for place, loss, base in zip(places, losses, bases, strict=True)
+                (tilt * loss.real + base.real - height * loss.imag - x * x / 2).exp()
+                for x, loss, base in zip(places, losses, bases, strict=True)
             ),
             arb(0),
         )
         total *= ball(plan.step) / (2 * arb.pi()).sqrt()
-        size = self._size_above(w)
         growth = (ball(plan.strip**2) / 2).exp() * self._cosine(w, plan.strip + plan.shift)
         error = 2 * growth * size / (2 * arb.pi() * ball(plan.strip / plan.step)).expm1()
         return (total + error) * (ball(plan.shift**2) / 2).exp() + self._cut(plan, w)
 
-    def _find_size_above(self, w: Fraction) -> arb:
-        return self.values(self.plan(w, -20.0), w, Fraction(1), 1)[0].real.upper()
+
+def _places(plan: Quadrature) -> list[Any]:
+    """Return the nodes' real parts."""
+    step = ball(plan.step)
+    return [step * j for j in range(plan.first, plan.last + 1)]

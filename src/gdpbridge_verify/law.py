@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 from gmpy2 import mpz
 
-from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval
-from gdpbridge.certificate.checker.finite import Atoms, Finite, Unit
-from gdpbridge.certificate.checker.refusal import OutOfWork
+from gdpbridge_verify.arithmetic import Arithmetic, Interval
+from gdpbridge_verify.finite import Atoms, Finite, Unit
+from gdpbridge_verify.refusal import OutOfWork
 
 __all__ = ["Law"]
 

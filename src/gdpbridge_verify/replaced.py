@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval
-from gdpbridge.certificate.checker.complexes import Ball, Complexes
-from gdpbridge.certificate.checker.transforms import Nodes, SampledGaussian
+from gdpbridge_verify.arithmetic import Arithmetic, Interval
+from gdpbridge_verify.complexes import Ball, Complexes
+from gdpbridge_verify.transforms import Nodes, SampledGaussian
 
 __all__ = ["ReplacedGaussian"]
 

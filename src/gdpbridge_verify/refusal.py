@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["Malformed", "OutOfWork", "Refused", "Undecided"]
+__all__ = ["Malformed", "OutOfWork", "Refused", "Undecided", "Words"]
+
+
+class Words(str):
+    """What a value is like, where the value itself is not shown."""
 
 
 class Refused(Exception):
@@ -18,7 +22,7 @@ class Refused(Exception):
         super().__init__(f"{line}: {reason}")
 
 
-class Malformed(Exception):
+class Malformed(ValueError):
     """The document does not say something that could be checked.
 
     Attributes:
@@ -29,7 +33,7 @@ class Malformed(Exception):
 
     def __init__(self, field: str, value: object, allowed: str) -> None:
         self.field, self.value, self.allowed = field, value, allowed
-        super().__init__(f"{field} is {value}: must be {allowed}")
+        super().__init__(f"{field} is {_shown(value)}: must be {allowed}")
 
 
 class Undecided(Exception):
@@ -38,3 +42,12 @@ class Undecided(Exception):
 
 class OutOfWork(Exception):
     """The document would take longer to check than any is allowed to."""
+
+
+def _shown(value: object) -> str:
+    try:
+        text = value if isinstance(value, Words) else repr(value)
+    except ValueError:
+        # Python writes no whole number of over 4300 digits
+        return "a number of thousands of digits"
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -14,10 +14,10 @@ from itertools import pairwise
 
 from gmpy2 import mpfr
 
-from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval
-from gdpbridge.certificate.checker.complexes import Ball, Complexes
-from gdpbridge.certificate.checker.refusal import Malformed, Refused
-from gdpbridge.certificate.checker.transforms import Nodes, Transform, power_sums
+from gdpbridge_verify.arithmetic import Arithmetic, Interval
+from gdpbridge_verify.complexes import Ball, Complexes
+from gdpbridge_verify.refusal import Malformed, Refused
+from gdpbridge_verify.transforms import Nodes, Transform, power_sums
 
 __all__ = ["FixedSizeGaussian"]
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cached_property
 
-from gdpbridge.certificate.checker.arithmetic import Interval
-from gdpbridge.certificate.checker.composed import ComposedCheck
-from gdpbridge.certificate.checker.composition import composition_of
-from gdpbridge.certificate.checker.curve import GaussianCurve
-from gdpbridge.certificate.checker.finite import DiscreteGaussian, Finite
-from gdpbridge.certificate.checker.law import Law
-from gdpbridge.certificate.checker.mechanisms import GaussianDecay, Mechanism
-from gdpbridge.certificate.checker.numbers import binary
-from gdpbridge.certificate.checker.refusal import Malformed, Refused
-from gdpbridge.certificate.model import Cell, Certificate
+from gdpbridge_verify.arithmetic import Interval
+from gdpbridge_verify.composed import ComposedCheck
+from gdpbridge_verify.composition import composition_of
+from gdpbridge_verify.curve import GaussianCurve
+from gdpbridge_verify.document import Cell, Certificate
+from gdpbridge_verify.finite import DiscreteGaussian, Finite
+from gdpbridge_verify.law import Law
+from gdpbridge_verify.mechanisms import GaussianDecay, Mechanism
+from gdpbridge_verify.numbers import binary
+from gdpbridge_verify.refusal import Malformed, Refused
 
 __all__ = ["DiscreteCheck", "is_discrete"]
 

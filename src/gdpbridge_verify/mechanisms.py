@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval, Jet
-from gdpbridge.certificate.checker.curve import GaussianCurve
-from gdpbridge.certificate.checker.refusal import Malformed, Refused, Undecided
-from gdpbridge.certificate.kinds import KINDS
-from gdpbridge.certificate.model import DECIMAL_PATTERN
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Jet
+from gdpbridge_verify.curve import GaussianCurve
+from gdpbridge_verify.document import DECIMAL_PATTERN
+from gdpbridge_verify.kinds import KINDS
+from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 
 __all__ = ["GaussianDecay", "Mechanism", "Part", "log1mexp", "mechanism_of", "parameters_of"]
 
@@ -400,6 +400,7 @@ _BUILDERS: dict[str, Builder] = {
 _QUOTIENT = "^[0-9]{1,18}/[1-9][0-9]{0,17}$"
 # beyond it a parameter is refused before any arithmetic: a proof of it would be of no use
 _MOST = Fraction(10) ** 400
+MAX_DIGITS = 400
 
 
 def _parameter(
@@ -407,7 +408,7 @@ def _parameter(
 ) -> Fraction:
     # a rate is often a batch size over a number of records
     written = f"{DECIMAL_PATTERN}|{_QUOTIENT}" if name == "sample_rate" else DECIMAL_PATTERN
-    if not re.fullmatch(written, text or ""):
+    if not re.fullmatch(written, text or "") or len(text or "") > MAX_DIGITS:
         raise Malformed(f"mechanism.{name}", text, f"{allowed}, as a decimal")
     value = Fraction(str(text))
     if not holds(value) or value > _MOST or (value and 1 / value > _MOST):

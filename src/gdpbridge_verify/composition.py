@@ -6,25 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gdpbridge.certificate.checker.finite import (
+from gdpbridge_verify.finite import (
     DiscreteGaussian,
     discrete_laplace,
     listed,
     randomized_response,
     two_valued,
 )
-from gdpbridge.certificate.checker.fixed_size import FixedSizeGaussian
-from gdpbridge.certificate.checker.lines import Runs
-from gdpbridge.certificate.checker.mechanisms import parameters_of
-from gdpbridge.certificate.checker.refusal import Malformed
-from gdpbridge.certificate.checker.replaced import ReplacedGaussian
-from gdpbridge.certificate.checker.transforms import (
-    Gaussian,
-    Laplace,
-    SampledGaussian,
-    Transform,
-)
-from gdpbridge.certificate.kinds import KINDS, Nature
+from gdpbridge_verify.fixed_size import FixedSizeGaussian
+from gdpbridge_verify.kinds import KINDS, Nature
+from gdpbridge_verify.lines import Runs
+from gdpbridge_verify.mechanisms import parameters_of
+from gdpbridge_verify.refusal import Malformed
+from gdpbridge_verify.replaced import ReplacedGaussian
+from gdpbridge_verify.transforms import Gaussian, Laplace, SampledGaussian, Transform
 
 __all__ = ["Composition", "composition_of"]
 

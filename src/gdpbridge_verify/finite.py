@@ -13,11 +13,11 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple
 
-from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval
-from gdpbridge.certificate.checker.complexes import Ball, Complexes
-from gdpbridge.certificate.checker.numbers import binary
-from gdpbridge.certificate.checker.refusal import Malformed
-from gdpbridge.certificate.checker.transforms import Nodes, Transform
+from gdpbridge_verify.arithmetic import Arithmetic, Interval
+from gdpbridge_verify.complexes import Ball, Complexes
+from gdpbridge_verify.numbers import binary
+from gdpbridge_verify.refusal import Malformed
+from gdpbridge_verify.transforms import Nodes, Transform
 
 __all__ = [
     "Atoms",

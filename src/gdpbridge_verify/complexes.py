@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import gmpy2
 from gmpy2 import mpc, mpfr
 
-from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval
-from gdpbridge.certificate.checker.refusal import Undecided
+from gdpbridge_verify.arithmetic import Arithmetic, Interval
+from gdpbridge_verify.refusal import Undecided
 
 __all__ = ["Ball", "Complexes"]
 

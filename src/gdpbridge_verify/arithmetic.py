@@ -11,7 +11,7 @@ from functools import cache
 import gmpy2
 from gmpy2 import mpfr
 
-from gdpbridge.certificate.checker.refusal import OutOfWork
+from gdpbridge_verify.refusal import OutOfWork
 
 __all__ = ["Arithmetic", "Interval", "Jet", "Work"]
 

@@ -8,16 +8,16 @@ from operator import methodcaller
 from pathlib import Path
 from typing import Any, TypeVar
 
-from gdpbridge.certificate.checker.arithmetic import Arithmetic, Work
-from gdpbridge.certificate.checker.composed import ComposedCheck, is_composed
-from gdpbridge.certificate.checker.discrete import DiscreteCheck, is_discrete
-from gdpbridge.certificate.checker.refusal import Malformed, OutOfWork, Refused, Undecided
-from gdpbridge.certificate.checker.statement import Check
-from gdpbridge.certificate.checker.zcdp import ZcdpCheck
-from gdpbridge.certificate.model import Cell, Certificate, read
-from gdpbridge.errors import InputError, UndecidedError
+from gdpbridge_verify.arithmetic import Arithmetic, Work
+from gdpbridge_verify.composed import ComposedCheck, is_composed
+from gdpbridge_verify.discrete import DiscreteCheck, is_discrete
+from gdpbridge_verify.document import Cell, Certificate
+from gdpbridge_verify.reader import content_of, parsed, read_as
+from gdpbridge_verify.refusal import OutOfWork, Refused, Undecided
+from gdpbridge_verify.statement import Check
+from gdpbridge_verify.zcdp import ZcdpCheck
 
-__all__ = ["CellChecker", "Verification", "verify"]
+__all__ = ["CellChecker", "Verification", "read", "verify"]
 
 FIRST_PRECISION = 96
 MAX_PRECISION = 8192
@@ -42,21 +42,35 @@ class Verification:
     claims: tuple[str, ...]
 
 
-def verify(certificate: Certificate | dict[str, Any] | str | bytes | Path) -> Verification:
+def read(source: dict[str, Any] | str | bytes | Path) -> Certificate:
+    """Read a certificate from a file (a path), JSON text as bytes, or a parsed document.
+
+    Nothing in it is executed. Documents over 16 MiB, duplicate keys and anything that is not
+    declared in document.py are refused.
+
+    Raises:
+        Malformed: if it is not a certificate of a known version.
+    """
+    if isinstance(source, str | Path):
+        source = content_of(source)
+    return read_as(Certificate, parsed(source) if isinstance(source, bytes) else source)
+
+
+def verify(source: Certificate | dict[str, Any] | str | bytes | Path) -> Verification:
     """Re-prove a certificate with interval arithmetic of its own, independent of the search.
 
     Args:
-        certificate: a path, JSON text as bytes, a parsed document or a certificate.
+        source: a path, JSON text as bytes, a parsed document or a certificate as it was read.
 
     Returns:
         Whether every line holds; if not, the first that fails and by how much.
 
     Raises:
-        InputError: if it is not a certificate of a known version.
-        UndecidedError: if a line is undecided at the precision cap of 8192 bits, or the whole
-            would take more work than is allowed, about five seconds.
+        Malformed: if it is not a certificate of a known version.
+        Undecided: if a line is undecided at the precision cap of 8192 bits, or the whole would
+            take more work than is allowed, about five seconds.
     """
-    document = read(certificate)
+    document = source if isinstance(source, Certificate) else read(source)
     decide = _Ladder(document).decide
     try:
         claims = [
@@ -74,14 +88,10 @@ def verify(certificate: Certificate | dict[str, Any] | str | bytes | Path) -> Ve
         ]
     except Refused as refused:
         return Verification(False, f"refused at {refused}", ())
-    except Malformed as malformed:
-        raise InputError(malformed.field, malformed.value, malformed.allowed) from None
-    except Undecided as undecided:
-        raise UndecidedError(
-            f"{undecided}: undecided with {MAX_PRECISION} bits of precision"
-        ) from None
     except OutOfWork:
-        raise UndecidedError("undecided: more work than is allowed for one certificate") from None
+        raise Undecided("undecided: more work than is allowed for one certificate") from None
+    except Undecided as undecided:
+        raise Undecided(f"{undecided}: undecided with {MAX_PRECISION} bits of precision") from None
     return Verification(True, f"all {len(claims)} claims hold", tuple(claims))
 
 
@@ -101,7 +111,7 @@ class CellChecker:
         """Whether the checker will accept a cell, of a composed loss one of a direction.
 
         Raises:
-            UndecidedError: if all cells so far are more work than the checker allows.
+            OutOfWork: if all cells so far are more work than the checker allows.
         """
         return self._holds(lambda check: check.cell_of("cell", cell, direction))
 
@@ -109,7 +119,7 @@ class CellChecker:
         """Whether the checker will accept the lower end and, of a head, its δ(ε_h).
 
         Raises:
-            UndecidedError: if that is more work than the checker allows, together with the cells.
+            OutOfWork: if that is more work than the checker allows, together with the cells.
         """
         return self._holds(lambda check: (check.failure_at_head(), check.lower_end()))
 
@@ -118,8 +128,6 @@ class CellChecker:
             self._ladder.decide(line)
         except (Refused, Undecided):
             return False
-        except OutOfWork:
-            raise UndecidedError("the certificate would be too long to check") from None
         return True
 
 

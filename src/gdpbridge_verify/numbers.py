@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from gdpbridge.certificate.checker.refusal import Malformed, Refused
+from gdpbridge_verify.refusal import Malformed, Refused
 
 __all__ = ["about", "binary", "mu_range"]
 

@@ -10,18 +10,18 @@ import math
 from fractions import Fraction
 from functools import cached_property
 
-from gdpbridge.certificate.checker.arithmetic import Interval, Jet
-from gdpbridge.certificate.checker.composition import Composition, composition_of
-from gdpbridge.certificate.checker.curve import GaussianCurve
-from gdpbridge.certificate.checker.lines import Line, LineData, log_chernoff
-from gdpbridge.certificate.checker.mechanisms import Mechanism, Part, log1mexp
-from gdpbridge.certificate.checker.numbers import about, binary, mu_range
-from gdpbridge.certificate.checker.refusal import Malformed, Refused
-from gdpbridge.certificate.checker.statement import Check
-from gdpbridge.certificate.checker.transforms import Nodes, Transform
-from gdpbridge.certificate.model import Cell, CurvePiece, Evidence
-from gdpbridge.certificate.model import Line as LineModel
-from gdpbridge.certificate.model import Nodes as NodesModel
+from gdpbridge_verify.arithmetic import Interval, Jet
+from gdpbridge_verify.composition import Composition, composition_of
+from gdpbridge_verify.curve import GaussianCurve
+from gdpbridge_verify.document import Cell, CurvePiece, Evidence
+from gdpbridge_verify.document import Line as LineModel
+from gdpbridge_verify.document import Nodes as NodesModel
+from gdpbridge_verify.lines import Line, LineData, log_chernoff
+from gdpbridge_verify.mechanisms import Mechanism, Part, log1mexp
+from gdpbridge_verify.numbers import about, binary, mu_range
+from gdpbridge_verify.refusal import Malformed, Refused
+from gdpbridge_verify.statement import Check
+from gdpbridge_verify.transforms import Nodes, Transform
 
 __all__ = ["ComposedCheck", "is_composed"]
 
@@ -39,6 +39,7 @@ class ComposedCheck(Check):
 
     @cached_property
     def composition(self) -> Composition:
+        """Return what is run, as the document names it."""
         return composition_of(self.spec)
 
     @property

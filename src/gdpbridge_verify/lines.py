@@ -20,10 +20,10 @@ from functools import cached_property
 import gmpy2
 from gmpy2 import mpfr
 
-from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval, Jet
-from gdpbridge.certificate.checker.complexes import Ball, Complexes
-from gdpbridge.certificate.checker.refusal import Malformed, Undecided
-from gdpbridge.certificate.checker.transforms import Nodes, Transform
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Jet
+from gdpbridge_verify.complexes import Ball, Complexes
+from gdpbridge_verify.refusal import Malformed, Undecided
+from gdpbridge_verify.transforms import Nodes, Transform
 
 __all__ = ["Line", "LineData", "Runs", "log_chernoff"]
 

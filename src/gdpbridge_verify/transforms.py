@@ -14,9 +14,9 @@ from fractions import Fraction
 import gmpy2
 from gmpy2 import mpc, mpfr
 
-from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval
-from gdpbridge.certificate.checker.complexes import Ball, Complexes
-from gdpbridge.certificate.checker.refusal import Malformed, OutOfWork, Refused, Undecided
+from gdpbridge_verify.arithmetic import Arithmetic, Interval
+from gdpbridge_verify.complexes import Ball, Complexes
+from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused, Undecided
 
 __all__ = ["Gaussian", "Laplace", "Nodes", "SampledGaussian", "Transform", "power_sums"]
 

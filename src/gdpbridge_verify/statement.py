@@ -5,14 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cached_property
 
-from gdpbridge.certificate.checker.arithmetic import Arithmetic, Interval, Jet
-from gdpbridge.certificate.checker.curve import GaussianCurve
-from gdpbridge.certificate.checker.mechanisms import Mechanism, Part
-from gdpbridge.certificate.checker.numbers import about, binary, mu_range
-from gdpbridge.certificate.checker.rectified import mechanism_of
-from gdpbridge.certificate.checker.refusal import Malformed, Refused, Undecided
-from gdpbridge.certificate.kinds import KINDS, Nature
-from gdpbridge.certificate.model import Cell, Certificate, Range
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Jet
+from gdpbridge_verify.curve import GaussianCurve
+from gdpbridge_verify.document import Cell, Certificate, Range
+from gdpbridge_verify.kinds import KINDS, Nature
+from gdpbridge_verify.mechanisms import Mechanism, Part
+from gdpbridge_verify.numbers import about, binary, mu_range
+from gdpbridge_verify.rectified import mechanism_of
+from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 
 __all__ = ["Check"]
 

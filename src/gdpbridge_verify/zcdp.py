@@ -24,13 +24,13 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
-from gdpbridge.certificate.checker.arithmetic import Interval
-from gdpbridge.certificate.checker.curve import GaussianCurve
-from gdpbridge.certificate.checker.mechanisms import GaussianDecay, Mechanism, parameters_of
-from gdpbridge.certificate.checker.numbers import about, binary
-from gdpbridge.certificate.checker.refusal import Malformed, Refused, Undecided
-from gdpbridge.certificate.checker.statement import MAX_EPS, Check
-from gdpbridge.certificate.model import Cell, Tangent
+from gdpbridge_verify.arithmetic import Interval
+from gdpbridge_verify.curve import GaussianCurve
+from gdpbridge_verify.document import Cell, Tangent
+from gdpbridge_verify.mechanisms import GaussianDecay, Mechanism, parameters_of
+from gdpbridge_verify.numbers import about, binary
+from gdpbridge_verify.refusal import Malformed, Refused, Undecided
+from gdpbridge_verify.statement import MAX_EPS, Check
 
 __all__ = ["ZcdpCheck"]
 

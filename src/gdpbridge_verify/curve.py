@@ -10,7 +10,7 @@ from functools import cached_property
 
 from gmpy2 import mpfr
 
-from gdpbridge.certificate.checker.arithmetic import Interval, Jet
+from gdpbridge_verify.arithmetic import Interval, Jet
 
 __all__ = ["GaussianCurve"]
 

@@ -1,0 +1,237 @@
+"""What a certificate is: a claim about μ and the evidence for it, as versioned plain data.
+
+Every number is a string, so that nothing is rounded on the way: decimals for what people state
+(parameters, claims), binary numbers such as ``0x1.8p+1`` (hexadecimal mantissa, power of two)
+for points of the proof.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
+
+from gdpbridge_verify.reader import Most, Text, Whole
+
+__all__ = [
+    "DECIMAL_PATTERN",
+    "Breakpoint",
+    "Cell",
+    "Certificate",
+    "Claim",
+    "CurvePiece",
+    "Direction",
+    "Evidence",
+    "Line",
+    "Nodes",
+    "Range",
+    "Schema",
+    "Tangent",
+    "WitnessLine",
+]
+
+MAX_CELLS = 100_000
+MAX_PIECES = 2000
+
+NAME: Final = "gdpbridge.certificate"
+VERSION: Final = 1
+
+DECIMAL_PATTERN = r"[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?"
+_BINARY = r"0x[0-9a-f]+p[+-][0-9]{1,4}"
+
+Decimal = Annotated[str, Text("an exact decimal number", 400, DECIMAL_PATTERN)]
+# infinity is what a claim says where no finite μ holds
+MuDecimal = Annotated[str, Text("an exact decimal number, or inf", 400, f"{DECIMAL_PATTERN}|inf")]
+Binary = Annotated[
+    str, Text("an exact number: hexadecimal integer times a power of two", 8192, _BINARY)
+]
+SignedBinary = Annotated[
+    str,
+    Text(
+        "an exact number of either sign: hexadecimal integer times a power of two",
+        8192,
+        f"-?{_BINARY}",
+    ),
+]
+Name = Annotated[str, Text("a name", 40)]
+# numbers are short; what is long lists losses and their probabilities
+Parameter = Annotated[str, Text("a text", 100_000)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """Which kind of document this is."""
+
+    name: Literal["gdpbridge.certificate"]
+    version: Literal[1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Range:
+    """An interval [low, high] for a μ."""
+
+    low: MuDecimal
+    high: MuDecimal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """What is said to be true of the mechanism."""
+
+    verdict: Annotated[
+        Literal["gdp", "not-gdp"], "gdp: some finite μ covers every ε ≥ 0; not-gdp: none does"
+    ]
+    statement: Annotated[
+        Literal["whole", "head", "approximate"],
+        "what mu covers: every ε, ε up to eps_h, or all but failure_probability",
+    ]
+    mu: Annotated[Range, "holds the least μ for which the statement is true"]
+    eps_h: Annotated[Decimal | None, "the end of the head, for a head statement"]
+    failure_probability: Annotated[
+        Decimal, "for a head: at least δ(eps_h); for an approximate statement: p; else 0"
+    ]
+    mu_tail: Annotated[Range, "holds the tail parameter"]
+    profile_is: Annotated[
+        Literal["own", "class", "bound"] | None,
+        "what δ(ε) is: own: the mechanism's exact profile; class: at every ε the supremum over all "
+        "mechanisms with its guarantee; bound: an upper bound, so that mu.low says that no smaller "
+        "μ follows from it. Not said by version 0.1.0",
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Breakpoint:
+    """A bracket about a point at which the profile's formula changes."""
+
+    low: Binary
+    high: Binary
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """A range of ε on which δ ≤ δ_μ is proved for mu.high."""
+
+    low: Binary
+    high: Binary
+    centre: Annotated[
+        Binary | None, "where the mean-value form is centred; null: proved by monotonicity"
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nodes:
+    """The nodes j·step + i·shift, j = first, …, last, of a trapezoid rule."""
+
+    shift: Binary
+    strip: Annotated[Binary, "half the width of the strip that bounds the rule's error"]
+    step: Binary
+    first: Annotated[int, Whole(-(2**40), 2**40)]
+    last: Annotated[int, Whole(-(2**40), 2**40)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """Places s = c + ikh, |k| ≤ count, at which a composed loss's transform is summed."""
+
+    c: SignedBinary
+    h: Binary
+    count: Annotated[int, Whole(1, 2**18)]
+    right: Annotated[SignedBinary, "the tilt that bounds the aliases on the right"]
+    left: Annotated[SignedBinary, "the tilt that bounds the aliases on the left"]
+    nodes: Annotated[
+        tuple[Nodes | None, ...],
+        Most(1000),
+        "for each part, the quadrature on the line, where it needs one",
+    ]
+    far: Annotated[
+        tuple[Nodes | None, ...],
+        Most(1000),
+        "for each part, the one that bounds what the sum leaves out",
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurvePiece:
+    """A smooth curve above δ, up to where the next one begins."""
+
+    start: Binary
+    line: Annotated[Line | None, "the line that gives it"] = None
+    tilt: Annotated[
+        Binary | None, "or the tilt of Chernoff's bound, or of the law of discrete losses"
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Direction:
+    """The proof for one direction of a composed loss: P against Q first, then Q against P."""
+
+    pieces: Annotated[tuple[CurvePiece, ...], Most(2000)]
+    cells: Annotated[
+        tuple[Cell, ...], Most(MAX_CELLS), "adjacent ranges from 0 on, each within a piece"
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WitnessLine:
+    """The line whose lower curve is above δ_μ at the witness."""
+
+    reverse: Annotated[bool, "whether it is of Q against P"]
+    line: Line
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tangent:
+    """A line above δ in e^ε: the tangent to all (p, q) that one order allows, seen from an ε."""
+
+    at: Annotated[Binary, "the ε"]
+    order: Annotated[Binary, "the order α of the divergence"]
+    inside: Annotated[Binary, "log p/q where it touches"]
+    outside: Annotated[Binary, "log (1-q)/(1-p) where it touches"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What the claim's proof needs besides the mechanism."""
+
+    breakpoints: Annotated[
+        tuple[Breakpoint, ...],
+        Most(2),
+        "of a refined profile: where it changes its formula, in order",
+    ]
+    cells: Annotated[tuple[Cell, ...], Most(MAX_CELLS), "adjacent ranges from 0 on"]
+    witness: Annotated[
+        Binary | Literal["tail"] | None,
+        "an ε with G(ε) ≥ mu.low; tail: mu.low is at most the tail parameter; null: the mechanism "
+        "is a Gaussian curve, or no finite μ exists",
+    ]
+    tail_from: Annotated[
+        Binary | None, "from here on the tail is proved by its rate of decay, not by cells"
+    ]
+    directions: Annotated[
+        tuple[Direction, ...] | None,
+        Most(2),
+        "of a composed loss, whose δ is the larger one of both directions: the proof for each, or "
+        "for one if they are the same",
+    ] = None
+    witness_line: Annotated[
+        WitnessLine | None, "of a composed loss: what shows δ at the witness"
+    ] = None
+    tangents: Annotated[
+        tuple[Tangent, ...] | None,
+        Most(MAX_CELLS),
+        "of a bound on divergences: lines above δ, in order of their ε",
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate:
+    """A self-contained, checkable claim about a mechanism's μ."""
+
+    schema: Schema
+    generator: Annotated[str, Text("a text", 200), "the program that wrote it; informative only"]
+    mechanism: Annotated[
+        dict[Name, Parameter | None],
+        Most(8000),
+        "the mechanism's kind and parameters, numbers as exact decimals",
+    ]
+    claim: Claim
+    evidence: Evidence
