@@ -57,7 +57,10 @@ class ComposedCheck(Check):
             raise Malformed("evidence.tail_from", self.evidence.tail_from, "null")
         directions = self.evidence.directions or ()
         wanted = 1 if all(part.symmetric for part in found.parts) else 2
-        if len(directions) != wanted and self.claim.mu.high != "inf" and not self._is_whole:
+        # the head's δ needs them too, a whole statement none where the tail is all of the proof
+        by_tail = self._is_whole and not self.count_of_cells()
+        needed = self.claim.statement == "head" or (self.claim.mu.high != "inf" and not by_tail)
+        if len(directions) != wanted and needed:
             raise Malformed("evidence.directions", len(directions), f"{wanted} of them")
         return Mechanism(())
 

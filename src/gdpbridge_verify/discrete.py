@@ -1,8 +1,4 @@
-"""Discrete losses and their sums, for the checker: chords of δ below tangents of a Gaussian curve.
-
-In e^ε, δ is convex: on a cell it is below its chord, and δ_μ above its tangent at the centre. So
-two values of δ prove a cell, wherever its losses lie.
-"""
+"""Discrete losses and their sums, for the checker: δ is convex in e^ε, and had from their law."""
 
 from __future__ import annotations
 
@@ -12,8 +8,8 @@ from functools import cached_property
 from gdpbridge_verify.arithmetic import Interval
 from gdpbridge_verify.composed import ComposedCheck
 from gdpbridge_verify.composition import composition_of
-from gdpbridge_verify.curve import GaussianCurve
-from gdpbridge_verify.document import Cell, Certificate
+from gdpbridge_verify.convex import ConvexCheck, Level
+from gdpbridge_verify.document import Certificate
 from gdpbridge_verify.finite import DiscreteGaussian, Finite
 from gdpbridge_verify.law import Law
 from gdpbridge_verify.mechanisms import GaussianDecay, Mechanism
@@ -31,7 +27,7 @@ def is_discrete(document: Certificate) -> bool:
     return all(isinstance(part.transform, Finite) for part in parts)
 
 
-class DiscreteCheck(ComposedCheck):
+class DiscreteCheck(ConvexCheck, ComposedCheck):
     """The lines of a certificate of discrete losses, at one precision."""
 
     @property
@@ -104,54 +100,31 @@ class DiscreteCheck(ComposedCheck):
             return failure
         return self._law(direction, at).enclose(self.arithmetic.exactly(at)) + failure
 
+    def below(self, line: str, at: Fraction, level: Level) -> None:
+        """Prove that δ(ε) of the direction in question is at most a number."""
+        self._hold(line, level.value - self._delta(self._direction, at))
+
+    def falls_to(self, value: Fraction, at: Fraction) -> bool:
+        """Whether δ(at) ≤ value as all finite losses are below, and p_∞ is what is set aside."""
+        return self.vanishes_at(at) or (value == self.failure and self._has_ended(at))
+
     def failure_at_head(self) -> list[str]:
         """Prove δ(ε_h) ≤ p in every direction."""
-        if self.eps_h is None:
-            return []
-        if not self._has_ended(self.eps_h):
-            for number in range(self._count_of_directions):
-                self._below("claim.failure_probability", number, self.eps_h, self._failure)
-        return [f"δ at eps_h = {self.claim.eps_h} is at most {self.claim.failure_probability}"]
-
-    def cell(self, line: str, cell: Cell) -> None:
-        """Prove that the chord of δ is below a tangent to the Gaussian curve, at both ends."""
-        low, high = binary(cell.low), binary(cell.high)
-        if cell.centre is None:
-            raise Malformed(f"{line}: centre", None, "a number")
-        centre = binary(cell.centre)
-        if not low <= centre <= high:
-            raise Refused(line, "its centre lies outside")
-        inside, shifted, _ = self._bound.tangent(self.arithmetic.exactly(centre))
-        for end in (low, high):
-            top = inside - self.arithmetic.exactly(end).exp() * shifted
-            self._below(line, self._direction, end, self._past(top))
-
-    def _past(self, level: Interval) -> Interval:
-        """Return p + (1 - p)·δ of a δ, for an approximate statement."""
-        if self.claim.statement != "approximate":
-            return level
-        return self._failure + (1 - self._failure) * level
-
-    def _below(self, line: str, direction: int, at: Fraction, level: Interval) -> None:
-        self._hold(line, level - self._delta(direction, at))
+        found: list[str] = []
+        for number in range(self._count_of_directions):
+            self._direction = number
+            found = super().failure_at_head()
+        return found
 
     def _require_reach(self, direction: int, reached: Fraction) -> None:
         """Prove that cells up to ``reached`` are all that the statement needs."""
-        if self.claim.statement == "whole" and self.mechanism.decay is not None:
-            self._decay(reached)
-        elif self.claim.statement == "approximate" and not self._has_ended(reached):
-            line = f"evidence.directions[{direction}].cells"
-            self._below(line, direction, reached, self._failure)
-        else:
-            super()._require_reach(direction, reached)
+        self._direction = direction
+        self._reach(reached)
 
     def _excess_at(self, at: Fraction, mu: Fraction) -> Interval:
-        """Return by how much δ of the larger direction exceeds δ_μ."""
-        eps = self.arithmetic.exactly(at)
-        inside, shifted, _ = GaussianCurve(self.arithmetic.exactly(mu)).tangent(eps)
-        level = self._past(inside - eps.exp() * shifted)
+        """Return by how much δ of the larger direction exceeds what is wanted."""
         found = [self._delta(number, at) for number in range(self._count_of_directions)]
-        return max(found, key=lambda one: one.low) - level
+        return max(found, key=lambda one: one.low) - self._wanted(at, mu).value
 
 
 def _top(value: Fraction | Interval) -> Fraction:

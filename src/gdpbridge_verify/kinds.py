@@ -39,6 +39,7 @@ class Kind:
         of_others: whether it is made of other mechanisms.
         alone: whether nothing else may be made of it.
         discrete: whether δ is had from the law of its losses alone.
+        has_rows: whether rows of numbers are what is known of it.
     """
 
     parameters: dict[str, Domain] = field(default_factory=dict)
@@ -49,6 +50,7 @@ class Kind:
     of_others: bool = False
     alone: bool = False
     discrete: bool = False
+    has_rows: bool = False
 
 
 KINDS = {
@@ -85,6 +87,8 @@ KINDS = {
         {"A": _POSITIVE, "B": _POSITIVE, "sigma": _POSITIVE}, "bound", has_breakpoints=True
     ),
     "sequence": Kind(of_others=True),
+    "table": Kind(nature="class", alone=True, has_rows=True),
+    "tradeoff-function": Kind(nature="class", alone=True, has_rows=True),
     "subsampled": Kind({"rate": _SHARE}, relations=("add-remove",), of_others=True),
     "zcdp": Kind({"rho": _POSITIVE}, "class", alone=True),
 }

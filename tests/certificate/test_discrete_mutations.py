@@ -60,6 +60,12 @@ EXAMPLES = {
     "laplace": (profiles.DiscreteLaplace(scale=2, sensitivity=3).compose(2), {"eps_h": 1}),
     "gaussian": (profiles.DiscreteGaussian(sigma=0.75), {}),
     "gaussian, head": (profiles.DiscreteGaussian(sigma=1.5, sensitivity=2), {"eps_h": 1}),
+    "listed, whole": (
+        profiles.PLD(
+            remove=[(-1, 0.1), (0, 0.5), (1, 0.4)], add=[(-1.5, 0.05), (0, 0.6), (0.9, 0.35)]
+        ),
+        {},
+    ),
     "listed": (
         profiles.PLD(
             remove=[(-1, 0.1), (0, 0.5), (1, 0.39), ("inf", 0.01)],
@@ -295,6 +301,17 @@ def test_a_moved_claim_or_cover_is_refused(name: str) -> None:
         for pieces in ([], [{**direction["pieces"][0], "start": "0x1p-4"}]):
             changed = plain.put(document, (*place, number, "pieces"), pieces)
             assert plain.outcome(changed) != "valid"
+
+
+@pytest.mark.parametrize("name", ["laplace", "gaussian, head"])
+def test_a_head_needs_its_directions(name: str) -> None:
+    """Whatever is claimed of μ, δ(ε_h) is not believed."""
+    claim = {"failure_probability": "0", "mu": {"low": "0", "high": "inf"}}
+    changed = fresh(name)
+    changed["claim"] |= claim
+    for directions in ([], changed["evidence"]["directions"]):
+        changed["evidence"]["directions"] = directions
+        assert plain.outcome(changed) != "valid"
 
 
 @pytest.mark.parametrize("tilt", [Fraction(0), Fraction(3, 4), Fraction(9)])

@@ -25,9 +25,9 @@ from gdpbridge_verify.refusal import Malformed, Refused
 
 BITS = 400
 AT = Arithmetic(BITS)
-# those with a formula for δ; what is composed, or has tangents or a law, has tests of its own
-BY_LAWS = {kind for kind, known in KINDS.items() if known.discrete}
-KNOWN = sorted((set(kinds()) & set(KINDS)) - ONLY_COMPOSED - BY_LAWS - {"zcdp"})
+# those with a formula for δ; what is composed, or has tangents, rows or laws, has tests of its own
+OTHERS = {kind for kind, known in KINDS.items() if known.has_rows or known.discrete}
+KNOWN = sorted((set(kinds()) & set(KINDS)) - ONLY_COMPOSED - OTHERS - {"zcdp"})
 
 
 def profiles_of(kind: str) -> st.SearchStrategy[Profile]:

@@ -30,7 +30,7 @@ __all__ = ["with_laws"]
 # a law under another tilt is made where log δ is so far off
 _FALL = 40.0
 # so many make a certificate of 100 kB
-_MOST_CELLS = 900
+_MOST_CELLS = 1200
 _BITS = 128
 # of the ends of cells
 _FEW_BITS = 20, 36, 64
