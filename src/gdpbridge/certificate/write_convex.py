@@ -195,7 +195,8 @@ class _Writer:
         last = Fraction(math.ceil(self.end * scale), scale)
         found = {Fraction(0), last}
         if isinstance(self.curve, SmoothCurve):
-            found |= {one.high for one in self.proof.cells if one.high < last}
+            proved: list[Fraction] = [one.high for one in self.proof.cells]
+            found |= {end for end in proved if end < last}
         if isinstance(self.curve, LinearCurve):
             with precision(self.bits):
                 lines = self.curve.lines
