@@ -48,7 +48,7 @@ def requests(draw: st.DrawFn, kind: str, statement: str) -> tuple[Any, dict[str,
 
 @pytest.mark.parametrize("statement", STATEMENTS)
 @pytest.mark.parametrize("kind", KNOWN)
-@settings(max_examples=8)
+@settings(max_examples=settings().max_examples // 8)
 @given(data=st.data())
 def test_what_is_written_is_accepted(kind: str, statement: str, data: st.DataObject) -> None:
     """Each kind, statement and tolerance gives a certificate that validates."""
