@@ -184,7 +184,7 @@ def test_every_rounding_of_a_function_is_outward(name: str) -> None:
             continue
         result = getattr(coarse(low, high), name)()
         for x in (low, high):
-            assert x == 0 and name == "log" or holds(result, function(exact(x)))
+            assert (x == 0 and name == "log") or holds(result, function(exact(x)))
 
 
 def test_both_ends_of_a_range_are_rounded_outward() -> None:
