@@ -26,8 +26,8 @@ class Known(NamedTuple):
 
     @property
     def mu(self) -> str:
-        """The μ in words."""
-        return rounded_up(self.value)
+        """The μ in words; the report's own in the digits that it has on top."""
+        return rounded_up(self.value, 6 if self.own else 4)
 
 
 # of the files of the same names in examples/deployments, where the sources are
