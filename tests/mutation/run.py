@@ -29,6 +29,7 @@ import time
 import traceback
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -210,7 +211,7 @@ class _Bench:
     def _notice(self, one: Mutant, asked: list[str]) -> str:
         """Return the first test that fails with a change, or nothing."""
         _change(one, self.functions)
-        for name, following in zip(asked, [*asked[1:], None], strict=True):
+        for name, following in pairwise([*asked, None]):
             self._run(name, following)
             if self.failed:
                 return name
@@ -252,7 +253,7 @@ class _Bench:
         tests = {}
         # ends a test that is not quick; what else is raised Hypothesis would look into
         signal.signal(signal.SIGPROF, signal.default_int_handler)
-        for name, following in zip(names, [*names[1:], None], strict=True):
+        for name, following in pairwise([*names, None]):
             seen: set[str] = set()
 
             def enter(frame: Any, event: str, _: object, seen: set[str] = seen) -> Any:
