@@ -19,6 +19,7 @@ import fnmatch
 import functools
 import gc
 import hashlib
+import importlib
 import json
 import os
 import resource
@@ -171,6 +172,10 @@ class _Bench:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         self.items = {item.nodeid: item for item in session.items}
         self.session = session
+        for path in {one.path for one in self.mutants}:
+            # some are loaded only when they are needed
+            file = _file(path).relative_to(SOURCES)
+            importlib.import_module(".".join(file.with_suffix("").parts).removesuffix(".__init__"))
         self.functions = _functions()
         tests = self._known()
         through = defaultdict(list)
