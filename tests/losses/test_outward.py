@@ -242,5 +242,6 @@ def test_the_rest_of_an_integral_is_bounded_or_refused(w: int, rate: Fraction) -
         assert truth < method(Fraction(w), arb(0), arb(4))
         with pytest.raises(ArithmeticError):
             method(Fraction(9), arb(0), arb(1))
-    with pytest.raises(ArithmeticError):
-        transform._rest(Fraction(-1), arb(0), arb(1) / 2)
+    for power, x in ((-1, 0.5), (3, 2.7)):
+        with pytest.raises(ArithmeticError):
+            transform._rest(Fraction(power), arb(0), arb(x))

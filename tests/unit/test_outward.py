@@ -155,6 +155,7 @@ def test_a_cell_is_not_narrow_because_it_is_near_the_start() -> None:
     width = arb(2) ** -140
     with precision(400):
         assert signs._is_narrow(wide, arb(1), 1 + width)  # type: ignore[arg-type]
+        assert not signs._is_narrow(wide, arb(1), arb(1.25))  # type: ignore[arg-type]
         assert not signs._is_narrow(wide, arb(2), 2 + width)  # type: ignore[arg-type]
 
 

@@ -121,7 +121,7 @@ class ComposedCurve(Curve):
         # δ does not rise
         low, high = self._ends(last)[0], self._ends(max(first, Fraction(0)))[1]
         return Probability(
-            lambda: low.log().union(high.log()) if certainly(low > 0) else arb.nan(),
+            lambda: low.log().union(high.log()),
             lambda: _log_rest(low).union(_log_rest(high)),
         )
 
