@@ -134,7 +134,9 @@ class Request:
         if default is None or self.eps_h is not None or self.failure is not None:
             return ()
         return tuple(
-            (float(p), found.mu if p == default else self._approximate(p).mu) for p in _FAILURES
+            (float(p), found.mu if p == default else self._approximate(p).mu)
+            for p in _FAILURES
+            if p >= self.profile.least_failure
         )
 
     def _scope(self, verdict: Verdict) -> Scope:
