@@ -13,6 +13,7 @@ from gdpbridge_verify.arithmetic import Arithmetic, Work
 from gdpbridge_verify.composed import ComposedCheck, is_composed
 from gdpbridge_verify.discrete import DiscreteCheck, is_discrete
 from gdpbridge_verify.document import Cell, Certificate
+from gdpbridge_verify.formulas import FormulaCheck
 from gdpbridge_verify.reader import content_of, parsed, read_as
 from gdpbridge_verify.refusal import OutOfWork, Refused, Undecided
 from gdpbridge_verify.statement import Check
@@ -149,6 +150,7 @@ def _kind_of(document: Certificate) -> type[Check]:
 
 
 _CHECKS: dict[str, type[Check]] = {
+    "formula": FormulaCheck,
     "table": TableCheck,
     "tradeoff-function": TradeoffCheck,
     "zcdp": ZcdpCheck,

@@ -257,6 +257,11 @@ class Evidence:
         Most(MAX_CELLS),
         "of a table: the rows that chords are drawn between, in order of their ε",
     ] = None
+    touching: Annotated[
+        tuple[Binary, ...] | None,
+        Most(100),
+        "of a formula: where lines touch it, through (-1, 1) in e^ε or those of the event",
+    ] = None
     event: Annotated[Event | None, "of a class: an event that attains mu.low"] = None
 
 

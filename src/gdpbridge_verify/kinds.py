@@ -69,6 +69,7 @@ KINDS = {
         relations=("add-remove", "replace-one"),
         composes=True,
     ),
+    "formula": Kind(nature="bound", alone=True),
     "gaussian": Kind({"sigma": _POSITIVE, "sensitivity": _POSITIVE}, composes=True),
     "gdp": Kind({"mu": _NON_NEGATIVE}, "class", composes=True),
     "icea": Kind(

@@ -16,7 +16,15 @@ from gdpbridge_verify.document import DECIMAL_PATTERN
 from gdpbridge_verify.kinds import KINDS
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 
-__all__ = ["GaussianDecay", "Mechanism", "Part", "log1mexp", "mechanism_of", "parameters_of"]
+__all__ = [
+    "GaussianDecay",
+    "Mechanism",
+    "Part",
+    "decimal_parameter",
+    "log1mexp",
+    "mechanism_of",
+    "parameters_of",
+]
 
 Bracket = tuple[Fraction, Fraction]
 Formula = Callable[[Jet], Jet]
@@ -401,6 +409,12 @@ _QUOTIENT = "^[0-9]{1,18}/[1-9][0-9]{0,17}$"
 # beyond it a parameter is refused before any arithmetic: a proof of it would be of no use
 _MOST = Fraction(10) ** 400
 MAX_DIGITS = 400
+
+
+def decimal_parameter(name: str, text: str | None) -> Fraction:
+    """Return a number of either sign that a formula has a name for."""
+    sign, rest = (-1, text[1:]) if text and text.startswith("-") else (1, text)
+    return sign * _parameter(name, rest, lambda _: True, "a number")
 
 
 def _parameter(
