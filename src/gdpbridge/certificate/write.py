@@ -21,6 +21,7 @@ from gdpbridge.guarantees.boundary import zcdp_boundary
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.formula import Formula
+from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.table import Table
 from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
 from gdpbridge.mechanisms.zcdp import ZCDP
@@ -71,7 +72,7 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     composed = profile.curve.form is Form.COMPOSED
     by_tangents, by_rows = (
         isinstance(profile, ZCDP),
-        isinstance(profile, Formula | Table | TradeoffFunction),
+        isinstance(profile, Formula | Renyi | Table | TradeoffFunction),
     )
     breakpoints = () if composed or by_tangents or by_rows else _breakpoints(profile, proof.bits)
     proof = _past_the_last_bracket(proof, breakpoints)
@@ -91,7 +92,7 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
         return with_directions(bare, proof)
     if by_tangents:
         return with_tangents(bare, proof, zcdp_boundary(profile.exact("rho")))
-    if isinstance(profile, Formula | Table | TradeoffFunction):
+    if isinstance(profile, Formula | Renyi | Table | TradeoffFunction):
         return with_chords(bare, proof, profile)
     checker = CellChecker(bare)
     proof = _past_where_it_decays(proof, checker)
