@@ -13,6 +13,7 @@ from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell
 from gdpbridge.certificate.write_composed import with_directions
 from gdpbridge.certificate.write_convex import with_chords
+from gdpbridge.certificate.write_discrete import with_laws
 from gdpbridge.certificate.write_zcdp import with_tangents
 from gdpbridge.curves.base import Form
 from gdpbridge.curves.smooth import SmoothCurve
@@ -74,7 +75,9 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
         isinstance(profile, ZCDP),
         isinstance(profile, Formula | Renyi | Table | TradeoffFunction),
     )
-    breakpoints = () if composed or by_tangents or by_rows else _breakpoints(profile, proof.bits)
+    discrete = profile.curve.form is Form.LINEAR and not by_rows
+    no_formula = composed or by_tangents or by_rows or discrete
+    breakpoints = () if no_formula else _breakpoints(profile, proof.bits)
     proof = _past_the_last_bracket(proof, breakpoints)
     bare = Certificate(
         schema=Schema(name=NAME, version=VERSION),
@@ -90,6 +93,8 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     )
     if composed:
         return with_directions(bare, proof)
+    if discrete:
+        return with_laws(bare, proof, profile)
     if by_tangents:
         return with_tangents(bare, proof, zcdp_boundary(profile.exact("rho")))
     if isinstance(profile, Formula | Renyi | Table | TradeoffFunction):
