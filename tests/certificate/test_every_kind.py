@@ -24,7 +24,6 @@ ROWS = [(0, 0.3), (1, 0.08), (2, 0.01), (3, 0.0)]
 EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "approx-dp": ({"epsilon": 1, "delta": 1e-6}, {"failure": 1e-6}),
     "bounded-range": ({"range": 1}, {}),
-    "callable": ({}, {}),
     "densities": ({"p": "1", "q": "2*x", "low": 0, "high": 1}, {}),
     "discrete-gaussian": ({"sigma": 2}, {}),
     "discrete-laplace": ({"scale": 2}, {}),
