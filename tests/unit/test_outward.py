@@ -23,10 +23,12 @@ from gdpbridge.expressions.parse import parse_expression
 from gdpbridge.guarantees import formulas
 from gdpbridge.guarantees.decay import proved_tail
 from gdpbridge.guarantees.envelope import _has_one_turn, _Signs, _Sweep
+from gdpbridge.guarantees.refine import _Root
 from gdpbridge.losses.moments import Part
 from gdpbridge.losses.transforms.finite import FiniteTransform, two_valued
 from gdpbridge.measure.methods.certified import _Proof
 from gdpbridge.mechanisms.approx_dp import ApproxDP
+from gdpbridge.numeric.decide import MorePrecisionError
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 
@@ -294,3 +296,30 @@ def test_a_fast_tail_falls_no_faster_than_it_is_said_to() -> None:
     assert isinstance(tail, CoarseDecayTail)
     assert isinstance(tail.start, Fraction)
     assert tail.start**2 / (2 * tail.width**2) <= math.exp(tail.start / 300) * (1 + 1e-9)
+
+
+FUNCTIONS = {
+    "rising": lambda eps: eps - ball(THIRD),
+    "falling": lambda eps: ball(THIRD) - eps,
+    "rising, lost in rounding": lambda eps: eps - ball(THIRD) + arb(0, 2.0**-40),
+    "falling, lost in rounding": lambda eps: ball(THIRD) - eps + arb(0, 2.0**-40),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("ends", [("0", "1"), ("1/5", "1/2"), ("1/3000", "7/20"), ("3/10", "9")])
+def test_a_root_lies_between_certain_signs(name: str, ends: tuple[str, str]) -> None:
+    """Where rounding hides the sign, the enclosure reaches to where it does not."""
+    with precision(128):
+        found = _Root(FUNCTIONS[name], *map(Fraction, ends))._solve(100)
+        off = 2.0**-40 if "lost" in name else 0.0
+        assert found.lower() <= ball(THIRD) - off
+        assert found.upper() >= ball(THIRD) + off
+        assert found.rad() < 2.0**-36
+
+
+@pytest.mark.parametrize("value", [1, -1, 0])
+def test_a_root_needs_two_signs(value: int) -> None:
+    """A function of one sign, or of none."""
+    with precision(128), pytest.raises(MorePrecisionError):
+        _Root(lambda eps: value + 0 * eps, Fraction(0), Fraction(1))._solve(100)
