@@ -318,6 +318,17 @@ def test_a_root_lies_between_certain_signs(name: str, ends: tuple[str, str]) -> 
         assert found.rad() < 2.0**-36
 
 
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if "lost" in name])
+@pytest.mark.parametrize("side", [-1, 1])
+def test_a_root_is_widened_to_both_sides(name: str, side: int) -> None:
+    """Also where one of them is certain before the other one."""
+    with precision(128):
+        middle = (ball(THIRD) + side * arb(2) ** -41).mid()
+        found = _Root(FUNCTIONS[name], Fraction(0), Fraction(1))._widened(middle, 100)
+        assert found.lower() < ball(THIRD) - arb(2) ** -40
+        assert found.upper() > ball(THIRD) + arb(2) ** -40
+
+
 @pytest.mark.parametrize("value", [1, -1, 0])
 def test_a_root_needs_two_signs(value: int) -> None:
     """A function of one sign, or of none."""
