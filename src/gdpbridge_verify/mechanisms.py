@@ -408,6 +408,7 @@ _BUILDERS: dict[str, Builder] = {
 _QUOTIENT = "^[0-9]{1,18}/[1-9][0-9]{0,17}$"
 # beyond it a parameter is refused before any arithmetic: a proof of it would be of no use
 _MOST = Fraction(10) ** 400
+MAX_DIGITS = 400
 
 
 def decimal_parameter(name: str, text: str | None) -> Fraction:
@@ -421,7 +422,7 @@ def _parameter(
 ) -> Fraction:
     # a rate is often a batch size over a number of records
     written = f"{DECIMAL_PATTERN}|{_QUOTIENT}" if name == "sample_rate" else DECIMAL_PATTERN
-    if not re.fullmatch(written, text or ""):
+    if not re.fullmatch(written, text or "") or len(text or "") > MAX_DIGITS:
         raise Malformed(f"mechanism.{name}", text, f"{allowed}, as a decimal")
     value = Fraction(str(text))
     if not holds(value) or value > _MOST or (value and 1 / value > _MOST):

@@ -25,7 +25,7 @@ from gdpbridge_verify.refusal import Malformed, Refused
 
 BITS = 400
 AT = Arithmetic(BITS)
-# those with a formula for δ; what is composed, and what has tangents, has tests of its own
+# those with a formula for δ; what is composed, or has tangents, rows or a law, has tests of its own
 KNOWN = sorted(mechanisms._BUILDERS)
 
 

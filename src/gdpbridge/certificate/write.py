@@ -13,6 +13,7 @@ from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell
 from gdpbridge.certificate.write_composed import with_directions
 from gdpbridge.certificate.write_convex import with_chords
+from gdpbridge.certificate.write_discrete import with_laws
 from gdpbridge.certificate.write_zcdp import with_tangents
 from gdpbridge.curves.base import Form
 from gdpbridge.curves.smooth import SmoothCurve
@@ -21,6 +22,7 @@ from gdpbridge.guarantees.boundary import zcdp_boundary
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.formula import Formula
+from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.table import Table
 from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
 from gdpbridge.mechanisms.zcdp import ZCDP
@@ -71,9 +73,11 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     composed = profile.curve.form is Form.COMPOSED
     by_tangents, by_rows = (
         isinstance(profile, ZCDP),
-        isinstance(profile, Formula | Table | TradeoffFunction),
+        isinstance(profile, Formula | Renyi | Table | TradeoffFunction),
     )
-    breakpoints = () if composed or by_tangents or by_rows else _breakpoints(profile, proof.bits)
+    discrete = profile.curve.form is Form.LINEAR and not by_rows
+    no_formula = composed or by_tangents or by_rows or discrete
+    breakpoints = () if no_formula else _breakpoints(profile, proof.bits)
     proof = _past_the_last_bracket(proof, breakpoints)
     bare = Certificate(
         schema=Schema(name=NAME, version=VERSION),
@@ -89,9 +93,11 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     )
     if composed:
         return with_directions(bare, proof)
+    if discrete:
+        return with_laws(bare, proof, profile)
     if by_tangents:
         return with_tangents(bare, proof, zcdp_boundary(profile.exact("rho")))
-    if isinstance(profile, Formula | Table | TradeoffFunction):
+    if isinstance(profile, Formula | Renyi | Table | TradeoffFunction):
         return with_chords(bare, proof, profile)
     checker = CellChecker(bare)
     proof = _past_where_it_decays(proof, checker)
