@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
@@ -33,12 +34,12 @@ class ProvedPiece:
 
     Attributes:
         start: where it begins.
-        line: the line that gives it, or None.
+        line: the line that gives it, what makes it where it is for a certificate alone, or None.
         tilt: then the tilt of Chernoff's bound.
     """
 
     start: Fraction
-    line: Evidence | None = None
+    line: Evidence | Callable[[], Evidence] | None = None
     tilt: Fraction | None = None
 
 

@@ -61,9 +61,10 @@ def _piece(piece: ProvedPiece, cells: Sequence[ProvedCell]) -> CurvePiece:
     if not is_binary(start):
         # ε_h is stated in decimals: the line that is best there also serves the cell about it
         start = next(cell.low for cell in cells if cell.low <= start < cell.high)
+    line = piece.line() if callable(piece.line) else piece.line
     return CurvePiece(
         start=binary_text(start),
-        line=None if piece.line is None else _line(piece.line),
+        line=None if line is None else _line(line),
         tilt=optional_binary_text(piece.tilt),
     )
 

@@ -45,8 +45,8 @@ from gdpbridge.numeric.kinds import (
 
 __all__ = ["COARSE_DIGITS", "ComposedCurve"]
 
-# enough to see where the supremum is
-COARSE_DIGITS = 3
+# enough where the supremum is not near
+COARSE_DIGITS = 5
 # of log δ: lines are made for twelve digits
 _LINES_APART = arb(2) ** -36
 # of δ, in a decimal
@@ -241,8 +241,14 @@ class ComposedCurve(Curve):
         raise InputError("mechanism", Words("composed"), "sampled before it is composed")
 
     def past(self, failure: Fraction) -> Curve:
-        """Cut the curve off where it falls to p."""
-        end = self.falls_to(failure)
+        """Cut the curve off where it has fallen to p, or a hair further on, where it is 0."""
+        level = self.tail.level
+        if level is not None and level.value == failure:
+            end = level.start
+        else:
+            found = self.loss_to(COARSE_DIGITS).epsilon(failure)
+            assert found is not None
+            end = found[1]
         if end == 0:
             return zero_curve()
         return ComposedCurve(self.parts, ConstantTail(end, Fraction(0)), end, failure, self)

@@ -19,7 +19,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from flint import acb, acb_mat, arb, arb_poly, arb_series, fmpq
+from flint import acb, acb_mat, acb_poly, arb, arb_poly, arb_series, fmpq
 
 from gdpbridge.losses.choice import Choice
 from gdpbridge.losses.moments import Moments, kappa
@@ -33,8 +33,8 @@ __all__ = ["Evidence", "Kind", "Line"]
 
 # h·N·r of a panel's Taylor polynomial: fewer terms for many nodes, where each costs more
 _REACH, _REACH_OF_MANY, _MANY = 3.0, 1.0, 4096
-# so many ε are evaluated one by one before a panel is made
-_SINGLY = 12
+# nodes up to which a sum is a polynomial by Horner's rule
+_POWERS = 256
 # places that were asked for last, about which more may be asked
 _KEPT = 4
 # a panel may be used to so many of its radii
@@ -110,7 +110,7 @@ class Line:
             self._cut = (top / (arb.pi() * ball(edge))).upper()
             self._aliases = [(ball(b), self._alias(b)) for b in (choice.right, choice.left)]
         self._panels: dict[int, _Panel] = {}
-        self._singly = 0
+        self._polynomials: list[acb_poly] = []
         self._kept: list[tuple[tuple[int, int], arb, list[arb]]] = []
 
     def _evaluated(self, columns: list[list[acb]]) -> acb_mat:
@@ -189,15 +189,36 @@ class Line:
         return jet
 
     def _found(self, at: arb, length: int) -> list[arb]:
-        if at.is_exact() and (self.choice.count >= _MANY or self._singly < _SINGLY):
-            # a panel is dear for one ε
-            self._singly += 1
-            with precision(self.bits):
-                return self._taylor(at, arb(1), length)
+        if at.is_exact():
+            return self._exactly(at, length)
         width = 2 * self._radius
         # the panel of the middle; nothing is asked far from where the line is good
         panel = self._panel(math.floor(float(at.mid()) / float(width)))
         return panel.jet(at, length)
+
+    def _exactly(self, at: arb, length: int) -> list[arb]:
+        """Enclose the Taylor coefficients at an exact ε: polynomials in z = e^{-ihε}."""
+        step = ball(self.choice.h)
+        if self.choice.count >= _POWERS:
+            with precision(self.bits):
+                return self._taylor(at, arb(1), length)
+        # each step of Horner's rule turns the ball, and may widen it by the root of 2
+        with precision(self.bits + self.choice.count // 2 + 1):
+            turn = acb(0, -step * at).exp()
+            return [self._polynomial(number)(turn).real for number in range(length)]
+
+    def _polynomial(self, number: int) -> acb_poly:
+        """Return the polynomial of a Taylor coefficient."""
+        while len(self._polynomials) <= number:
+            j = len(self._polynomials)
+            if j == 0:
+                self._polynomials.append(acb_poly(self._weights.entries()))
+                continue
+            scale = acb(0, -ball(self.choice.h)) / j
+            before = self._polynomials[-1].coeffs()
+            found = [term * (scale * k) for k, term in enumerate(before)]
+            self._polynomials.append(acb_poly(found))
+        return self._polynomials[number]
 
     def _taylor(self, at: arb, unit: arb, terms: int) -> list[arb]:
         """Enclose the coefficients of the wave's powers of (ε - at)/unit, all nodes at once.

@@ -32,7 +32,7 @@ from gdpbridge.numeric.kinds import ball
 __all__ = ["Stretch", "Stretches", "log_of"]
 
 # a line is made for so many deviations of the loss at once
-_SPAN = 5.0
+_SPAN = 8.0
 _LEAST_REACH = 1e-300
 # how often a line is made anew because its aliases hide δ; each time it is wanted 10^digits closer
 _ATTEMPTS = 16
@@ -247,11 +247,14 @@ class Stretches:
 
     def _guesses(self, places: list[Fraction]) -> list[_Guess]:
         eps = _floats(places)
-        put = self.moments.tilts_inside.at(eps).guess.tolist()
         if self.moments.domain[1] <= 0:
             # δ is known to be small only when it is seen
-            return [_Guess(0.0, log) for log in put]
-        call = self.moments.tilts.at(eps).guess.tolist()
+            return [_Guess(0.0, log) for log in self.moments.tilts_inside.at(eps).guess.tolist()]
+        saddles = self.moments.tilts.at(eps)
+        call = saddles.guess.tolist()
+        if (saddles.bound < _SMALL).all():
+            return [_Guess(log, 0.0) for log in call]
+        put = self.moments.tilts_inside.at(eps).guess.tolist()
         return [_Guess(*both) for both in zip(call, put, strict=True)]
 
     def _judged(self, line: Line, eps: Fraction) -> _Judged:
