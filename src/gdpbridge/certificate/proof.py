@@ -49,11 +49,13 @@ class ProvedDirection:
 
     Attributes:
         pieces: the curve above δ.
-        cells: adjacent ranges from 0 on, each within a piece.
+        cells: adjacent ranges from 0 on, each within a piece, or what finds them when shown.
+        count: how many cells the proof took.
     """
 
     pieces: tuple[ProvedPiece, ...]
-    cells: tuple[ProvedCell, ...]
+    cells: tuple[ProvedCell, ...] | Callable[[], tuple[ProvedCell, ...]]
+    count: int
 
 
 @dataclass(frozen=True)

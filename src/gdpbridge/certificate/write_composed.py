@@ -32,9 +32,10 @@ def with_directions(bare: Certificate, proof: Proof) -> Certificate:
     if proof.witness_line is not None:
         evidence, reverse = proof.witness_line
         witness_line = WitnessLine(reverse=reverse, line=_line(evidence))
+    shown = [one.cells() if callable(one.cells) else one.cells for one in proof.directions]
     empty = tuple(
-        Direction(pieces=tuple(_piece(piece, one.cells) for piece in one.pieces), cells=())
-        for one in proof.directions
+        Direction(pieces=tuple(_piece(piece, cells) for piece in one.pieces), cells=())
+        for one, cells in zip(proof.directions, shown, strict=True)
     )
     bare = _with_evidence(bare, directions=empty, witness_line=witness_line)
     checker = CellChecker(bare)
@@ -42,10 +43,10 @@ def with_directions(bare: Certificate, proof: Proof) -> Certificate:
         replace(
             direction,
             cells=tuple(
-                cell for proved in one.cells for cell in accepted(checker, proved, direction=number)
+                cell for proved in cells for cell in accepted(checker, proved, direction=number)
             ),
         )
-        for number, (direction, one) in enumerate(zip(empty, proof.directions, strict=True))
+        for number, (direction, cells) in enumerate(zip(empty, shown, strict=True))
     )
     if not checker.proves_ends():
         raise UndecidedError("the lower end could not be certified")

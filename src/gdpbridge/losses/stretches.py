@@ -147,7 +147,7 @@ class Stretches:
         places = _places(eps, end)
         guesses = self._guesses(places)
         below = 0.0
-        for _ in range(_ATTEMPTS):
+        for number in range(_ATTEMPTS):
             try:
                 line = self._cheapest(places, guesses, below)
             except WorkLimitError:
@@ -161,7 +161,7 @@ class Stretches:
             found = [self._judged(line, at) for at in places]
             if all(one.good for one in found):
                 return Stretch(eps, end, line)
-            if len(places) > 1 and found[0].good:
+            if number and len(places) > 1 and found[0].good:
                 # where the rest is of another kind, another line does better
                 if found[1].good:
                     return Stretch(eps, places[1], line)
@@ -179,7 +179,8 @@ class Stretches:
             if max(min(one.call, one.put) for one in guesses) < _LOG_LEAST:
                 break
             # δ may lie far below Chernoff's bound, and is then approached in growing steps
-            below = 2 * below if below else _FURTHER
+            if number or len(places) == 1:
+                below = 2 * below if below else _FURTHER
         raise UndecidedError(f"no line comes close enough to δ at ε = {float(eps):g}")
 
     def _cheapest(self, places: list[Fraction], guesses: list[_Guess], below: float) -> Line:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -24,16 +24,21 @@ from gdpbridge.certificate.proof import Proof, ProvedCell, ProvedDirection, Prov
 from gdpbridge.curves.base import Form
 from gdpbridge.curves.composed import COARSE_DIGITS, ComposedCurve
 from gdpbridge.curves.constants import upper_bound
+from gdpbridge.curves.pieces import Piece as SmoothPiece
+from gdpbridge.curves.smooth import SmoothCurve
+from gdpbridge.curves.tails import UnknownTail
 from gdpbridge.errors import UndecidedError
 from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.gaussian.kernels import log1mexp, log_pair, mu_from_logs
-from gdpbridge.losses.line import Evidence, Kind, Line
+from gdpbridge.losses.line import Evidence
 from gdpbridge.losses.line_integral import DEFAULT_DIGITS, Direction
 from gdpbridge.losses.tilts import log_kappa
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.measure.method import PROVED, Method
-from gdpbridge.measure.methods.tangents import NotProvedError, Tangents
-from gdpbridge.measure.problem import Answer, Problem
+from gdpbridge.measure.methods import certified
+from gdpbridge.measure.pieces import LOOKS, Piece, piece_at, pieces_on, rise
+from gdpbridge.measure.problem import Answer, Problem, silent
+from gdpbridge.measure.tangents import NotProvedError, Tangents
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.exact import ceiling_to_places, digits_of, floor_to_places
@@ -60,14 +65,11 @@ _PAST = 1e-9
 _GRID = 2**64
 # the share of the work that a first look is
 _LOOKED = 0.4
-# where on a piece G is looked at
-_LOOKS = 17
 # shares of the rest of the range that a piece of Chernoff's bound may take
 _SHARES = (1.0, 0.5, 0.25, 0.1, 0.03)
 # a coarse line will do where its error is so small a share of what there is to spare
 _SPARE = 10
 _CLIMB_STEPS = 40
-_LOG_HALF = -math.log(2.0)
 
 
 def solve(problem: Problem) -> Answer:
@@ -84,57 +86,6 @@ def solve(problem: Problem) -> Answer:
             break
         digits += _MORE_DIGITS
     return answer
-
-
-@dataclass(frozen=True)
-class _Piece:
-    """A curve above δ in one direction, on a range.
-
-    Attributes:
-        start: where it begins.
-        stop: where it ends.
-        direction: which direction, at the digits of the line.
-        line: the line, or None.
-        tilt: then the tilt of Chernoff's bound.
-    """
-
-    start: Fraction
-    stop: Fraction
-    direction: Direction
-    line: Line | None = None
-    tilt: Fraction | None = None
-
-    @property
-    def complement(self) -> bool:
-        """Whether it bounds 1 - δ from below."""
-        return self.line is not None and self.line.kind is Kind.REST
-
-    def at(self, eps: arb) -> arb:
-        """Bound δ from above, or 1 - δ from below."""
-        if self.line is not None:
-            if self.complement:
-                return self.direction.upper_complement(self.line, eps).lower()
-            return self.direction.upper(self.line, eps).upper()
-        assert self.tilt is not None
-        moments = self.direction.moments
-        return (moments.chernoff(self.tilt, eps) + moments.failure()).upper()
-
-    def logs(self, points: Floats) -> tuple[Floats, Floats]:
-        """Return log δ and log(1 - δ) in floats; not a number where the bound says nothing."""
-        with precision(self.direction.bits):
-            values = np.array([_log(self.at(arb(one))) for one in points.tolist()])
-        with np.errstate(invalid="ignore"):
-            other = log1mexp(values)
-        return (other, values) if self.complement else (values, other)
-
-    @property
-    def points(self) -> Floats:
-        """Some ε of the range."""
-        return np.linspace(float(self.start), float(self.stop), _LOOKS)
-
-    def evidence(self) -> ProvedPiece:
-        """Return what it rests on."""
-        return ProvedPiece(self.start, self.line and self.line.evidence, self.tilt)
 
 
 class _Search:
@@ -159,7 +110,7 @@ class _Search:
 
     def run(self) -> Answer:
         """Look at all of the range coarsely, then prove an upper bound in every direction."""
-        pieces: list[list[_Piece]] = []
+        pieces: list[list[Piece]] = []
         best = 0, Fraction(0)
         for number, direction in enumerate(self.coarse.directions):
             pieces.append([])
@@ -182,7 +133,7 @@ class _Search:
             high=self.high,
             attained_at=self.witness[0] if self.witness else Fraction(0),
             evaluations=self.evaluations,
-            cells=sum(len(one.cells) for one in proved),
+            cells=sum(one.count for one in proved),
             proof=Proof(
                 witness=self.witness[0] if self.witness else Fraction(0),
                 directions=tuple(proved),
@@ -192,7 +143,7 @@ class _Search:
 
     # --- what is known of the supremum ----------------------------------------------------------
 
-    def _top(self, piece: _Piece) -> tuple[float, Fraction]:
+    def _top(self, piece: Piece) -> tuple[float, Fraction]:
         """Return the largest G on a piece's points, and where."""
         points = piece.points
         values = self._gs(points, *piece.logs(points))
@@ -216,10 +167,10 @@ class _Search:
             value = mu_from_logs(points, np.nan_to_num(np.fmin(log, 0.0), nan=-np.inf), rest)
         return np.where(log >= 0, np.inf, np.nan_to_num(value, nan=0.0))
 
-    def _accept(self, number: int, eps: Fraction, pieces: list[list[_Piece]]) -> bool:
+    def _accept(self, number: int, eps: Fraction, pieces: list[list[Piece]]) -> bool:
         """Raise the ends to what G is about an ε, if that is more."""
         self._refine(number, pieces, eps)
-        piece = _piece_at(pieces[number], eps)
+        piece = piece_at(pieces[number], eps)
         if piece.line is None:
             return False
         with precision(max(self.bits, piece.line.bits)):
@@ -232,7 +183,7 @@ class _Search:
         self.seen = max(self.seen, float(low))
         return raised
 
-    def _mu(self, piece: _Piece, eps: Fraction) -> tuple[Fraction, Fraction]:
+    def _mu(self, piece: Piece, eps: Fraction) -> tuple[Fraction, Fraction]:
         """Return an end below G and one that is half of the width above what is above it."""
         assert piece.line is not None
         at, p, spare = ball(eps), self.problem.failure, self.problem.tol / 2
@@ -240,29 +191,23 @@ class _Search:
         rests = piece.direction.complements(piece.line, at)[::-1]
         ends = []
         for value, rest in zip(bounds, rests, strict=True):
-            delta = Probability(
-                lambda value=value: ((value - ball(p)) / ball(1 - p)).log(),
-                lambda rest=rest: (rest / ball(1 - p)).log(),
-            )
-            if not certainly(value > ball(p)):
-                ends.append((Fraction(0), Fraction(0)))
-                continue
-            mu = gaussian.mu_of(at, delta)
-            ends.append((to_fraction(mu.lower()), to_fraction(mu.upper())))
-        low = Fraction(floor_to_places(ends[0][0], self.places))
-        return low, Fraction(ceiling_to_places(ends[1][1] + spare, self.places))
+            left, other = ((value - ball(p)) / ball(1 - p)), rest / ball(1 - p)
+            some = certainly(left > 0)
+            ends.append(gaussian.mu_of(at, Probability(left.log, other.log)) if some else arb(0))
+        low = Fraction(floor_to_places(to_fraction(ends[0].lower()), self.places))
+        high = to_fraction(ends[1].upper()) + spare
+        return low, Fraction(ceiling_to_places(high, self.places))
 
-    def _climbed(self, piece: _Piece, start: Fraction) -> Fraction:
+    def _climbed(self, piece: Piece, start: Fraction) -> Fraction:
         """Return where G is largest about an ε on a piece, by Newton's method in a bracket."""
         assert piece.line is not None
-        span = (piece.stop - piece.start) / (_LOOKS - 1)
-        low, high = max(piece.start, start - span), min(piece.stop, start + span)
+        low, high = piece.start, piece.stop
         formula = self.curve.upper_formula(piece.direction, piece.line)
         near = float(self.problem.tol) ** 0.5 / 64
         grid = 2 ** math.ceil(1 - math.log2(near))
         point = start
         for _ in range(_CLIMB_STEPS):
-            slope, bend = _rise(ball(point), formula(arb_series([ball(point), 1], 3), SERIES))
+            slope, bend = rise(ball(point), formula(arb_series([ball(point), 1], 3), SERIES))
             if not (math.isfinite(slope) and math.isfinite(bend)):
                 return point
             low, high = (point, high) if slope > 0 else (low, point)
@@ -279,7 +224,7 @@ class _Search:
 
     # --- pieces -----------------------------------------------------------------------------------
 
-    def _looked(self, direction: Direction) -> Iterator[_Piece]:
+    def _looked(self, direction: Direction) -> Iterator[Piece]:
         """Yield a coarse curve above δ, by Chernoff's bound where it is below what was seen."""
         end = self.problem.end
         at = Fraction(0)
@@ -291,13 +236,13 @@ class _Search:
                 if at >= stop:
                     raise UndecidedError(f"no line ends where the losses do, at ε = {float(at):g}")
                 stretch = direction.stretch(at, stop)
-                found = _Piece(at, min(stretch.stop, stop), direction, stretch.line)
+                found = Piece(at, min(stretch.stop, stop), direction, stretch.line)
             yield found
             if found.stop >= end:
                 return
             at = found.stop
 
-    def _by_chernoff(self, direction: Direction, at: Fraction) -> _Piece | None:
+    def _by_chernoff(self, direction: Direction, at: Fraction) -> Piece | None:
         """Return Chernoff's bound as far as it is below what was seen."""
         moments, end = direction.moments, self.problem.end
         known = self.seen * (1 - _MARGIN)
@@ -316,7 +261,7 @@ class _Search:
             if share < 1 and length < least:
                 break
             after = end if share == 1 else at + short(length)
-            points = np.linspace(float(at), float(after), _LOOKS)
+            points = np.linspace(float(at), float(after), LOOKS)
             for tilt in tilts:
                 b = float(tilt)
                 log = float(log_kappa(np.array(b))) + moments.log(b) - b * points
@@ -324,13 +269,13 @@ class _Search:
                     log = np.logaddexp(log, np.log(failure)) if failure else log
                 rest = log1mexp(np.minimum(log, 0.0))
                 if float(self._gs(points, log, rest).max()) < known:
-                    return _Piece(at, after, direction, tilt=tilt)
+                    return Piece(at, after, direction, tilt=tilt)
         return None
 
-    def _refine(self, number: int, pieces: list[list[_Piece]], eps: Fraction | None = None) -> None:
+    def _refine(self, number: int, pieces: list[list[Piece]], eps: Fraction | None = None) -> None:
         """Put lines of all digits where coarse ones do not show enough, or about an ε."""
         fine = self.loss.directions[number]
-        found: list[_Piece] = []
+        found: list[Piece] = []
         for piece in pieces[number]:
             if piece.line is None or piece.direction is fine:
                 found.append(piece)
@@ -348,12 +293,12 @@ class _Search:
             high = Fraction(float(points[last])) if last < points.size - 1 else piece.stop
             if low > piece.start:
                 found.append(replace(piece, stop=low))
-            found += _pieces(fine, low, high)
+            found += pieces_on(fine, low, high)
             if high < piece.stop:
                 found.append(replace(piece, start=high))
         pieces[number] = found
 
-    def _margin(self, points: Floats, piece: _Piece) -> Floats:
+    def _margin(self, points: Floats, piece: Piece) -> Floats:
         """Return log of what is claimed over what the piece shows, in floats."""
         p = float(self.problem.failure)
         mu = max(float(self.high), self.seen)
@@ -368,7 +313,7 @@ class _Search:
 
     # --- the proof --------------------------------------------------------------------------------
 
-    def _proved(self, number: int, pieces: list[list[_Piece]]) -> ProvedDirection:
+    def _proved(self, number: int, pieces: list[list[Piece]]) -> ProvedDirection:
         """Prove the upper end in one direction.
 
         Raises:
@@ -395,11 +340,35 @@ class _Search:
             closest = self.loss if self.digits >= DEFAULT_DIGITS else self.curve.loss
             last = partial(_evidence_at, closest.directions[number], end)
             ends.append(ProvedPiece(end, line=last))
-        return ProvedDirection(tuple(ends), tuple(cells))
+        shown = partial(self._shown, pieces[number]) if cells else ()
+        return ProvedDirection(tuple(ends), shown, len(cells))
 
-    def _unproved(self, number: int, pieces: list[list[_Piece]], eps: Fraction) -> None:
+    def _shown(self, pieces: list[Piece]) -> tuple[ProvedCell, ...]:
+        """Return cells for a certificate: fewer, and of the form that it has.
+
+        Raises:
+            UndecidedError: if the upper end cannot be proved in that form.
+        """
+        formulas = []
+        for piece in pieces:
+            if piece.line is not None:
+                formula = self.curve.upper_formula(piece.direction, piece.line)
+            else:
+                assert piece.tilt is not None
+                formula = self.curve.chernoff_formula(piece.direction, piece.tilt)
+            formulas.append(SmoothPiece(piece.start, formula))
+        curve = SmoothCurve(formulas, UnknownTail())
+        hair = Fraction(2, 10**self.places)
+        least = max(self.high - self.problem.tol / 2 - hair, Fraction(0))
+        part = replace(self.problem, curve=curve, least=least, ceiling=None, progress=silent)
+        answer = certified.solve(part)
+        if answer.high > self.high or answer.proof is None:
+            raise UndecidedError("the upper end cannot be shown in the form of a certificate")
+        return answer.proof.cells
+
+    def _unproved(self, number: int, pieces: list[list[Piece]], eps: Fraction) -> None:
         """Make a piece sharper, or raise the ends."""
-        piece = _piece_at(pieces[number], eps)
+        piece = piece_at(pieces[number], eps)
         fine = self.loss.directions[number]
         if piece.direction is fine and piece.line is not None:
             if self._accept(number, eps, pieces):
@@ -407,12 +376,12 @@ class _Search:
             raise UndecidedError(f"a cell at ε = {float(eps):.12g} could not be proved")
         sharper = fine if piece.line is not None else self.coarse.directions[number]
         at = pieces[number].index(piece)
-        pieces[number][at : at + 1] = _pieces(sharper, piece.start, piece.stop)
+        pieces[number][at : at + 1] = pieces_on(sharper, piece.start, piece.stop)
 
-    def _covered(self, number: int, pieces: list[_Piece]) -> list[ProvedCell]:
+    def _covered(self, number: int, pieces: list[Piece]) -> list[ProvedCell]:
         """Return cells that cover the range, from where G is largest outward."""
         start = self.witness[0] if self.witness else Fraction(0)
-        middle = pieces.index(_piece_at(pieces, start))
+        middle = pieces.index(piece_at(pieces, start))
         margin = float(self.problem.tol / 2)
         ways = []
         for run, left in ((pieces[middle::-1], True), (pieces[middle:], False)):
@@ -446,41 +415,9 @@ class _RaisedError(Exception):
     """G was found to be larger than was thought."""
 
 
-def _pieces(direction: Direction, low: Fraction, high: Fraction) -> list[_Piece]:
-    """Return lines that cover a range."""
-    return [
-        _Piece(stretch.start, stretch.stop, direction, stretch.line)
-        for stretch in direction.cover(low, high)
-    ]
-
-
-def _piece_at(pieces: list[_Piece], eps: Fraction) -> _Piece:
-    """Return the piece that holds an ε."""
-    return next((piece for piece in pieces if eps < piece.stop), pieces[-1])
-
-
 def _evidence_at(direction: Direction, eps: Fraction) -> Evidence:
     """Return the line that shows δ at an ε."""
     return direction.stretch(eps).line.evidence
-
-
-def _log(value: arb) -> float:
-    """Return a logarithm in floats, not a number where there is none."""
-    return float(value.log().mid()) if certainly(value > 0) else math.nan
-
-
-def _rise(eps: arb, value: Probability) -> tuple[float, float]:
-    """Return the first derivatives of G at an ε, up to a positive factor."""
-    logs, rests = value.log(), value.log_complement()
-    try:
-        mu = gaussian.mu_of(eps, Probability(lambda: logs[0], lambda: rests[0])).mid()
-    except UndecidedError:
-        return math.nan, math.nan
-    if certainly(logs[0] > _LOG_HALF):
-        off = rests - gaussian.log_delta_complement_series(eps, eps, mu)
-    else:
-        off = gaussian.log_delta_series(eps, eps, mu) - logs
-    return -float(off[1].mid()), -2 * float(off[2].mid())
 
 
 METHOD = Method(

@@ -33,13 +33,11 @@ _NARROWEST = 2.0**-12
 
 
 class Bound(Protocol):
-    """A bound of δ.
+    """A bound of δ."""
 
-    Attributes:
-        complement: whether it bounds 1 - δ from below, and not δ from above.
-    """
-
-    complement: bool
+    @property
+    def complement(self) -> bool:
+        """Whether it bounds 1 - δ from below, and not δ from above."""
 
     def at(self, eps: arb) -> arb:
         """Return the bound at an exact ε, an exact number."""
