@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
@@ -34,12 +34,12 @@ class ProvedPiece:
 
     Attributes:
         start: where it begins.
-        line: the line that gives it, what makes it where it is for a certificate alone, or None.
+        line: the line that gives it, or None.
         tilt: then the tilt of Chernoff's bound.
     """
 
     start: Fraction
-    line: Evidence | Callable[[], Evidence] | None = None
+    line: Evidence | None = None
     tilt: Fraction | None = None
 
 
@@ -49,13 +49,11 @@ class ProvedDirection:
 
     Attributes:
         pieces: the curve above δ.
-        cells: adjacent ranges from 0 on, each within a piece, or what finds them when shown.
-        count: how many cells the proof took.
+        cells: adjacent ranges from 0 on, each within a piece.
     """
 
     pieces: tuple[ProvedPiece, ...]
-    cells: tuple[ProvedCell, ...] | Callable[[], tuple[ProvedCell, ...]]
-    count: int
+    cells: tuple[ProvedCell, ...]
 
 
 @dataclass(frozen=True)
@@ -71,11 +69,26 @@ class Proof:
         directions: of a composed loss, in place of the cells.
         witness_line: of a composed loss, the line that shows δ at the witness, and whether it is of
             Q against P.
+        unshown: finds the directions, where they are of another form than the search's: work that
+            is only done for whoever asks for a certificate, or for a pickle.
     """
 
     cells: tuple[ProvedCell, ...] = ()
     witness: Fraction | Literal["tail"] | None = None
     tail_from: Fraction | None = None
     bits: int = 256
-    directions: tuple[ProvedDirection, ...] = ()
+    directions: tuple[ProvedDirection, ...] = field(default=(), compare=False)
     witness_line: tuple[Evidence, bool] | None = None
+    unshown: Callable[[], tuple[ProvedDirection, ...]] | None = field(
+        default=None, compare=False, repr=False
+    )
+
+    def shown(self) -> Proof:
+        """Return it with its directions."""
+        if self.unshown is None:
+            return self
+        return replace(self, directions=self.unshown(), unshown=None)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        shown = self.shown()
+        return Proof, tuple(getattr(shown, one.name) for one in fields(Proof))

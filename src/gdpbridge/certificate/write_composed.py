@@ -28,14 +28,14 @@ def with_directions(bare: Certificate, proof: Proof) -> Certificate:
     Raises:
         UndecidedError: if the checker cannot be convinced of a cell, or of the lower end.
     """
+    proof = proof.shown()
     witness_line = None
     if proof.witness_line is not None:
         evidence, reverse = proof.witness_line
         witness_line = WitnessLine(reverse=reverse, line=_line(evidence))
-    shown = [one.cells() if callable(one.cells) else one.cells for one in proof.directions]
     empty = tuple(
-        Direction(pieces=tuple(_piece(piece, cells) for piece in one.pieces), cells=())
-        for one, cells in zip(proof.directions, shown, strict=True)
+        Direction(pieces=tuple(_piece(piece, one.cells) for piece in one.pieces), cells=())
+        for one in proof.directions
     )
     bare = _with_evidence(bare, directions=empty, witness_line=witness_line)
     checker = CellChecker(bare)
@@ -43,10 +43,10 @@ def with_directions(bare: Certificate, proof: Proof) -> Certificate:
         replace(
             direction,
             cells=tuple(
-                cell for proved in cells for cell in accepted(checker, proved, direction=number)
+                cell for proved in one.cells for cell in accepted(checker, proved, direction=number)
             ),
         )
-        for number, (direction, cells) in enumerate(zip(empty, shown, strict=True))
+        for number, (direction, one) in enumerate(zip(empty, proof.directions, strict=True))
     )
     if not checker.proves_ends():
         raise UndecidedError("the lower end could not be certified")
@@ -62,10 +62,9 @@ def _piece(piece: ProvedPiece, cells: Sequence[ProvedCell]) -> CurvePiece:
     if not is_binary(start):
         # ε_h is stated in decimals: the line that is best there also serves the cell about it
         start = next(cell.low for cell in cells if cell.low <= start < cell.high)
-    line = piece.line() if callable(piece.line) else piece.line
     return CurvePiece(
         start=binary_text(start),
-        line=None if line is None else _line(line),
+        line=None if piece.line is None else _line(piece.line),
         tilt=optional_binary_text(piece.tilt),
     )
 

@@ -16,7 +16,6 @@ from typing import Protocol
 
 from flint import arb
 
-from gdpbridge.certificate.proof import ProvedCell
 from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.numeric.decide import certainly
@@ -87,8 +86,8 @@ class Tangents:
 
     def cells(
         self, bound: Bound, start: Fraction, stop: Fraction, width: float
-    ) -> Iterator[tuple[ProvedCell, float]]:
-        """Yield proved cells from ``start`` to ``stop``, on either side, and the next one's width.
+    ) -> Iterator[tuple[Fraction, float]]:
+        """Yield ends of proved cells from ``start`` to ``stop``, and how wide the next may be.
 
         Raises:
             NotProvedError: if one cannot be proved.
@@ -108,9 +107,8 @@ class Tangents:
             length = float(abs(after - at))
             wider = _CAREFUL * math.sqrt(8 * room + length * length)
             width = min(wider, _GROWTH * max(length, width))
-            low, high = sorted((at, after))
-            yield ProvedCell(low, high, (low + high) / 2), width
             at, known = after, value
+            yield at, width
 
     def _room(
         self, bound: Bound, near: tuple[Fraction, arb], far: tuple[Fraction, arb]

@@ -20,7 +20,7 @@ from functools import partial
 import numpy as np
 from flint import arb, arb_series
 
-from gdpbridge.certificate.proof import Proof, ProvedCell, ProvedDirection, ProvedPiece
+from gdpbridge.certificate.proof import Proof, ProvedDirection, ProvedPiece
 from gdpbridge.curves.base import Form
 from gdpbridge.curves.composed import COARSE_DIGITS, ComposedCurve
 from gdpbridge.curves.constants import upper_bound
@@ -122,7 +122,7 @@ class _Search:
         self._accept(*best, pieces)
         for _ in range(_RAISES):
             try:
-                proved = [self._proved(number, pieces) for number in range(len(pieces))]
+                counts = [self._proved(number, pieces) for number in range(len(pieces))]
                 break
             except _RaisedError:
                 continue
@@ -133,10 +133,10 @@ class _Search:
             high=self.high,
             attained_at=self.witness[0] if self.witness else Fraction(0),
             evaluations=self.evaluations,
-            cells=sum(one.count for one in proved),
+            cells=sum(counts),
             proof=Proof(
                 witness=self.witness[0] if self.witness else Fraction(0),
-                directions=tuple(proved),
+                unshown=partial(self._shown, pieces),
                 witness_line=self.witness and (self.witness[2], bool(self.witness[1])),
             ),
         )
@@ -152,7 +152,9 @@ class _Search:
             # what is looked at is a bound, and no value
             return -1.0, piece.start
         top = int(np.argmax(values))
-        return float(values[top]), Fraction(float(points[top]))
+        # a float may lie beyond the end that it rounds
+        at = min(max(Fraction(float(points[top])), piece.start), piece.stop)
+        return float(values[top]), at
 
     def _gs(self, points: Floats, log: Floats, rest: Floats) -> Floats:
         """Return G past p of log δ and log(1 - δ); 0 where δ ≤ p, infinity where nothing is known.
@@ -313,43 +315,34 @@ class _Search:
 
     # --- the proof --------------------------------------------------------------------------------
 
-    def _proved(self, number: int, pieces: list[list[Piece]]) -> ProvedDirection:
-        """Prove the upper end in one direction.
+    def _proved(self, number: int, pieces: list[list[Piece]]) -> int:
+        """Prove the upper end in one direction, and return how many cells it takes.
 
         Raises:
             _RaisedError: if G is larger somewhere.
             UndecidedError: if a cell cannot be proved.
         """
-        ceiling = self.problem.ceiling
-        cells: list[ProvedCell] = []
-        if ceiling is not None and ceiling - self.low <= self.problem.tol:
-            # what is known beforehand is as sharp as this
-            self.high = Fraction(ceiling_to_places(ceiling, self.places))
-        else:
-            while not cells:
-                self._refine(number, pieces)
-                try:
-                    cells = self._covered(number, pieces[number])
-                except NotProvedError as error:
-                    self._unproved(number, pieces, error.eps)
-        ends = [piece.evidence() for piece in pieces[number]]
-        direction = self.loss.directions[number]
-        end = self.problem.end
-        if not self._ends_with_losses and (direction.end is None or end < direction.end):
-            # what δ is at the end is known to the usual digits, whatever the piece before
-            closest = self.loss if self.digits >= DEFAULT_DIGITS else self.curve.loss
-            last = partial(_evidence_at, closest.directions[number], end)
-            ends.append(ProvedPiece(end, line=last))
-        shown = partial(self._shown, pieces[number]) if cells else ()
-        return ProvedDirection(tuple(ends), shown, len(cells))
+        if self._is_near_ceiling:
+            assert self.problem.ceiling is not None
+            self.high = Fraction(ceiling_to_places(self.problem.ceiling, self.places))
+            return 0
+        while True:
+            self._refine(number, pieces)
+            try:
+                return self._covered(pieces[number])
+            except NotProvedError as error:
+                self._unproved(number, pieces, error.eps)
 
-    def _shown(self, pieces: list[Piece]) -> tuple[ProvedCell, ...]:
-        """Return cells for a certificate: fewer, and of the form that it has.
+    def _shown(self, pieces: list[list[Piece]]) -> tuple[ProvedDirection, ...]:
+        """Return pieces and cells for a certificate: fewer, and of the form that it has.
 
         Raises:
             UndecidedError: if the upper end cannot be proved in that form.
         """
-        formulas = []
+        return tuple(self._shown_in(number, some) for number, some in enumerate(pieces))
+
+    def _shown_in(self, number: int, pieces: list[Piece]) -> ProvedDirection:
+        formulas, known = [], [piece.evidence() for piece in pieces]
         for piece in pieces:
             if piece.line is not None:
                 formula = self.curve.upper_formula(piece.direction, piece.line)
@@ -357,14 +350,28 @@ class _Search:
                 assert piece.tilt is not None
                 formula = self.curve.chernoff_formula(piece.direction, piece.tilt)
             formulas.append(SmoothPiece(piece.start, formula))
-        curve = SmoothCurve(formulas, UnknownTail())
+        direction, end = self.loss.directions[number], self.problem.end
+        if not self._ends_with_losses and (direction.end is None or end < direction.end):
+            # what δ is at the end is known to the usual digits, whatever the piece before
+            closest = self.loss if self.digits >= DEFAULT_DIGITS else self.curve.loss
+            line = closest.directions[number].stretch(end).line
+            known.append(ProvedPiece(end, line=line.evidence))
+        if self._is_near_ceiling:
+            return ProvedDirection(tuple(known), ())
         hair = Fraction(2, 10**self.places)
         least = max(self.high - self.problem.tol / 2 - hair, Fraction(0))
+        curve = SmoothCurve(formulas, UnknownTail())
         part = replace(self.problem, curve=curve, least=least, ceiling=None, progress=silent)
         answer = certified.solve(part)
         if answer.high > self.high or answer.proof is None:
             raise UndecidedError("the upper end cannot be shown in the form of a certificate")
-        return answer.proof.cells
+        return ProvedDirection(tuple(known), answer.proof.cells)
+
+    @property
+    def _is_near_ceiling(self) -> bool:
+        """Whether what is known beforehand is as sharp as what is asked for."""
+        ceiling = self.problem.ceiling
+        return ceiling is not None and ceiling - self.low <= self.problem.tol
 
     def _unproved(self, number: int, pieces: list[list[Piece]], eps: Fraction) -> None:
         """Make a piece sharper, or raise the ends."""
@@ -378,31 +385,28 @@ class _Search:
         at = pieces[number].index(piece)
         pieces[number][at : at + 1] = pieces_on(sharper, piece.start, piece.stop)
 
-    def _covered(self, number: int, pieces: list[Piece]) -> list[ProvedCell]:
-        """Return cells that cover the range, from where G is largest outward."""
+    def _covered(self, pieces: list[Piece]) -> int:
+        """Cover the range by proved cells, from where G is largest outward; return their number."""
         start = self.witness[0] if self.witness else Fraction(0)
         middle = pieces.index(piece_at(pieces, start))
-        margin = float(self.problem.tol / 2)
-        ways = []
+        count = 0
         for run, left in ((pieces[middle::-1], True), (pieces[middle:], False)):
             with precision(self.bits):
+                margin = float(self.problem.tol / 2)
                 claim = Tangents(ball(self.high), self.problem.failure, margin)
-            cells: list[ProvedCell] = []
-            width = claim.first
-            at = start
+            width, at = claim.first, start
             for piece in run:
                 stop = piece.start if left else piece.stop
                 with precision(max(self.bits, piece.line.bits if piece.line else 0)):
-                    for cell, after in claim.cells(piece, at, stop, width):
+                    for reached, after in claim.cells(piece, at, stop, width):
                         width = after
-                        cells.append(cell)
-                        if len(cells) % 32 == 0:
-                            share = float(cell.high) / float(self.problem.end)
+                        count += 1
+                        if count % 32 == 0:
+                            share = float(reached) / float(self.problem.end)
                             self.problem.progress("covering", _LOOKED + (1 - _LOOKED) * share)
                 at = stop
             self.evaluations += claim.evaluations
-            ways.append(cells)
-        return [*ways[0][::-1], *ways[1]]
+        return count
 
     @property
     def _ends_with_losses(self) -> bool:
@@ -413,11 +417,6 @@ class _Search:
 
 class _RaisedError(Exception):
     """G was found to be larger than was thought."""
-
-
-def _evidence_at(direction: Direction, eps: Fraction) -> Evidence:
-    """Return the line that shows δ at an ε."""
-    return direction.stretch(eps).line.evidence
 
 
 METHOD = Method(
