@@ -19,7 +19,7 @@ PYTEST = OPENBLAS_NUM_THREADS=1 $(1)/bin/python -m pytest -n $(JOBS) --dist work
 	-p no:benchmark $(PYTEST_ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-oldest mutants lint format bench docs deployments clean check-python
+.PHONY: help demo check test test-deep test-oldest mutants lint format bench docs deployments clean check-python
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -41,6 +41,9 @@ check: $(VENV)/.stamp-dev ## run the quick third of the test suite, in less than
 test: $(VENV)/.stamp-dev ## run the test suite, in some six minutes
 	@echo "The suite takes about six minutes on two cores; 'make check' runs a third of it in one."
 	$(call PYTEST,$(VENV))
+
+test-deep: $(VENV)/.stamp-dev ## run the suite with every case of the long lists, and random tests far longer (hours)
+	HYPOTHESIS_PROFILE=deep $(call PYTEST,$(VENV))
 
 test-oldest: $(OLDEST)/.stamp ## run the test suite with the oldest supported versions
 	$(call PYTEST,$(OLDEST))

@@ -6,27 +6,31 @@ import os
 import shutil
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 
-settings.register_profile("dev", deadline=None, max_examples=50)
-settings.register_profile("ci", deadline=None, max_examples=50, derandomize=True, print_blob=True)
-settings.register_profile("thorough", deadline=None, max_examples=2000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.environ else "dev"))
+settings.register_profile("dev", deadline=None, max_examples=30)
+settings.register_profile("ci", deadline=None, max_examples=30, derandomize=True, print_blob=True)
+settings.register_profile("deep", deadline=None, max_examples=1000)
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.environ else "dev")
+settings.load_profile(PROFILE)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def no_progress_on_a_slow_machine() -> Iterator[None]:
-    """Progress shows after a second, which a loaded machine may take for anything."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gdpbridge.cli.progress._QUIET_SECONDS", float("inf"))
-        yield
+@pytest.fixture(scope="session")
+def thinned() -> Callable[..., list[Any]]:
+    """Takes one in so many of a long list of cases; all of them in ``make test-deep``."""
+
+    def some(cases: Iterable[Any], one_in: int, first: int = 0) -> list[Any]:
+        return list(cases)[first % one_in :: one_in] if PROFILE != "deep" else list(cases)
+
+    return some
 
 
 @pytest.fixture(scope="session")

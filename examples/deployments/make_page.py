@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import gdpbridge as gdp
-from gdpbridge.report.privacy.numbers import rounded_up
+from gdpbridge.report.privacy.numbers import plain, rounded_up
 
 FOLDER = Path(__file__).parent
 NOT_STATED = "not stated"
@@ -22,7 +22,9 @@ What organisations have published of their use of differential privacy, as speci
 is computed: **whether the deployment does what was published is not checked.** Where a guarantee is
 all that was published, μ is that of the worst mechanism with it, and the claim holds by its
 definition; a claim is a real test where it was derived from something else, as from ρ or from
-noise. A claim in few digits holds if ours, rounded to as many, is no more.
+noise. A claim in few digits holds if ours, rounded to as many, is no more. Where the figures were
+seen again, on 28 November 2026, stands under Sources: "OpenDP's registry" is
+[opendp/deployments-registry-data](https://github.com/opendp/deployments-registry-data).
 
 | deployment | published | protects | claim | our ε there | our μ | holds | left out |
 |---|---|---|---|---|---|---|---|
@@ -44,9 +46,9 @@ class Claim(NamedTuple):
         if words[0] != "epsilon":
             return cls(text.replace("rho <=", "ρ ≤"), None, USUAL)
         epsilon, delta = float(words[2]), float(words[-1])
-        where = "" if delta == 0 else f" at δ = {delta:g}"
+        where = "" if delta == 0 else f" at δ = {plain(delta)}"
         digits = len(words[2].partition(".")[2])
-        return cls(f"ε ≤ {epsilon:g}{where}", epsilon, delta, digits)
+        return cls(f"ε ≤ {plain(epsilon)}{where}", epsilon, delta, digits)
 
 
 class Deployment(NamedTuple):
@@ -90,14 +92,14 @@ def page(rows: list[Deployment]) -> str:
 
 def _row(one: Deployment) -> str:
     p = one.mu.failure_probability
-    mu = rounded_up(one.mu.mu) + (f", p = {p:g}" if p else "")
+    mu = rounded_up(one.mu.mu) + (f", p = {plain(p)}" if p else "")
     holds = {True: "yes", False: "**no**", None: "undecided"}[one.holds]
     cells = [
         f"{one.what['title']} ({one.what['organisation']})",
         f"{one.mechanism}; {one.what.get('trust_model', NOT_STATED)}",
         one.what.get("unit_of_privacy", NOT_STATED),
         one.claim.text,
-        f"{one.epsilon:.6g}" + ("" if one.claim.epsilon else f" at δ = {USUAL:g}"),
+        f"{one.epsilon:.6g}" + ("" if one.claim.epsilon else f" at δ = {plain(USUAL)}"),
         mu,
         holds,
         one.what.get("accounting", NOT_STATED),
@@ -106,7 +108,10 @@ def _row(one: Deployment) -> str:
 
 
 def _sources(rows: list[Deployment]) -> str:
-    lines = [f"- `{one.name}.toml`: {one.what['links']}\n" for one in rows]
+    lines = [
+        f"- `{one.name}.toml`: {one.what['links']}. Seen again in: {one.what['other_releases']}.\n"
+        for one in rows
+    ]
     return f"\n## Sources\n\n{''.join(lines)}"
 
 

@@ -17,6 +17,8 @@ from gdpbridge.errors import (
     GdpBridgeError,
     InputError,
     MissingExtraError,
+    RefusedError,
+    UnavailableError,
     UndecidedError,
     WorkLimitError,
 )
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from gdpbridge.calibrate import Calibration, calibrate
     from gdpbridge.certificate.model import Certificate
     from gdpbridge.certificate.verify import Verification, verify
+    from gdpbridge.check import Checked, check
+    from gdpbridge.claims import Claim
     from gdpbridge.compose import Composition, Part, compose
     from gdpbridge.curves.nature import Nature
     from gdpbridge.fit import regret
@@ -61,6 +65,8 @@ __all__ = [
     "Audit",
     "Calibration",
     "Certificate",
+    "Checked",
+    "Claim",
     "ClipRectifyPlan",
     "ClippingTradeoff",
     "Composition",
@@ -76,6 +82,7 @@ __all__ = [
     "PlanRow",
     "PrivacyReport",
     "Profile",
+    "RefusedError",
     "Release",
     "Risk",
     "Standing",
@@ -83,6 +90,7 @@ __all__ = [
     "SubsamplePlan",
     "Sweep",
     "TailStatus",
+    "UnavailableError",
     "UndecidedError",
     "Verdict",
     "Verification",
@@ -94,6 +102,7 @@ __all__ = [
     "ball",
     "beta",
     "calibrate",
+    "check",
     "clip_and_rectify",
     "clipping_tradeoff",
     "compose",
@@ -139,6 +148,8 @@ _NAMES = {
     "calibrate": ("Calibration", "calibrate"),
     "certificate.verify": ("Verification", "verify"),
     "certificate.model": ("Certificate",),
+    "check": ("Checked", "check"),
+    "claims": ("Claim",),
     "compose": ("Composition", "Part", "compose"),
     "curves.nature": ("Nature",),
     "fit": ("regret",),

@@ -135,9 +135,10 @@ def _checked(
 def _sentence(mu: Fraction, failure: Fraction, accuracy: Fraction) -> str:
     text = (
         f"Finding out whether one record was used is at least as hard as telling a draw of N(0,1) "
-        f"from a draw of N({_up(mu)},1): the best guess is right at most "
-        f"{ceiling_to_places(100 * accuracy, 2)} times in a hundred on a fair coin"
+        f"from a draw of N({_up(mu)},1): the best guess is right "
     )
+    share = ceiling_to_places(100 * accuracy, 2)
+    text += f"at most {share} times in a hundred on a fair coin" if share < 100 else "almost always"
     return (
         f"{text}, an outright failure of probability {_up(failure)} included."
         if failure

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from operator import methodcaller
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +15,7 @@ from gdpbridge_verify.document import Cell, Certificate
 from gdpbridge_verify.reader import content_of, parsed, read_as
 from gdpbridge_verify.refusal import OutOfWork, Refused, Undecided
 from gdpbridge_verify.statement import Check
+from gdpbridge_verify.tables import TableCheck, TradeoffCheck, with_rows
 from gdpbridge_verify.zcdp import ZcdpCheck
 
 __all__ = ["CellChecker", "Verification", "read", "verify"]
@@ -55,11 +57,14 @@ def read(source: dict[str, Any] | str | bytes | Path) -> Certificate:
     return read_as(Certificate, parsed(source) if isinstance(source, bytes) else source)
 
 
-def verify(source: Certificate | dict[str, Any] | str | bytes | Path) -> Verification:
+def verify(
+    source: Certificate | dict[str, Any] | str | bytes | Path, folder: str | Path | None = None
+) -> Verification:
     """Re-prove a certificate with interval arithmetic of its own, independent of the search.
 
     Args:
         source: a path, JSON text as bytes, a parsed document or a certificate as it was read.
+        folder: where a file of rows is that the document names; the document's own if None.
 
     Returns:
         Whether every line holds; if not, the first that fails and by how much.
@@ -70,12 +75,14 @@ def verify(source: Certificate | dict[str, Any] | str | bytes | Path) -> Verific
             take more work than is allowed, about five seconds.
     """
     document = source if isinstance(source, Certificate) else read(source)
+    if folder is None:
+        folder = Path(source).parent if isinstance(source, str | Path) else Path()
+    document = with_rows(document, Path(folder))
     decide = _Ladder(document).decide
     try:
         claims = [
             *decide(lambda check: check.nature()),
-            decide(lambda check: check.verdict()),
-            decide(lambda check: check.tail_parameter()),
+            *decide(lambda check: check.far_out()),
             *decide(lambda check: check.failure_at_head()),
         ]
         for number in range(decide(lambda check: check.count_of_cells())):
@@ -122,6 +129,10 @@ class CellChecker:
         """
         return self._holds(lambda check: (check.failure_at_head(), check.lower_end()))
 
+    def proves_tail(self, start: Fraction) -> bool:
+        """Whether the checker will accept that nothing need be proved from here on."""
+        return self._holds(lambda check: check.decay_from(start))
+
     def _holds(self, line: Callable[[Check], object]) -> bool:
         try:
             self._ladder.decide(line)
@@ -133,7 +144,14 @@ class CellChecker:
 def _kind_of(document: Certificate) -> type[Check]:
     if is_composed(document.evidence):
         return ComposedCheck
-    return ZcdpCheck if document.mechanism.get("kind") == "zcdp" else Check
+    return _CHECKS.get(document.mechanism.get("kind") or "", Check)
+
+
+_CHECKS: dict[str, type[Check]] = {
+    "table": TableCheck,
+    "tradeoff-function": TradeoffCheck,
+    "zcdp": ZcdpCheck,
+}
 
 
 class _Ladder:

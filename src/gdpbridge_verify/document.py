@@ -52,6 +52,14 @@ SignedBinary = Annotated[
         f"-?{_BINARY}",
     ),
 ]
+# as people write them, or as a logarithm of 0
+_NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?"
+Number = Annotated[str, Text("a decimal number", 400, f"{_NUMBER}|-inf")]
+Row = Annotated[tuple[Number, ...], Most(2)]
+Column = Literal["eps", "delta", "log_delta", "alpha", "beta", "epsilon"]
+Delimiter = Literal[",", ";", "\t"]
+FileName = Annotated[str, Text("the name of a file", 200, r"[^/\\\x00-\x1f]+")]
+Hash = Annotated[str, Text("a SHA-256 in hexadecimal", 64, "[0-9a-f]{64}")]
 Name = Annotated[str, Text("a name", 40)]
 Parameter = Annotated[str, Text("a text", 400)]
 
@@ -77,7 +85,8 @@ class Claim:
     """What is said to be true of the mechanism."""
 
     verdict: Annotated[
-        Literal["gdp", "not-gdp"], "gdp: some finite μ covers every ε ≥ 0; not-gdp: none does"
+        Literal["gdp", "not-gdp", "unknown"],
+        "gdp: some finite μ covers every ε ≥ 0; not-gdp: none does; unknown: nothing is said of it",
     ]
     statement: Annotated[
         Literal["whole", "head", "approximate"],
@@ -88,7 +97,7 @@ class Claim:
     failure_probability: Annotated[
         Decimal, "for a head: at least δ(eps_h); for an approximate statement: p; else 0"
     ]
-    mu_tail: Annotated[Range, "holds the tail parameter"]
+    mu_tail: Annotated[Range, "holds the tail parameter; [0, inf] for a verdict of unknown"]
     profile_is: Annotated[
         Literal["own", "class", "bound"] | None,
         "what δ(ε) is: own: the mechanism's exact profile; class: at every ε the supremum over all "
@@ -186,6 +195,29 @@ class Tangent:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Event:
+    """An event, whose mechanism shows that δ is no smaller."""
+
+    inside: Annotated[Binary, "its probability p under the one data set"]
+    outside: Annotated[Binary, "and q under the other"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """Rows of two numbers that a mechanism is known by, here or in a file beside the document."""
+
+    columns: Annotated[tuple[Column, ...], Most(2)]
+    rows: Annotated[tuple[Row, ...] | None, Most(MAX_CELLS), "null: in the file"]
+    file: Annotated[FileName | None, "its name, without a folder"] = None
+    sha256: Annotated[Hash | None, "of its bytes"] = None
+    delimiter: Annotated[Delimiter | None, "what stands between its fields"] = None
+    header: Annotated[Annotated[int, Whole(0, 1000)], "how many lines stand before the rows"] = 0
+    fields: Annotated[
+        tuple[Annotated[int, Whole(0, 1000)], ...], Most(2), "which fields of a line, from 0 on"
+    ] = (0, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Evidence:
     """What the claim's proof needs besides the mechanism."""
 
@@ -217,6 +249,12 @@ class Evidence:
         Most(MAX_CELLS),
         "of a bound on divergences: lines above δ, in order of their ε",
     ] = None
+    corners: Annotated[
+        tuple[Annotated[int, Whole(0, MAX_CELLS)], ...] | None,
+        Most(MAX_CELLS),
+        "of a table: the rows that chords are drawn between, in order of their ε",
+    ] = None
+    event: Annotated[Event | None, "of a class: an event that attains mu.low"] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,3 +270,4 @@ class Certificate:
     ]
     claim: Claim
     evidence: Evidence
+    table: Annotated[Table | None, "the rows that the mechanism is known by, if it is"] = None

@@ -38,6 +38,7 @@ class Kind:
         composes: whether it may be run among others, or several times.
         of_others: whether it is made of other mechanisms.
         alone: whether nothing else may be made of it.
+        has_rows: whether rows of numbers are what is known of it.
     """
 
     parameters: dict[str, Domain] = field(default_factory=dict)
@@ -47,6 +48,7 @@ class Kind:
     composes: bool = False
     of_others: bool = False
     alone: bool = False
+    has_rows: bool = False
 
 
 KINDS = {
@@ -74,6 +76,8 @@ KINDS = {
         {"A": _POSITIVE, "B": _POSITIVE, "sigma": _POSITIVE}, "bound", has_breakpoints=True
     ),
     "sequence": Kind(of_others=True),
+    "table": Kind(nature="class", alone=True, has_rows=True),
+    "tradeoff-function": Kind(nature="class", alone=True, has_rows=True),
     "subsampled": Kind({"rate": _SHARE}, relations=("add-remove",), of_others=True),
     "zcdp": Kind({"rho": _POSITIVE}, "class", alone=True),
 }

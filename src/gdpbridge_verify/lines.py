@@ -22,6 +22,7 @@ from gmpy2 import mpfr
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Jet
 from gdpbridge_verify.complexes import Ball, Complexes
+from gdpbridge_verify.numbers import exact
 from gdpbridge_verify.refusal import Malformed, Undecided
 from gdpbridge_verify.transforms import Nodes, Transform
 
@@ -130,7 +131,7 @@ class Line:
         return log - eps.scaled(self.of.exactly(self.data.c))
 
     def _wave(self, eps: Jet) -> Jet:
-        low, high = _exact(eps.value.low), _exact(eps.value.high)
+        low, high = exact(eps.value.low), exact(eps.value.high)
         middle = (low + high) / 2
         # a cell about its centre has the same turned terms as the centre
         if self._turned is None or self._turned[0] != middle:
@@ -242,13 +243,6 @@ def _power(value: Ball, times: int) -> Ball:
         return -power if turned and times % 2 else power
     except Undecided:
         return field.zero(field.up.pow(value.size(), times))
-
-
-def _exact(value: mpfr) -> Fraction:
-    if not gmpy2.is_finite(value):
-        raise Undecided("an ε without bounds")
-    top, bottom = value.as_integer_ratio()
-    return Fraction(int(top), int(bottom))
 
 
 def _sum(values: Sequence[float]) -> float:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from gdpbridge_verify.refusal import Malformed, Refused
+import gmpy2
 
-__all__ = ["about", "binary", "mu_range"]
+from gdpbridge_verify.refusal import Malformed, Refused, Undecided
+
+__all__ = ["about", "binary", "exact", "mu_range"]
 
 MAX_MU = Fraction(10) ** 6
 
@@ -16,6 +18,14 @@ def binary(text: str) -> Fraction:
     mantissa, exponent = text.split("p")
     whole, power = int(mantissa, 16), int(exponent)
     return Fraction(whole << power) if power >= 0 else Fraction(whole, 1 << -power)
+
+
+def exact(value: gmpy2.mpfr) -> Fraction:
+    """Return the number that a finite MPFR number is."""
+    if not gmpy2.is_finite(value):
+        raise Undecided("a number without bounds")
+    top, bottom = value.as_integer_ratio()
+    return Fraction(int(top), int(bottom))
 
 
 def about(value: Fraction) -> str:

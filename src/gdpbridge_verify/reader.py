@@ -53,7 +53,7 @@ class Most:
 # --- JSON ------------------------------------------------------------------------------------
 
 
-def content_of(path: str | Path) -> bytes:
+def content_of(path: str | Path, field: str = "certificate") -> bytes:
     """Return what a file holds, or a little more than is allowed of it.
 
     Raises:
@@ -63,9 +63,9 @@ def content_of(path: str | Path) -> bytes:
         with Path(path).open("rb") as file:
             return file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise Malformed("certificate", str(path), f"a readable file ({error.strerror})") from None
+        raise Malformed(field, str(path), f"a readable file ({error.strerror})") from None
     except ValueError:
-        raise Malformed("certificate", str(path), "a path") from None
+        raise Malformed(field, str(path), "a path") from None
 
 
 def parsed(content: bytes) -> object:
@@ -104,14 +104,14 @@ def _constant(name: str) -> object:
 # --- the declarations ------------------------------------------------------------------------
 
 
-def read_as(kind: type[T], document: object) -> T:
+def read_as(kind: type[T], document: object, place: str = "certificate") -> T:
     """Return a document as an instance of a dataclass.
 
     Raises:
         Malformed: naming the first field that is not as it is declared.
     """
     hint: Any = kind
-    found: T = _reader(hint, None)(document, "certificate")
+    found: T = _reader(hint, None)(document, place)
     return found
 
 

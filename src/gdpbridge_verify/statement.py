@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Jet
 from gdpbridge_verify.curve import GaussianCurve
@@ -12,7 +13,7 @@ from gdpbridge_verify.kinds import KINDS, Nature
 from gdpbridge_verify.mechanisms import Mechanism, Part
 from gdpbridge_verify.numbers import about, binary, mu_range
 from gdpbridge_verify.rectified import mechanism_of
-from gdpbridge_verify.refusal import Malformed, Refused, Undecided
+from gdpbridge_verify.refusal import Malformed, Refused, Undecided, Words
 
 __all__ = ["Check"]
 
@@ -22,16 +23,20 @@ MAX_EPS = Fraction(2) ** 200
 class Check:
     """One attempt at one precision."""
 
-    uses_tangents = False
+    # what of the evidence that is not for every kind
+    uses: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, document: Certificate, arithmetic: Arithmetic) -> None:
-        self.arithmetic = arithmetic
+        self.arithmetic, self.document = arithmetic, document
         self.claim, self.evidence = document.claim, document.evidence
         self.spec = document.mechanism
         kind = KINDS.get(self.spec.get("kind") or "")
         self.nature_of_kind: Nature = "own" if kind is None else kind.nature
-        if self.evidence.tangents is not None and not self.uses_tangents:
-            raise Malformed("evidence.tangents", len(self.evidence.tangents), "null for this kind")
+        for name in {"tangents", "corners", "event"} - self.uses:
+            if getattr(self.evidence, name) is not None:
+                raise Malformed(f"evidence.{name}", Words("given"), "null for this kind")
+        if document.table is not None and not (kind and kind.has_rows):
+            raise Malformed("table", Words("given"), "null for this kind")
         self.mechanism = self.build_mechanism()
         self.low, self.high = mu_range("claim.mu", self.claim.mu.low, self.claim.mu.high)
         self.failure = Fraction(self.claim.failure_probability)
@@ -72,6 +77,15 @@ class Check:
                 "bound": "δ is an upper bound of the mechanism's own profile",
             }[actual]
         ]
+
+    def far_out(self) -> list[str]:
+        """Prove what is claimed of the tail, if anything is."""
+        tail = self.claim.mu_tail
+        if self.claim.verdict != "unknown":
+            return [self.verdict(), self.tail_parameter()]
+        if (tail.low, tail.high) != ("0", "inf") or self.claim.statement == "whole":
+            raise Refused("claim.verdict", "it is unknown, but something is claimed of the tail")
+        return ["nothing is claimed of whether some finite μ covers every ε"]
 
     def verdict(self) -> str:
         """Prove that some finite μ covers every ε, or that none does."""
@@ -115,7 +129,7 @@ class Check:
         if self.eps_h is None:
             return []
         line = "claim.failure_probability"
-        if not self._falls_to(self.failure, self.eps_h):
+        if not self.falls_to(self.failure, self.eps_h):
             log = self._point(self.eps_h).log(Jet.variable(self.arithmetic.exactly(self.eps_h)))
             if self.failure == 0:
                 raise Refused(line, "it is 0, but δ(eps_h) is positive")
@@ -325,33 +339,33 @@ class Check:
     def _reach(self, reached: Fraction) -> None:
         """Prove that cells up to ``reached`` are all that the statement needs."""
         line = "evidence.cells"
-        if self._falls_to(Fraction(0), reached):
+        if self.falls_to(Fraction(0), reached):
             return
         if self.claim.statement == "head":
             assert self.eps_h is not None
             if reached < self.eps_h:
                 raise Refused(line, f"they end {about(self.eps_h - reached)} before eps_h")
         elif self.claim.statement == "approximate":
-            if not self._falls_to(self.failure, reached):
+            if not self.falls_to(self.failure, reached):
                 point = Jet.variable(self.arithmetic.exactly(reached))
                 log = self._point(reached).log(point).value
                 self._hold(line, self.arithmetic.exactly(self.failure).log() - log)
         elif self.mechanism.decay is not None:
-            self._decay(reached)
+            if self.evidence.tail_from is None:
+                raise Refused("evidence.tail_from", "nothing is said of the tail")
+            start = binary(self.evidence.tail_from)
+            if start > reached:
+                raise Refused(line, f"they end {about(start - reached)} before the tail")
+            self.decay_from(start)
         elif self.mechanism.vanishes_from is not None:
             raise Refused(line, f"they end at {about(reached)}, where δ is not 0 yet")
         else:
             raise Refused("claim.statement", "no finite range covers this mechanism's tail")
 
-    def _decay(self, reached: Fraction) -> None:
+    def decay_from(self, start: Fraction) -> None:
         """Prove the tail from one inequality at one ε, from which the difference grows."""
         decay, line = self.mechanism.decay, "evidence.tail_from"
         assert decay is not None
-        if self.evidence.tail_from is None:
-            raise Refused(line, "nothing is said of the tail")
-        start = binary(self.evidence.tail_from)
-        if start > reached:
-            raise Refused(line, f"the cells end {about(start - reached)} before it")
         if start < decay.start:
             raise Refused(line, "the tail's form does not hold yet")
         eps, mu = self.arithmetic.exactly(start), self._bound.mu
@@ -363,12 +377,12 @@ class Check:
         bound -= eps.square() / (2 * decay.mu_t.square())
         self._hold(line, self._bound.log_delta_tail_lower(eps) - bound)
 
-    def _falls_to(self, value: Fraction, at: Fraction) -> bool:
+    def falls_to(self, value: Fraction, at: Fraction) -> bool:
         """Whether δ(at) ≤ value by the mechanism's constant tail alone."""
         if self.vanishes_at(at):
             return True
-        floor = self.mechanism.floor
-        return 0 < floor <= value and at >= self.mechanism.parts[-1].low
+        floor, parts = self.mechanism.floor, self.mechanism.parts
+        return 0 < floor <= value and bool(parts) and at >= parts[-1].low
 
     def vanishes_at(self, at: Fraction) -> bool:
         """Whether δ is 0 at an ε."""

@@ -22,30 +22,22 @@ from __future__ import annotations
 import bisect
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
 
 from gdpbridge_verify.arithmetic import Interval
-from gdpbridge_verify.curve import GaussianCurve
-from gdpbridge_verify.document import Cell, Tangent
+from gdpbridge_verify.convex import ConvexCheck, Level
+from gdpbridge_verify.document import Tangent
 from gdpbridge_verify.mechanisms import GaussianDecay, Mechanism, parameters_of
 from gdpbridge_verify.numbers import about, binary
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
-from gdpbridge_verify.statement import MAX_EPS, Check
+from gdpbridge_verify.statement import MAX_EPS
 
 __all__ = ["ZcdpCheck"]
 
 
-class _Level(NamedTuple):
-    """A number between 0 and 1 that δ is compared with, and one minus it."""
-
-    value: Interval
-    complement: Interval
-
-
-class ZcdpCheck(Check):
+class ZcdpCheck(ConvexCheck):
     """The lines of a certificate of ρ-zCDP, at one precision."""
 
-    uses_tangents = True
+    uses = frozenset({"tangents"})
 
     def build_mechanism(self) -> Mechanism:
         """Return what is known of the tail; δ itself is bounded by tangents."""
@@ -105,7 +97,7 @@ class ZcdpCheck(Check):
         """Enclose what D_α is at most."""
         return self.arithmetic.exactly(order) * self._rho
 
-    def _below(self, line: str, at: Fraction, level: _Level) -> None:
+    def below(self, line: str, at: Fraction, level: Level) -> None:
         """Prove that δ(ε) is at most a number."""
         if at == 0:
             self._zero_below(line, level)
@@ -119,9 +111,9 @@ class ZcdpCheck(Check):
             raise Refused(line, "there is no tangent")
         share = self._exp_less_one(at) / self._exp_less_one(self._places[0])
         rest = (level.value - share * self._top(0)) / (1 - share)
-        self._zero_below(line, _Level(rest, 1 - rest))
+        self._zero_below(line, Level(rest, 1 - rest))
 
-    def _zero_below(self, line: str, level: _Level) -> None:
+    def _zero_below(self, line: str, level: Level) -> None:
         if level.value <= 0:
             raise Refused(line, "δ(0) is positive")
         if level.complement <= 0:
@@ -131,60 +123,19 @@ class ZcdpCheck(Check):
         self._hold(line, self._divergence(level) - self._rho)
 
     @staticmethod
-    def _divergence(level: _Level) -> Interval:
+    def _divergence(level: Level) -> Interval:
         """Enclose t·log((1 + t)/(1 - t)), which rises with t > 0."""
         return level.value * ((1 + level.value) / level.complement).log()
 
     def _exp_less_one(self, at: Fraction) -> Interval:
         return self.arithmetic.exactly(at).expm1()
 
-    # --- lines ----------------------------------------------------------------------------------
-
-    def failure_at_head(self) -> list[str]:
-        """Prove δ(ε_h) ≤ p."""
-        if self.eps_h is None:
-            return []
-        if self.failure < 1:
-            level = _Level(self._failure, 1 - self._failure)
-            self._below("claim.failure_probability", self.eps_h, level)
-        return [f"δ at eps_h = {self.claim.eps_h} is at most {self.claim.failure_probability}"]
-
-    def cell(self, line: str, cell: Cell) -> None:
-        """Prove that the chord of δ is below a tangent to the Gaussian curve, at both ends."""
-        low, high = binary(cell.low), binary(cell.high)
-        if cell.centre is None:
-            raise Malformed(f"{line}: centre", None, "a number")
-        centre = binary(cell.centre)
-        if not low <= centre <= high:
-            raise Refused(line, "its centre lies outside")
-        inside, shifted, outside = self._bound.tangent(self.arithmetic.exactly(centre))
-        for end in (low, high):
-            fall = self.arithmetic.exactly(end).exp() * shifted
-            self._below(line, end, self._past(_Level(inside - fall, outside + fall)))
-
-    def _reach(self, reached: Fraction) -> None:
-        """Prove that cells up to ``reached`` are all that the statement needs."""
-        if self.claim.statement != "approximate":
-            super()._reach(reached)
-            return
-        self._below("evidence.cells", reached, _Level(self._failure, 1 - self._failure))
-
-    def _past(self, level: _Level) -> _Level:
-        """Return p + (1 - p)·δ of a δ, for an approximate statement."""
-        if self.claim.statement != "approximate":
-            return level
-        kept = 1 - self._failure
-        return _Level(self._failure + kept * level.value, kept * level.complement)
-
     def _excess_at(self, at: Fraction, mu: Fraction) -> Interval:
         """Compare δ of randomized response, (1 + t)/2 - e^ε·(1 - t)/2, by the least t that will do.
 
         What is returned has the sign of the difference.
         """
-        eps = self.arithmetic.exactly(at)
-        curve = GaussianCurve(self.arithmetic.exactly(mu))
-        wanted = self._past(_Level(curve.log_delta(eps).exp(), curve.log_complement(eps).exp()))
-        least = 2 * wanted.complement / (1 + eps.exp())
-        level = _Level(1 - least, least)
+        least = 2 * self._wanted(at, mu).complement / (1 + self.arithmetic.exactly(at).exp())
+        level = Level(1 - least, least)
         # any t > 0 will do
         return self._rho if level.value <= 0 else self._rho - self._divergence(level)

@@ -117,9 +117,10 @@ def loss_of(part: dict[str, str], backward: bool) -> tuple[list[tuple[Any, Any]]
         top = kept / (1 + mpmath.exp(-eps))
         return [(eps, top), (-eps, kept - top)], kept
     sigma, rate = mpmath.mpf(part["noise_multiplier"]), mpmath.mpf(part["sample_rate"])
-    step = sigma / 4
+    # the trapezoid rule is as good as exact for what is analytic about the real line
+    step = sigma / 2
     found = []
-    for j in range(-48, 49):
+    for j in range(-21, 22):
         u = j * step
         ratio, other = (
             1 - rate + rate * mpmath.exp((side - mpmath.mpf(1) / 2) / sigma**2) for side in (u, -u)
@@ -128,7 +129,6 @@ def loss_of(part: dict[str, str], backward: bool) -> tuple[list[tuple[Any, Any]]
         if part["neighbours"] == "replace-one":
             found.append((mpmath.log(ratio / other), ratio * weight))
             continue
-        # the trapezoid rule is as good as exact for what is analytic about the real line
         found.append(
             (mpmath.log(ratio), ratio * weight) if not backward else (-mpmath.log(ratio), weight)
         )
@@ -169,12 +169,8 @@ def supremum(spec: str, statement: str, eps_h: str | None, failure: str) -> Any:
     grid = [end * i / 16 for i in range(17)]
     values = [transform(eps) for eps in grid]
     top = max(range(17), key=values.__getitem__)
-    low, high = grid[max(top - 1, 0)], grid[min(top + 1, 16)]
-    share = (mpmath.sqrt(5) - 1) / 2
-    for _ in range(36):
-        a, b = high - share * (high - low), low + share * (high - low)
-        low, high = (low, b) if transform(a) > transform(b) else (a, high)
-    return max(values[top], transform((low + high) / 2))
+    peak = plain.best(transform, grid[max(top - 1, 0)], grid[min(top + 1, 16)], 1e-8)
+    return max(values[top], transform(peak))
 
 
 def is_true(document: Document) -> bool:
@@ -230,11 +226,11 @@ def test_the_oracle_tells_what_is_false(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_what_is_still_accepted_is_still_true(name: str) -> None:
+def test_what_is_still_accepted_is_still_true(name: str, thinned: Callable) -> None:
     """One changed field never makes the checker crash, or accept what is false."""
     # there are some 20,000 in all; these are spread over every field
-    tried = list(plain.changes(fresh(name)))[3::60]
-    assert len(tried) > 50
+    tried = thinned(plain.changes(fresh(name)), 120, 3 + len(name))
+    assert len(tried) > 25
     wrong = [
         what
         for what, changed in tried

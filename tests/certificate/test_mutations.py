@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
-from itertools import islice
 from typing import Any
 
 import mpmath
@@ -129,13 +128,16 @@ def refined(naive: Callable[[mpmath.mpf], mpmath.mpf]) -> Callable[[mpmath.mpf],
 
 
 def best(
-    function: Callable[[mpmath.mpf], mpmath.mpf], low: mpmath.mpf, high: mpmath.mpf
+    function: Callable[[mpmath.mpf], mpmath.mpf],
+    low: mpmath.mpf,
+    high: mpmath.mpf,
+    width: float = 1e-14,
 ) -> mpmath.mpf:
     """Where a function with one peak has it, by the golden section."""
     share = (mpmath.sqrt(5) - 1) / 2
     a, b = high - share * (high - low), low + share * (high - low)
     first, second = function(a), function(b)
-    while high - low > mpmath.mpf(10) ** -14:
+    while high - low > width:
         if first > second:
             high, b, second = b, a, first
             a = high - share * (high - low)
@@ -256,16 +258,16 @@ def leaves(node: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
                 yield from leaves(value, (*path, index))
 
 
-def put(document: Document, path: Path, value: object) -> Document:
-    """A copy with one value changed or removed."""
-    changed: Any = copy.deepcopy(document)
-    node = changed
-    for part in path[:-1]:
-        node = node[part]
-    if value is REMOVED:
-        del node[path[-1]]
+def put(document: Any, path: Path, value: object) -> Any:
+    """A copy with one value changed or removed; what was not touched is shared."""
+    first, *rest = path
+    changed = copy.copy(document)
+    if rest:
+        changed[first] = put(document[first], tuple(rest), value)
+    elif value is REMOVED:
+        del changed[first]
     else:
-        node[path[-1]] = value
+        changed[first] = value
     return changed
 
 
@@ -391,22 +393,22 @@ def test_the_oracle_tells_what_is_false(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_what_is_still_accepted_is_still_true(name: str) -> None:
+def test_what_is_still_accepted_is_still_true(name: str, thinned: Callable) -> None:
     """One changed field never makes the checker crash, or accept what is false."""
     wrong = [
         what
         # other ones of each field, from example to example
-        for what, changed in islice(changes(fresh(name)), len(name) % 2, None, 2)
+        for what, changed in thinned(changes(fresh(name)), 4, len(name))
         if outcome(changed) == "valid" and not is_true(changed)
     ]
     assert not wrong
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_a_changed_cover_is_refused(name: str) -> None:
+def test_a_changed_cover_is_refused(name: str, thinned: Callable) -> None:
     """Cells removed, duplicated, swapped, reversed, emptied, or with a gap of one ulp."""
     document = fresh(name)
-    for what, changed in structural(document):
+    for what, changed in thinned(structural(document), 3, len(name)):
         # beyond the end of the range nothing needs a cell
         last = what == f"remove {len(document['evidence']['cells']) - 1}"
         result = outcome(changed)

@@ -42,7 +42,7 @@ def test_own_mu_of_a_mechanism(run: Callable, folder: Path) -> None:
     """A mechanism keeps its --mu; the curve beside it has another spelling."""
     done = run("plot tradeoff gdp --mu 1 --gaussian-mu 2 -o t.svg")
     assert done.status == 0
-    assert "gdp: mu μ = 1, μ = 2" in done.out
+    assert "gdp: μ = 1, μ = 2" in done.out
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -109,13 +110,33 @@ def test_without_the_extra(run: Callable, folder: Path, monkeypatch: pytest.Monk
     assert run("report laplace --scale 0.5 -o x.json").status == 0
 
 
+# of the registry's schema, below deployment
+REGISTRY = """
+basic dp_variant privacy_loss deployment_model accounting implementation administrative
+name data_curators intended_use data_product_type data_product_region description
+publication_date data_product_sector variant_name data_domain unprotected_quantities
+privacy_unit privacy_unit_details privacy_parameters privacy_parameters_details model_name
+model_name_details actors release_type release_type_details data_source_type
+data_source_type_details access_type access_type_details post_processing composition
+preprocessing_and_hyperparameter_tuning mechanisms justification sources notes
+registry_authors
+"""
+
+
 def test_deployment_record(run: Callable, folder: Path) -> None:
-    """A registry's record has ε, δ and μ, what is stated, and null for what is not."""
+    """A registry's record has its fields, with ε, δ and μ, what is stated, and nothing else."""
     (folder / "r.toml").write_text('organisation = "Office: of #1"\n', encoding="utf-8")
     done = run("report laplace --scale 0.5 --release r.toml -o deployment.yaml")
     assert done.status == 0
     text = (folder / "deployment.yaml").read_text(encoding="utf-8")
-    assert 'data_curator: "Office: of #1"\n' in text
-    assert '  mu: "1.80091"\n' in text
-    assert "  privacy_unit: null\n" in text
-    assert "  proved: true\n" in text
+    for line in (
+        'data_curators: ["Office: of #1"]',
+        'description: "not stated"',
+        'variant_name: "Pure DP"',
+        "mu: 1.80091  # proposed",
+        'registry_authors: ["Office: of #1"]',
+    ):
+        assert f"    {line}" in text
+    assert "(proved)" in text
+    assert "privacy_unit:" not in text
+    assert set(re.findall(r"^  (?:  )?(\w+):", text, re.MULTILINE)) <= set(REGISTRY.split())

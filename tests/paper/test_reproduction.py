@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import doctest
 import html
 import json
 import re
@@ -17,7 +18,7 @@ import pytest
 from gdpbridge.interval import Interval
 from gdpbridge.paper.figures import FIGURES
 from gdpbridge.paper.finding import Finding, Status, check
-from gdpbridge.paper.record import shown
+from gdpbridge.paper.record import shown, to_text
 from gdpbridge.paper.reproduce import ALL_CLAIMS, Reproduction, reproduce
 from gdpbridge.paper.tables import PRINTED, TABLE, TABLE_CLAIMS
 from gdpbridge.paper.write import prepared_folder, write_folder
@@ -47,9 +48,14 @@ FLAGGED = {
 
 
 @pytest.fixture(scope="module")
-def findings() -> dict[str, Finding]:
+def findings(made: tuple[Reproduction, Path]) -> dict[str, Finding]:
     """Every finding, by name."""
-    return {claim.name: check(claim) for claim in ALL_CLAIMS}
+    return {one.name: one for one in made[0].findings}
+
+
+def test_each_claim_is_checked_once(findings: dict[str, Finding]) -> None:
+    """The run has a finding for each claim, by its name."""
+    assert list(findings) == [claim.name for claim in ALL_CLAIMS]
 
 
 def test_names_differ() -> None:
@@ -279,6 +285,16 @@ def test_folder(made: tuple[Reproduction, Path]) -> None:
     assert page.labels == [one.picture.alt_text for one in done.figures]
     for one in done.findings:
         assert one.printed in text
+
+
+def test_the_summary_is_as_documented(made: tuple[Reproduction, Path], root: Path) -> None:
+    """What docs/using.md shows of the command is what this run prints."""
+    done, folder = made
+    page = (root / "docs" / "using.md").read_text(encoding="utf-8")
+    _, _, shown = page.partition("$ gdpbridge paper -o paper\n")
+    printed = to_text(done, folder, 100, colour=False).replace(str(folder), "paper")
+    block = shown.partition("```")[0]
+    assert doctest.OutputChecker().check_output(block, f"{printed.rstrip()}\n", doctest.ELLIPSIS)
 
 
 def test_page_leads_with_what_is_reproduced(made: tuple[Reproduction, Path]) -> None:

@@ -233,7 +233,7 @@ def test_titles_say_the_finding(draw: Callable[[], plot.Picture], title: str) ->
 
 def test_floor_is_marked() -> None:
     """A δ that does not fall to 0 is marked, and called not GDP."""
-    assert "δ stays at 1e-06: not GDP" in plot.profile(APPROX).to_svg()
+    assert "δ stays at 1e-6: not GDP" in plot.profile(APPROX).to_svg()
 
 
 def test_rise_after_the_supremum(measured_run: gdp.Measurement) -> None:

@@ -34,7 +34,7 @@ document.querySelector('#found').textContent = JSON.stringify({
   wide: wide.map((one) => one.outerHTML.slice(0, 80)),
   statement: bottom('.statement'),
   attacker: bottom('.attacker'),
-  details: bottom('.details'),
+  scale: bottom('.scale'),
   pictures: [...page.querySelectorAll('figure svg')]
     .map((one) => one.getBoundingClientRect().width),
   small: [...page.querySelectorAll('body *')].filter((one) => !one.closest('svg')
@@ -88,9 +88,9 @@ def test_page_fits(pages: dict[str, str], look: Callable, size: tuple[int, int])
 
 
 def test_first_screen(pages: dict[str, str], look: Callable) -> None:
-    """Without scrolling, a laptop shows the statement, the attacker's table and the basis."""
+    """Without scrolling, a laptop shows the statement, the attacker's table and the scale."""
     found = look(pages["laplace"], LAPTOP)
-    assert max(found["statement"], found["attacker"], found["details"]) <= LAPTOP[1]
+    assert max(found["statement"], found["attacker"], found["scale"]) <= LAPTOP[1]
     assert look(pages["laplace"], PHONE)["statement"] <= PHONE[1]
 
 

@@ -17,8 +17,11 @@ from tests.report.conftest import KINDS, SAID
 import gdpbridge as gdp
 from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import Profile
+from gdpbridge.report.privacy.composition import title_of
 from gdpbridge.report.privacy.numbers import rounded_down, rounded_up
+from gdpbridge.report.privacy.pages import _prose
 from gdpbridge.report.privacy.scale import KNOWN
+from gdpbridge.specification.title import mechanism_title
 
 Reports = dict[str, gdp.PrivacyReport]
 
@@ -96,7 +99,7 @@ def test_fit_in_words(reports: Reports) -> None:
     ("name", "words"),
     [
         ("laplace", ["proved in ball arithmetic", "a person's week", "Trust: central."]),
-        ("dpsgd", ["proved in ball arithmetic", "in [31.6227766"]),
+        ("dpsgd", ["proved in ball arithmetic", "is 31.6227766"]),
         ("table", ["The tail is not known", "is not stated"]),
         ("icea", ["No finite μ covers every ε", "replaced by another"]),
         ("clip-rectify", ["the privacy loss is bounded"]),
@@ -168,8 +171,28 @@ def test_users_text_is_escaped(pages: dict[str, str], reports: Reports) -> None:
     assert html.escape(SAID["title"], quote=False) in page.replace("&#39;", "'")
     assert "<script>" not in page
     text = reports["laplace"].to_markdown()
-    assert "<script>" not in text
-    assert r"Weekly counts \| of trips, \<script\>alert(1)\</script\> rounded to \*tens\*" in text
+    assert not re.search(r"(?<!\\)<script>", text)
+    assert r"Weekly counts \| of trips, \<script>alert(1)\</script> rounded to \*tens\*" in text
+    # what is no mark is not marked
+    assert "δ(ε) ≤ δ_μ(ε)" in text
+    assert "is in [1.8009" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "marked"),
+    [
+        ("[x](javascript:1)", r"\[x\](javascript:1)"),
+        ("see [x](y) and ![p](q)", r"see [x\](y) and \![p\](q)"),
+        ("[a]: b", r"\[a]: b"),
+        ("_em_ a_b", r"\_em\_ a_b"),
+        ("# one", r"\# one"),
+        ("&lt; AT&T & co", r"\&lt; AT\&T & co"),
+        ("[0, 1] + 2 = 3!", r"\[0, 1] + 2 = 3!"),
+    ],
+)
+def test_marks_of_markdown(text: str, marked: str) -> None:
+    """Text is escaped where Markdown would read a mark, and only there."""
+    assert _prose(text) == marked
 
 
 def test_text_of_other_scripts_is_taken() -> None:
@@ -204,11 +227,14 @@ def test_certificate_and_its_hash(reports: Reports, tmp_path: Path) -> None:
     file.write_text(html.unescape(shown[1]), encoding="utf-8")
     assert hashlib.sha256(file.read_bytes()).hexdigest() == proof.sha256
     assert gdp.verify(file).valid
-    assert reports["table"].certificate.text is None
-    assert "no certificate" in reports["table"].certificate.absent_because
-    run = reports["dpsgd"].certificate.text
-    assert run is not None
-    assert gdp.verify(run.encode()).valid
+    for name in ("dpsgd", "table"):
+        text = reports[name].certificate.text
+        assert text is not None
+        assert gdp.verify(text.encode()).valid
+    naive = gdp.profiles.Formula("delta = exp(-eps - eps**2)", naive=True)
+    absent = gdp.privacy_report(naive).certificate
+    assert absent.text is None
+    assert "no certificate" in absent.absent_because
 
 
 def test_composition(reports: Reports) -> None:
@@ -227,12 +253,35 @@ def test_first_lines_of_a_run(pages: dict[str, str]) -> None:
     """What will be quoted is an upper bound, with its p, and what needs none beside it."""
     page = html.unescape(pages["dpsgd"])
     assert re.search(
-        r'<p class="mu">μ ≤ 0\.51\d+, but for a failure of probability 1e-10</p>', page
+        r'<p class="mu">μ ≤ 0\.51\d+, but for a failure of probability <[^>]+>1e-10<', page
     )
     assert "For every ε, without a failure, that μ is 31.6228." in page
     assert "proved in ball arithmetic" in page
     assert re.search(r"As an \(ε, δ\) pair: ε ≤ [\d.]+ at δ = 1e-5\.", page)
-    assert '<p class="mu">μ ≤ 11.8845 up to ε = 100</p>' in html.unescape(pages["icea"])
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "beside"),
+    [
+        ("laplace", "μ ≤ 1.80091 for every ε", ""),
+        ("icea", "δ ≤ 0.05414 at ε = 10", "μ ≤ 11.8845 up to ε = 100"),
+        ("table", "ε ≤ 4 at δ = 1e-9", "μ ≤ 0.822523 up to ε = 4"),
+    ],
+)
+def test_top_of_a_page(
+    pages: dict[str, str], reports: Reports, name: str, first: str, beside: str
+) -> None:
+    """A page begins with the number to quote; how it was proved, and what is empty, is below."""
+    top, below = pages[name].split("What this rests on")
+    top = re.sub(r"<[^>]+>", "", html.unescape(top))
+    assert first in top
+    assert (f"Beside Gaussian noise: {beside}." in top) == bool(beside)
+    assert not re.search(r"cells|ball arithmetic|μ_t|100\.00|54140", top)
+    assert "cells" in below
+    # μ in one rounding, but for the interval
+    high = rounded_up(reports[name].found.mu, 6)
+    near = [word for word in re.findall(r"\d+\.\d{2,}", top) if word[:4] == high[:4]]
+    assert set(near) <= {high}
 
 
 def test_attacks_are_those_of_the_mechanism(reports: Reports) -> None:
@@ -256,6 +305,14 @@ def test_files_that_were_read(reports: Reports, pages: dict[str, str]) -> None:
     assert str(path.parent) not in pages["table"]
     assert str(path.parent) not in reports["table"].to_json()
     assert reports["laplace"].inputs == ()
+
+
+def test_run_is_named_by_its_phases() -> None:
+    """A history of Opacus names noise, rate and steps of each phase, in a title and in a report."""
+    history = [[1.1, 0.01, 3], [0.9, 0.02, 2]]
+    profile = gdp.profiles.OpacusHistory(history=history)
+    for text in (title_of(profile), mechanism_title(profile.model_dump())):
+        assert re.search(r"σ = 1\.1, sample rate q = 0\.01, steps T = 3\b.*σ = 0\.9", text)
 
 
 def test_sequence_is_named_by_its_parts() -> None:

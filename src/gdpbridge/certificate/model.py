@@ -23,12 +23,7 @@ class Certificate(document.Certificate):
 
     def to_json(self) -> str:
         """Return the document as JSON text, a line for each cell."""
-        plain: Any = _without_defaults(self)
-        cells = plain["evidence"].pop("cells")
-        text = json.dumps(plain, indent=1, ensure_ascii=False)
-        lines = ",\n   ".join(json.dumps(cell) for cell in cells)
-        body = f'"cells": [\n   {lines}\n  ]' if cells else '"cells": []'
-        return text.replace('"evidence": {', '"evidence": {\n  ' + body + ",", 1) + "\n"
+        return _lines(_without_defaults(self), "\n") + "\n"
 
     def save(self, path: str | Path) -> None:
         """Write the document to a file, as a whole or not at all."""
@@ -45,8 +40,20 @@ def _without_defaults(value: object) -> object:
     return {
         name: _without_defaults(one)
         for name, one, default in said
-        if default is MISSING or one is not None
+        if default is MISSING or one != default
     }
+
+
+def _lines(value: object, start: str) -> str:
+    """Return JSON text in which what holds nothing but texts and numbers is one line."""
+    inner = list(value.values()) if isinstance(value, dict) else value
+    if not isinstance(inner, list) or not any(isinstance(one, dict | list) for one in inner):
+        return json.dumps(value, ensure_ascii=False)
+    more = f"{start} "
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(name)}: {_lines(one, more)}" for name, one in value.items()]
+        return f"{{{more}{f',{more}'.join(parts)}{start}}}"
+    return f"[{more}{f',{more}'.join(_lines(one, more) for one in inner)}{start}]"
 
 
 def read(source: Certificate | dict[str, Any] | str | bytes | Path) -> Certificate:

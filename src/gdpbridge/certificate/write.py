@@ -12,6 +12,7 @@ from gdpbridge.certificate.cells import accepted
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell
 from gdpbridge.certificate.write_composed import with_directions
+from gdpbridge.certificate.write_convex import with_chords
 from gdpbridge.certificate.write_zcdp import with_tangents
 from gdpbridge.curves.base import Form
 from gdpbridge.curves.smooth import SmoothCurve
@@ -19,6 +20,8 @@ from gdpbridge.errors import UndecidedError
 from gdpbridge.guarantees.boundary import zcdp_boundary
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.table import Table
+from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
 from gdpbridge.mechanisms.zcdp import ZCDP
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import to_fraction
@@ -37,6 +40,9 @@ from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.refusal import OutOfWork
 
 __all__ = ["range_of", "write"]
+
+# by which a tail may begin later than in the search
+_MOST_STEPS = 40
 
 
 def range_of(interval: Interval) -> Range:
@@ -61,13 +67,13 @@ def write(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
 
 def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     composed = profile.curve.form is Form.COMPOSED
-    by_tangents = isinstance(profile, ZCDP)
-    breakpoints = () if composed or by_tangents else _breakpoints(profile, proof.bits)
+    by_tangents, by_rows = isinstance(profile, ZCDP), isinstance(profile, Table | TradeoffFunction)
+    breakpoints = () if composed or by_tangents or by_rows else _breakpoints(profile, proof.bits)
     proof = _past_the_last_bracket(proof, breakpoints)
     bare = Certificate(
         schema=Schema(name=NAME, version=VERSION),
         generator=f"gdpbridge {version('gdpbridge')}",
-        mechanism=profile.specification(),
+        mechanism=_specification(profile) if by_rows else profile.specification(),
         claim=claim,
         evidence=Evidence(
             breakpoints=breakpoints,
@@ -80,9 +86,20 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
         return with_directions(bare, proof)
     if by_tangents:
         return with_tangents(bare, proof, zcdp_boundary(profile.exact("rho")))
+    if isinstance(profile, Table | TradeoffFunction):
+        return with_chords(bare, proof, profile)
     checker = CellChecker(bare)
+    proof = _past_where_it_decays(proof, checker)
+    bare = replace(
+        bare, evidence=replace(bare.evidence, tail_from=optional_binary_text(proof.tail_from))
+    )
     cells = tuple(cell for proved in proof.cells for cell in accepted(checker, proved))
     return replace(bare, evidence=replace(bare.evidence, cells=cells))
+
+
+def _specification(profile: Profile) -> dict[str, str | None]:
+    """Return what is known by rows: these stand beside it."""
+    return {"kind": profile.kind, "neighbours": profile.neighbours}
 
 
 def _witness(proof: Proof) -> str | None:
@@ -103,6 +120,22 @@ def _past_the_last_bracket(proof: Proof, breakpoints: tuple[Breakpoint, ...]) ->
     *cells, last = proof.cells
     extended = ProvedCell(last.low, end, None)
     return replace(proof, cells=(*cells, extended), tail_from=end)
+
+
+def _past_where_it_decays(proof: Proof, checker: CellChecker) -> Proof:
+    """Let the tail begin where the checker can follow it, which sees less than the search does."""
+    start = proof.tail_from
+    if start is None:
+        return proof
+    cells = list(proof.cells)
+    for _ in range(_MOST_STEPS):
+        if checker.proves_tail(start):
+            return replace(proof, cells=tuple(cells), tail_from=start)
+        # the last cell may end beyond where the tail began
+        low = cells[-1].high if cells else Fraction(0)
+        start = max(low, start) * Fraction(5, 4) or Fraction(1)
+        cells.append(ProvedCell(low, start, (low + start) / 2))
+    raise UndecidedError("the tail could not be certified")
 
 
 def _breakpoints(profile: Profile, bits: int) -> tuple[Breakpoint, ...]:

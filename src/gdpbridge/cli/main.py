@@ -40,6 +40,7 @@ _COMMANDS = {
     "measure": "Measure the least μ of a mechanism, as a proved interval.",
     "identify": "Tell whether a mechanism is GDP for some finite μ.",
     "convert": "Convert between a μ, a mechanism, (ε, δ) pairs, and an attacker's errors.",
+    "check": "Check claims, such as a printed ε: true with a margin, false with a witness.",
     "calibrate": "Find the parameter with which a mechanism meets a target, from the safe side.",
     "plan": "Plan training runs: the settings that meet a target, side by side.",
     "sweep": "Measure every mechanism of a grid, on all processors, into a table.",

@@ -72,7 +72,7 @@ class Status(IntEnum):
             Status.ANSWERED: "answered",
             Status.FAULT: "a fault in the program, or a disk or database that cannot be used",
             Status.BAD_INPUT: "bad input: one sentence on standard error says what is allowed",
-            Status.NO: "the answer is no (identify: not GDP; audit: the claim is contradicted; "
+            Status.NO: "the answer is no (identify: not GDP; audit, check: a claim is false; "
             "verify, ledger: refused)",
             Status.UNDECIDED: "undecided within the stated limits (identify: unknown)",
             Status.INTERRUPTED: "interrupted",

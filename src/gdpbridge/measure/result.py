@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gdpbridge.certificate.proof import Proof
 from gdpbridge.curves.nature import Nature
-from gdpbridge.identify import TailStatus, Verdict, identify
+from gdpbridge.identify import TailStatus, Verdict
 from gdpbridge.interval import Interval
 from gdpbridge.measure.method import PROVED, TRUSTED, Assurance, Method, method_named
 from gdpbridge.mechanisms.base import Profile
@@ -73,9 +74,8 @@ def no_certificate_because(profile: Profile, method: Method) -> str:
         return _not_proved(method)
     if why := uncertifiable_because(profile):
         return why
-    found = identify(profile)
-    if found.verdict is Verdict.UNKNOWN or found.mu_tail is None:
-        return "there is no certificate where the tail is not known"
+    if profile.tail.status is TailStatus.ESTIMATED:
+        return "there is no certificate where the tail is assumed"
     return ""
 
 
@@ -187,7 +187,7 @@ class Measurement(Shown):
 
         A proved interval may have none: :attr:`proof` says why.
         """
-        if self.uncertified_because or self.evidence is None or self.mu_tail is None:
+        if self.uncertified_because or self.evidence is None:
             return None
         # the checker's models are slow to load, and most runs need none
         from gdpbridge.certificate.write import range_of, write
@@ -196,12 +196,12 @@ class Measurement(Shown):
         return write(
             self.profile,
             claim=Claim(
-                verdict="gdp" if self.verdict is Verdict.GDP else "not-gdp",
+                verdict=self.verdict.value,
                 statement=self.statement.value,
                 mu=range_of(self.mu),
                 eps_h=None if self.eps_h is None else decimal_text(exact(self.eps_h)),
                 failure_probability=decimal_text(self.failure),
-                mu_tail=range_of(self.mu_tail),
+                mu_tail=range_of(self.mu_tail or Interval(0, math.inf)),
                 profile_is=self.profile_is.value,
             ),
             proof=self.evidence,

@@ -147,6 +147,7 @@ class OpacusHistory(Profile):
         description="triples of noise multiplier, sample rate and steps, instead of a file",
         json_schema_extra={
             "untyped": True,
+            "columns": ["noise multiplier σ", "sample rate q", "steps T"],
             "allowed": "a list of [noise multiplier, sample rate, steps]",
         },
     )

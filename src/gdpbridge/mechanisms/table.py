@@ -197,6 +197,21 @@ class Table(Profile):
         _, corners = self._envelope
         return corners.numbers if corners.eps[-1] > 0 else self._rows.numbers[:1]
 
+    @property
+    def is_log(self) -> bool:
+        """Whether the rows are of log δ."""
+        return self._rows.is_log
+
+    @property
+    def exact_rows(self) -> list[tuple[Fraction, Fraction | None]]:
+        """Each ε with its δ, or log δ, as it is written; None for a logarithm of 0."""
+        return _exactly(self._rows)
+
+    @property
+    def exact_corners(self) -> list[tuple[Fraction, Fraction | None]]:
+        """Those of the rows that bound δ from above."""
+        return _exactly(self._envelope[1])
+
     @cached_property
     def _envelope(self) -> tuple[Any, Rows]:
         kept = envelope(self._rows)
@@ -264,6 +279,14 @@ def _delta(rows: Rows, index: int) -> Constant:
         return Fraction(0)
     log = exact(rows.delta_text[index])
     return (lambda: ball(log).exp()) if log else Fraction(1)
+
+
+def _exactly(rows: Rows) -> list[tuple[Fraction, Fraction | None]]:
+    found = []
+    for eps, delta, log in zip(rows.eps_text, rows.delta_text, rows.log_delta, strict=True):
+        nothing = rows.is_log and log == -np.inf
+        found.append((exact(eps), None if nothing else exact(delta)))
+    return found
 
 
 def _of_pairs(pairs: Any, *, is_log: bool) -> Rows:

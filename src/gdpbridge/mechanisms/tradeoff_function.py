@@ -25,7 +25,7 @@ from gdpbridge.curves.nature import Nature
 from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import register
-from gdpbridge.numeric.exact import exact
+from gdpbridge.numeric.exact import exact, is_decimal
 from gdpbridge.reading.named import exact_number, pairs_of_file
 
 if TYPE_CHECKING:
@@ -110,6 +110,21 @@ class TradeoffFunction(Profile):
         if self.steps:
             return ()
         return ("the function is taken to be linear between its points: steps takes less",)
+
+    @property
+    def points(self) -> list[Corner]:
+        """The corners of the function, as (α, β)."""
+        return self._corners
+
+    @property
+    def beyond_certificates(self) -> str:
+        """They hold points as they are given."""
+        made = "steps" if self.steps else "symmetric" if self.symmetric else ""
+        if made:
+            return f"there is no certificate for a trade-off function with {made} yet"
+        if any(not is_decimal(one) for point in self._corners for one in point):
+            return "there is no certificate for a trade-off function that is not in decimals"
+        return ""
 
     def build_curve(self) -> Curve:
         """Return the lines of the envelope of the function and its inverse."""

@@ -22,6 +22,7 @@ __all__ = [
     "float_ceiling",
     "float_floor",
     "floor_to_places",
+    "is_decimal",
     "rational",
 ]
 
@@ -62,6 +63,12 @@ def rational(value: float | int | str | Decimal) -> Fraction:
     if long or not number.is_finite() or abs(number.adjusted()) > _MAX_EXPONENT:
         raise ValueError(f"not a number of reasonable size: {value!r}")
     return Fraction(number)
+
+
+def is_decimal(value: Fraction) -> bool:
+    """Whether a decimal fraction of not too many digits is the number itself."""
+    number = _WIDE.divide(Decimal(value.numerator), Decimal(value.denominator))
+    return Fraction(number) == value
 
 
 def decimal_text(value: Fraction) -> str:

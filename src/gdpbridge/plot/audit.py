@@ -61,7 +61,7 @@ def audit(
     series.append(Series(_CHANCE, alpha, 1 - alpha, neutral=True))
     return lines(
         series,
-        title=title or "What an attack achieved, and what was claimed",
+        title=title or _finding(found),
         rates=True,
         x_title="false alarms: type I error α",
         y_title="missed: type II error β",
@@ -70,3 +70,10 @@ def audit(
         alt_text=f"The measured errors of an attack, and what was proved or claimed. "
         f"{found.sentence}",
     )
+
+
+def _finding(found: Audit) -> str:
+    sure = f"with {100 * found.confidence:g} % confidence"
+    if not found.mu.lower:
+        return f"The attack shows no leak {sure}"
+    return f"The attack shows μ ≥ {rounded_down(found.mu.lower)}, {sure}"

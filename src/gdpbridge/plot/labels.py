@@ -14,6 +14,8 @@ __all__ = ["Canvas", "Place", "places"]
 
 # pixels: of a letter on average, a line of text, the distance of a name from its line
 _LETTER, _LINE, _APART = 6.2, 13.0, 6.0
+# farther from its line, and what that costs, where there is no room beside it
+_FARTHER = ((0.0, 0.0), (14.0, 1.0), (32.0, 1.5))
 _HIGH, _DEEP = 10.0, 3.0
 # more room than this is no better
 _ENOUGH = 5.0
@@ -81,16 +83,16 @@ def places(
         width = _LETTER * len(name)
         best, most = (0, _APART, -_APART), -np.inf
         for place in np.unique(np.linspace(0, x.size - 1, _TRIED).astype(int)):
-            for left, below in product((False, True), (False, True)):
+            for left, below, (more, cost) in product((False, True), (False, True), _FARTHER):
                 dx = -width - _APART if left else _APART
-                dy = _LINE + 2 if below else -_APART
+                dy = _LINE + 2 + more if below else -_APART - more
                 start, base = across[place] + dx, down[place] + dy
                 if not (start >= 2 and start + width <= canvas.width - 2):
                     continue
                 if not (_LINE <= base <= canvas.height - 4):
                     continue
                 room = min(_room(start, base, width, in_the_way), _apart(start, base, width, taken))
-                value = min(room, _ENOUGH) + min(room, 60.0) / 60.0
+                value = min(room, _ENOUGH) + min(room, 60.0) / 60.0 - cost
                 if value > most:
                     best, most = (int(place), dx, dy), value
         place, dx, dy = best

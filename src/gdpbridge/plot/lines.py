@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gdpbridge.errors import InputError, Words
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.plot.labels import Canvas, places
 from gdpbridge.plot.picture import Picture, charts
 from gdpbridge.plot.style import COLOURS, CONFIG, INK, NEUTRAL, Style, dash_of
@@ -21,8 +23,11 @@ __all__ = ["Point", "Rule", "Series", "Slider", "lines"]
 
 _WIDTH, _HEIGHT = 480, 360
 _STROKE, _FONT = 2.2, 12
+_PADDED = re.compile(r"(?<=\d)e\+?(-?)0+(\d)")
 # more names than these stand in a legend
 _DIRECT = 4
+# pixels from a point without a dot to its label
+_BELOW = {True: 44, False: -9}
 # of the width: where labels go to the left; within how much two labels would overlap
 _RIGHT, _NEAR_X, _NEAR_Y = 0.6, 0.4, 0.06
 
@@ -86,11 +91,13 @@ class Series:
 
 @dataclass(frozen=True)
 class Point:
-    """A marked point with a label beside it."""
+    """A point with a label beside it: marked by a dot, or else above it or ``below`` it."""
 
     x: float
     y: float
     label: str
+    dot: bool = True
+    below: bool = False
 
 
 @dataclass(frozen=True)
@@ -175,7 +182,7 @@ def lines(
         InputError: for two lines of one name, or none.
         MissingExtraError: without the extra ``charts``.
     """
-    alt = charts()
+    alt, alt_text = charts(), _plain(alt_text)
     names = [one.name for one in series]
     if len(set(names)) < len(names) or not names:
         raise InputError("series", names, "lines with different names, at least one")
@@ -205,7 +212,7 @@ def lines(
         .properties(
             width=_WIDTH,
             height=_HEIGHT,
-            title=title,
+            title=_written(title),
             description=alt_text,
             padding={"left": 8, "right": 16, "top": 8, "bottom": 8},
             background="white",
@@ -253,7 +260,9 @@ class _Look:
         # the two legends merge into one, as they are of the same field and alike
         legend = None
         if self.legend:
-            legend = alt.Legend() if self.label is None else alt.Legend(labelExpr=self.label)
+            label = self.label or "datum.label"
+            plain = f"replace({label}, regexp('[Gδ]_μ, '), 'Gaussian curve, ')"
+            legend = alt.Legend(labelExpr=plain)
         colours = alt.Scale(domain=self.names, range=self.colours)
         dashes = alt.Scale(domain=self.names, range=self.dashes)
         return {
@@ -321,11 +330,14 @@ class _Room:
 
 
 def _marked(alt: Any, point: Point, axes: dict[str, Any], room: _Room) -> list[Any]:
-    base = alt.Chart(alt.Data(values=[{"x": point.x, "y": point.y, "label": point.label}]))
-    dot = base.mark_point(filled=True, size=70, color="#000000", opacity=1).encode(**axes)
-    place = {**room.beside(point.x, 9), "dy": room.above(point.x, point.y)}
+    base = alt.Chart(
+        alt.Data(values=[{"x": point.x, "y": point.y, "label": _written(point.label)}])
+    )
+    dot = base.mark_point(filled=True, size=70, color="#000000", opacity=float(point.dot))
+    down = room.above(point.x, point.y) if point.dot else _BELOW[point.below]
+    place = {**room.beside(point.x, 9), "dy": down}
     text = base.mark_text(fontSize=_FONT, color="#222222", **place)
-    return [dot, text.encode(**axes, text="label:N")]
+    return [dot.encode(**axes), text.encode(**axes, text="label:N")]
 
 
 def _canvas(
@@ -354,11 +366,7 @@ def _names(
     rules: Sequence[Rule],
 ) -> list[Any]:
     """Write each name beside its line, and that of the moving curve with its parameter."""
-    drawn = [
-        (one.name, np.array([row["x"] for row in some]), np.array([row["y"] for row in some]))
-        for one, some in zip(series, rows, strict=True)
-        if some
-    ]
+    drawn = [(one.name, *_path(one, some)) for one, some in zip(series, rows, strict=True) if some]
     if slider is not None:
         x = np.asarray(slider.x, dtype=np.float64)
         drawn.append((slider.label, x, np.asarray(slider.height(x), dtype=np.float64)))
@@ -380,14 +388,27 @@ def _names(
     return layers
 
 
+def _path(series: Series, rows: list[dict[str, Any]]) -> tuple[Floats, Floats]:
+    """A line from point to point, with the corners of its steps."""
+    x, y = (np.array([row[axis] for row in rows]) for axis in ("x", "y"))
+    return (np.repeat(x, 2)[1:], np.repeat(y, 2)[:-1]) if series.step else (x, y)
+
+
 def _written(name: str) -> str:
-    """A name as it is written in the picture, where no font has the subscript of G_μ."""
-    return name.replace("G_μ, ", "Gaussian curve, ").replace("δ_μ, ", "Gaussian curve, ")
+    """A text as it stands in the picture: 1e-6, and no subscript of G_μ, which no font has."""
+    name = name.replace("G_μ, ", "Gaussian curve, ").replace("δ_μ, ", "Gaussian curve, ")
+    return _plain(name)
+
+
+def _plain(text: str) -> str:
+    return _PADDED.sub(r"e\1\2", text)
 
 
 def _rule(alt: Any, rule: Rule, axes: dict[str, Any], room: _Room) -> Any:
     where = "y" if rule.x is None else "x"
-    base = alt.Chart(alt.Data(values=[{where: getattr(rule, where), "label": rule.label}]))
+    base = alt.Chart(
+        alt.Data(values=[{where: getattr(rule, where), "label": _written(rule.label)}])
+    )
     mark = base.mark_rule(strokeDash=[3, 3], color="#555555", strokeWidth=1.2)
     if rule.x is not None:
         place = {**room.beside(rule.x, 4), "y": 8}

@@ -43,7 +43,7 @@ def names_of(profiles: Sequence[Profile], names: Sequence[str] | None) -> list[s
     if names is None:
         names = []
         for profile in profiles:
-            title = mechanism_title({**profile.model_dump(), "neighbours": None})
+            title = mechanism_title({**profile.model_dump(), "neighbours": None}, short=True)
             title = title.translate(_PLAIN)
             short = title if len(title) <= _LONGEST_NAME else f"{title[: _LONGEST_NAME - 1]}…"
             names.append(short if short not in names else f"{short} ({len(names) + 1})")

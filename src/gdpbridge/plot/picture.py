@@ -28,13 +28,17 @@ _HEAD = f"""
     :root {{ color-scheme: light dark; }}
     body {{ margin: 1rem auto; padding: 0 1rem; font: 16px/1.45 Helvetica, Arial, sans-serif;
       max-width: 60rem; }}
-    #vis.vega-embed {{ display: block; width: 100%; }}
+    h1 {{ font-size: 1.1rem; margin: 0 0 .5rem; }}
+    /* more than the library's own rule, which comes later */
+    html #vis.vega-embed {{ display: block; width: 100%; }}
+    html #vis svg.marks {{ background: transparent !important; }}
     #vis form.vega-bindings {{ margin: .5rem 0; font-size: 1rem; }}
     #vis .vega-bind label {{ display: flex; gap: .6rem; align-items: center; }}
     #vis input[type=range] {{ flex: 1; min-width: 8rem; }}
 {DARK}  </style>"""
 # what the page's script has around the chart
 _SPECIFICATION, _SPECIFICATION_END = "const spec = ", "const embedOpt"
+_PLACE = '<div class="vega-visualization"'
 # no menu that leads to the network, and lines that stay sharp
 _EMBEDDED = {"actions": False, "renderer": "svg"}
 
@@ -148,7 +152,8 @@ class Picture:
         """
         chart: Any = self.chart
         fit = {"type": "fit-x", "contains": "padding"}
-        wide = chart.copy().properties(width="container", autosize=fit)
+        # a title in the page can wrap
+        wide = chart.copy().properties(width="container", autosize=fit, title="")
         page: str = wide.to_html(inline=True, embed_options=_EMBEDDED)
         # a name must not end the script that it stands in
         before, start, rest = page.partition(_SPECIFICATION)
@@ -158,6 +163,7 @@ class Picture:
         page = page.replace("<html>", '<html lang="en">', 1).replace("<head>", named, 1)
         # the library inside the page has that tag in a text, too
         before, _, after = page.rpartition("</body>")
+        before = before.replace(_PLACE, f"<h1>{escape(self.title)}</h1>\n{_PLACE}")
         return f"{before}<p>{escape(self.alt_text)}</p>\n</body>{after}"
 
     def _spec(self) -> dict[str, Any]:

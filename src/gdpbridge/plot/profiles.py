@@ -167,7 +167,7 @@ def gdpt(
     points = [
         replace(mark, label=name + mark.label)
         for one, name in zip(found, whose, strict=True)
-        for mark in _supremum(one, end)
+        for mark in [*_supremum(one, end), *_rise(one, end)]
     ]
     # an end of several heads is marked once, and is nobody's
     ends = [one.eps_h for one in found]
@@ -244,6 +244,19 @@ def _supremum(found: Measurement, end: float) -> list[Point]:
         label = f"μ ≤ {rounded_up(high, 6)} with p = {found.failure_probability:.4g}"
         return [Point(found.attained_at, high, label)]
     return [Point(found.attained_at, high, f"sup G ≤ {rounded_up(high, 6)}")]
+
+
+def _rise(found: Measurement, end: float) -> list[Point]:
+    """Say where G goes on, where it rises at the end of the picture."""
+    # over the room that the label takes
+    heights = np.asarray(found.profile.gdpt(np.linspace(0.6 * end, end, 41)))
+    last, tail = float(heights[-1]), found.mu_tail
+    rises = heights[-2] < last and found.statement is Statement.APPROXIMATE
+    if tail is None or not rises:
+        return []
+    whither = f"to μ_t = {tail.upper:.4g}" if np.isfinite(tail.upper) else "without end: not GDP"
+    under = bool(heights.max() > last)
+    return [Point(end, last, f"G rises on, {whither}", dot=False, below=under)]
 
 
 def _head_and_tail(found: Measurement, end: float) -> list[Rule]:

@@ -50,8 +50,8 @@ def staircase(
     end = range_end([profile], (), eps_max, 2e-3, 20.0)
     eps = grid([profile], end)
     series = [Series(f"G, {label}", eps, profile.gdpt(eps), "solid")]
-    gaps = []
-    for width in dict.fromkeys(_checked(width, end) for width in widths):
+    gaps, finest = [], ""
+    for width in sorted({_checked(width, end) for width in widths}, reverse=True):
         steps = int(np.ceil(end / width - 1e-9))
         places = np.asarray(width * np.arange(steps + 1), dtype=np.float64)
         logs, rests = profile.curve.logs(places)
@@ -62,10 +62,11 @@ def staircase(
             _stairs(f"upper staircase, {group}", places, upper, "dashed", group),
             _stairs(f"lower staircase, {group}", places, lower, "dotted", group),
         ]
+        finest = f"Steps of {width:g} place μ between {lower.max():.4g} and {upper.max():.4g}"
         gaps.append(f"for {group} their maxima are {lower.max():.4g} and {upper.max():.4g}")
     return lines(
         series,
-        title=title or "Staircases about the GDP transform",
+        title=title or finest,
         x_title="ε",
         y_title="μ",
         x_domain=(0.0, end),

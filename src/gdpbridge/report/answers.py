@@ -21,18 +21,22 @@ from gdpbridge.specification.title import mechanism_title, number_text
 if TYPE_CHECKING:
     from gdpbridge.calibrate import Calibration
     from gdpbridge.certificate.verify import Verification
+    from gdpbridge.check import Checked
     from gdpbridge.compare import Comparison
+    from gdpbridge.mechanisms.base import Profile
     from gdpbridge.risk import Risk
 
 __all__ = [
     "Answer",
     "CalibrationRecord",
+    "CheckRecord",
     "ComparisonRecord",
     "ConversionRecord",
     "RiskRecord",
     "VerificationRecord",
     "answer_to_text",
     "calibration_record",
+    "check_record",
     "comparison_record",
     "conversion_record",
     "risk_record",
@@ -122,7 +126,23 @@ class ConversionRecord:
         return {**document, "table": self.table, "notes": self.notes}
 
 
-Answer = VerificationRecord | RiskRecord | CalibrationRecord | ComparisonRecord | ConversionRecord
+@dataclass(frozen=True)
+class CheckRecord:
+    """Some :class:`~gdpbridge.Checked` about one mechanism."""
+
+    schema: Schema
+    mechanism: dict[str, Any]
+    claims: tuple[dict[str, Any], ...]
+
+
+Answer = (
+    VerificationRecord
+    | RiskRecord
+    | CalibrationRecord
+    | CheckRecord
+    | ComparisonRecord
+    | ConversionRecord
+)
 
 
 def verification_record(found: Verification) -> VerificationRecord:
@@ -163,6 +183,26 @@ def calibration_record(found: Calibration) -> CalibrationRecord:
     )
 
 
+def check_record(profile: Profile, found: Sequence[Checked]) -> CheckRecord:
+    """Make the record of checked claims."""
+    rows = tuple(
+        {
+            "claim": one.claim.text,
+            "holds": one.holds,
+            "margin": one.margin,
+            "witness": None if one.witness is None else dict(one.witness),
+            "value": one.value,
+            "neighbours": one.profile.neighbours,
+            "profile_is": one.profile.profile_is,
+            "certified": one.certified,
+            "reason": one.reason,
+            "notes": one.notes,
+        }
+        for one in found
+    )
+    return CheckRecord(Schema("gdpbridge.check", 1), profile.model_dump(), rows)
+
+
 def comparison_record(found: Comparison) -> ComparisonRecord:
     """Make the record of a comparison."""
     return ComparisonRecord(
@@ -199,6 +239,8 @@ def answer_to_text(answer: Answer, width: int, *, colour: bool = False) -> str:
         case CalibrationRecord():
             title = mechanism_title(answer.mechanism)
             rows = _calibrated(answer)
+        case CheckRecord():
+            title, rows = mechanism_title(answer.mechanism), _claimed(answer)
         case ComparisonRecord():
             title = f"{answer.times} mechanisms, each {number_text(answer.epsilon)}-DP"
             rows = _compared(answer)
@@ -249,6 +291,27 @@ def _calibrated(record: CalibrationRecord) -> Iterator[Row]:
     yield from measured_rows(found, _VALUE_WIDTH)
     yield Row("δ(ε)", found.profile_is.sentence)
     yield Row("Proof", found.proof.why)
+
+
+_ANSWERS = {True: ("true", "1;32"), False: ("false", "1;31"), None: ("undecided", "1;33")}
+
+
+def _claimed(record: CheckRecord) -> Iterator[Row]:
+    for row in record.claims:
+        word, colour = _ANSWERS[row["holds"]]
+        yield Row("Claim", row["claim"])
+        yield Row("Answer", word if row["certified"] else f"{word}, not proved", colour)
+        yield Row("Because", row["reason"].partition(": ")[2])
+        if row["margin"] is not None:
+            yield Row("Margin", f"{row['margin']:.6g}")
+        if row["witness"] is not None:
+            numbers = ", ".join(
+                f"{_SYMBOLS.get(name, name)} = {value:.12g}"
+                for name, value in row["witness"].items()
+            )
+            yield Row("Witness", numbers)
+        for number, note in enumerate(row["notes"]):
+            yield Row("" if number else "Note", note)
 
 
 def _compared(record: ComparisonRecord) -> Iterator[Row]:

@@ -35,7 +35,14 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .35rem .8rem .35rem 0; border-bottom: 1px solid var(--edge);
   vertical-align: top; }
-th { white-space: nowrap; } td:last-child { overflow-wrap: anywhere; }
+th, td[data-name="Time"] { white-space: nowrap; } td:last-child { overflow-wrap: anywhere; }
+@media (max-width: 46rem) {
+  /* a row is a block of named lines */
+  thead { display: none; }
+  tr:not([hidden]) { display: block; border-bottom: 2px solid var(--edge); padding: .5rem 0; }
+  td { display: flex; gap: .8rem; padding: .1rem 0; border: 0; }
+  td::before { content: attr(data-name); flex: 0 0 6.5rem; color: var(--soft); }
+}
 
 .bar { width: 8rem; height: .8rem; border: 1px solid var(--edge); border-radius: 3px; }
 .bar rect { fill: var(--spent); } .bar.full rect { fill: var(--full); }
@@ -150,8 +157,12 @@ def _choice(name: str, label: str, values: Iterable[str]) -> str:
 
 def _table(name: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     head = "".join(f'<th scope="col">{one}</th>' for one in heads)
-    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>\n" for row in rows)
+    body = "".join(f"<tr>{''.join(map(_cell, heads, row))}</tr>\n" for row in rows)
     return (
         f'<div class="wide"><table id="{name}">\n<thead><tr>{head}</tr></thead>\n'
         f"<tbody>\n{body}</tbody>\n</table></div>\n"
     )
+
+
+def _cell(head: str, text: str) -> str:
+    return f'<td data-name="{head}">{text}</td>'

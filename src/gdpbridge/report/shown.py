@@ -8,11 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gdpbridge.calibrate import Calibration
+from gdpbridge.check import Checked
 from gdpbridge.identify import Identification
 from gdpbridge.measure import Measurement
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.reading.tables import frame_of
-from gdpbridge.report.answers import answer_to_text, calibration_record, risk_record
+from gdpbridge.report.answers import (
+    answer_to_text,
+    calibration_record,
+    check_record,
+    risk_record,
+)
 from gdpbridge.report.json import to_json
 from gdpbridge.report.record import (
     identification_record,
@@ -40,6 +46,8 @@ def line(shown: Any) -> str:
         case Calibration():
             what = f"{shown.parameter} = {shown.value!r} for {shown.goal.words}"
             return f"<Calibration of {shown.profile.kind}: {what}>"
+        case Checked():
+            return f"<Checked {shown.claim.text!r} of {_title(shown.profile)}: {shown.reason}>"
         case Risk():
             return f"<Risk at μ = {shown.mu:g}: advantage at most {shown.advantage:.6g}>"
     return f"<{type(shown).__name__}>"
@@ -58,6 +66,8 @@ def html(shown: Any) -> str:
         text = to_text(measurement_record(shown), _WIDTH)
     elif isinstance(shown, Calibration):
         text = answer_to_text(calibration_record(shown), _WIDTH)
+    elif isinstance(shown, Checked):
+        text = answer_to_text(check_record(shown.profile, [shown]), _WIDTH)
     elif isinstance(shown, Risk):
         text = answer_to_text(risk_record(shown), _WIDTH)
     else:
@@ -75,6 +85,8 @@ def document(shown: Any) -> dict[str, Any]:
             record = calibration_record(shown)
         case Risk():
             record = risk_record(shown)
+        case Checked():
+            record = check_record(shown.profile, [shown])
         case _:
             record = _identified(shown)
     found: dict[str, Any] = json.loads(to_json(record))

@@ -69,6 +69,11 @@ class Release(BaseModel):
     release_type: Text = _field(
         "The release", "Kind of release", "once, repeated, interactive or a trained model"
     )
+    product: Text = _field(
+        "The release",
+        "Product",
+        "Summary statistics, Machine learning model, Dataset, Synthetic data or Interactive API",
+    )
     region: Text = _field("The release", "Region", "where the people in the data live")
     sector: Text = _field("The release", "Sector", "such as health, census or advertising")
     unit_of_privacy: Text = _field(

@@ -12,12 +12,16 @@ from gdpbridge.mechanisms.registry import profile_class
 
 __all__ = ["mechanism_title", "number_text"]
 
+# rows that a title names
+_PHASES = 3
 
-def mechanism_title(mechanism: dict[str, Any]) -> str:
-    """Return a mechanism's plain data as one line: its kind and parameters."""
+
+def mechanism_title(mechanism: dict[str, Any], *, short: bool = False) -> str:
+    """Return a mechanism's plain data as one line: its kind and parameters, by symbols if short."""
     if isinstance(mechanism.get("base"), dict):
         own = {name: value for name, value in mechanism.items() if name != "base"}
-        return f"{mechanism_title(mechanism['base'])}; {mechanism_title(own)}"
+        both = (mechanism["base"], own)
+        return "; ".join(mechanism_title(one, short=short) for one in both)
     # a function that is taken on trust has no words on the command line
     trusted = mechanism["kind"] == "callable"
     fields = (Callable if trusted else profile_class(mechanism["kind"])).parameters()
@@ -25,14 +29,14 @@ def mechanism_title(mechanism: dict[str, Any]) -> str:
         part
         for name, field in fields.items()
         if name in mechanism
-        for part in _part(name, field, mechanism[name])
+        for part in _part(name, field, mechanism[name], short)
     ]
     if mechanism["neighbours"] is not None:
         parts.append(f"neighbours {mechanism['neighbours']}")
     return f"{mechanism['kind']}: {', '.join(parts)}"
 
 
-def _part(name: str, field: FieldInfo, value: Any) -> Iterator[str]:
+def _part(name: str, field: FieldInfo, value: Any, short: bool) -> Iterator[str]:
     """A parameter with its symbol; nothing for one that is left out, or as usual."""
     extra = cast(dict[str, Any], field.json_schema_extra)
     symbol = extra.get("symbol", name)
@@ -45,12 +49,20 @@ def _part(name: str, field: FieldInfo, value: Any) -> Iterator[str]:
             yield name
         case dict():
             yield from (f"{key} = {number_text(number)}" for key, number in value.items())
+        case [*_] if columns := extra.get("columns"):
+            for row in value[:_PHASES]:
+                yield ", ".join(
+                    f"{column} = {number_text(one)}"
+                    for column, one in zip(columns, row, strict=False)
+                )
+            if len(value) > _PHASES:
+                yield f"and {len(value) - _PHASES:,} more"
         case list() | tuple():
             yield f"{len(value):,} {name}"
         case str():
             yield value if field.is_required() else f"{name} {value}"
         case _:
-            label = name if name == symbol else f"{name.replace('_', ' ')} {symbol}"
+            label = symbol if short or name == symbol else f"{name.replace('_', ' ')} {symbol}"
             yield f"{label} = {number_text(value)}"
 
 

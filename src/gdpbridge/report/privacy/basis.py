@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from gdpbridge.amplify.clip_rectify import RECTIFYING
 from gdpbridge.curves.nature import Nature
 from gdpbridge.identify import TailStatus, Verdict
+from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement, Statement
 from gdpbridge.mechanisms.base import Neighbours, Profile
 from gdpbridge.report.privacy.numbers import plain, rounded_up
+from gdpbridge.report.privacy.tables import DeltaRow, EpsilonRow
 from gdpbridge.specification.release import Release
 
 __all__ = [
+    "CERTAIN",
     "NOT_STATED",
+    "QUOTABLE",
+    "QUOTED",
     "assumed",
     "coverage",
     "headline",
+    "lead",
     "noted",
     "obtained",
     "proved",
+    "quoted",
     "safety",
     "sentence_case",
     "standing",
@@ -27,6 +35,13 @@ __all__ = [
 ]
 
 NOT_STATED = "not stated"
+# whoever is right so often might as well be certain
+CERTAIN = 0.9999
+# the δ that pairs are quoted at, and the largest ε that is worth quoting
+QUOTED, QUOTABLE = 1e-5, 100.0
+# where δ is quoted of what has no such ε
+_FAR = 10.0
+_PLACES = 10
 
 _RELATIONS = {
     "add-remove": "one record is added or removed",
@@ -49,20 +64,40 @@ def headline(found: Measurement) -> str:
     return f"{mu} for every ε"
 
 
+def quoted(epsilons: Sequence[EpsilonRow], delta: float = QUOTED) -> float | None:
+    """Return the ε of a pair at δ, where there is one that is worth quoting."""
+    rows = {row.delta: row.epsilon for row in epsilons}
+    eps = rows.get(delta)
+    return eps if eps is not None and eps <= QUOTABLE else None
+
+
+def lead(found: Measurement, epsilons: Sequence[EpsilonRow], deltas: Sequence[DeltaRow]) -> str:
+    """Return the number to begin with: μ where it covers every ε, else the mechanism's own."""
+    if found.verdict is Verdict.GDP:
+        return headline(found)
+    for level in (found.failure_probability, QUOTED):
+        eps = quoted(epsilons, level)
+        if eps is not None:
+            return f"ε ≤ {rounded_up(eps)} at δ = {plain(level)}"
+    row = next(row for row in deltas if row.epsilon == _FAR)
+    return f"δ ≤ {rounded_up(row.delta)} at ε = {plain(row.epsilon)}"
+
+
 def safety(found: Measurement) -> str:
     """Say in one sentence whether the mechanism is as safe as its statement."""
     held = "proved" if found.proof.proved else "computed, not proved"
     if not math.isfinite(found.mu.upper) or found.failure_probability >= 1:
         return "No μ describes this mechanism: judge it by its own ε, δ and error rates below."
     if found.statement is Statement.HEAD:
+        none = "It is not known whether a μ" if found.verdict is Verdict.UNKNOWN else "No μ"
         return (
-            f"The statement holds up to ε = {plain(found.eps_h or 0.0)} and says nothing beyond: "
-            f"judge this mechanism by its own numbers below ({held})."
+            f"{none} describes this mechanism at every ε: judge it by its own numbers, such as "
+            f"this one ({held})."
         )
     if found.statement is Statement.APPROXIMATE:
         return (
-            "This mechanism is as safe as its statement, an outright failure of probability "
-            f"{_probability(found)} aside ({held})."
+            "This mechanism is as safe as its statement, but for an outright failure of "
+            f"probability {_probability(found)} ({held})."
         )
     return f"This mechanism is as safe as its statement at every ε ({held})."
 
@@ -133,7 +168,7 @@ def proved(found: Measurement) -> list[str]:
     if found.assurance.claim:
         sentences.append(found.assurance.claim)
     if found.mu_tail is not None and found.tail_status is TailStatus.PROVED:
-        tail = "∞" if found.mu_tail.low.is_infinite() else str(found.mu_tail)
+        tail = "∞" if found.mu_tail.low.is_infinite() else _certain(found.mu_tail)
         smaller = ""
         if found.mu_tail.high > 0:
             smaller = "; no smaller μ covers every ε"
@@ -143,10 +178,16 @@ def proved(found: Measurement) -> list[str]:
     whole = found.whole_range_mu
     if found.statement is not Statement.WHOLE and whole is not None and whole.high.is_finite():
         sentences.append(
-            "The least μ that covers every ε without a failure probability "
-            f"{'is' if whole.low == whole.high else 'is in'} {whole}."
+            f"The least μ that covers every ε without a failure probability is {_certain(whole)}."
         )
     return sentences
+
+
+def _certain(value: Interval) -> str:
+    """The digits that are certain, ten places at most; the interval where there are none."""
+    whole, point, places = value.certain.rstrip("…").partition(".")
+    shown = value.certain if len(places) <= _PLACES else f"{whole}{point}{places[:_PLACES]}…"
+    return shown or str(value)
 
 
 def assumed(found: Measurement, release: Release) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.opacus import OpacusHistory
 from gdpbridge.specification.title import mechanism_title
 
 __all__ = [
@@ -71,6 +72,8 @@ def _name(path: str) -> str:
 
 def title_of(profile: Profile) -> str:
     """Return a mechanism, and the parts of a sequence, in one line."""
+    if isinstance(profile, OpacusHistory):
+        return f"opacus: {title_of(profile.run)}"
     parts = getattr(profile, "parts", None)
     if not parts:
         return mechanism_title(published(profile.model_dump()))
@@ -91,6 +94,8 @@ def components(profile: Profile) -> list[Component]:
 
 
 def _collect(profile: Profile, level: int, count: int, found: list[Component]) -> None:
+    if isinstance(profile, OpacusHistory):
+        profile = profile.run
     data: dict[str, Any] = published(profile.model_dump())
     own = {name: value for name, value in data.items() if name != "base"}
     found.append(Component(level, mechanism_title(own), count))

@@ -10,7 +10,7 @@ from gdpbridge.errors import MissingExtraError
 from gdpbridge.identify import Verdict
 from gdpbridge.interval import Interval
 from gdpbridge.plot.style import DARK
-from gdpbridge.report.privacy.basis import NOT_STATED, sentence_case
+from gdpbridge.report.privacy.basis import CERTAIN, NOT_STATED, quoted, sentence_case
 from gdpbridge.report.privacy.numbers import plain, rounded_down, rounded_up
 from gdpbridge.report.privacy.scale import scale_of
 from gdpbridge.specification.release import Release
@@ -66,11 +66,17 @@ def _rendered(template: str, report: PrivacyReport, **more: Any) -> str:
     )
     environment.filters |= {
         "up": _up,
+        "up6": _up_to_six,
+        "held": _held,
         "down": rounded_down,
         "number": plain,
         "sentence": sentence_case,
         "prose": _prose,
     }
+    at_risk = report.risk
+    # rates of 1 say nothing, and are said once
+    stated = at_risk if at_risk is not None and at_risk.accuracy < CERTAIN else None
+    pair = None if report.lead.startswith("ε") else quoted(report.epsilons)
     return environment.get_template(template).render(
         report=report,
         found=report.measurement,
@@ -79,6 +85,8 @@ def _rendered(template: str, report: PrivacyReport, **more: Any) -> str:
         not_stated=NOT_STATED,
         scale=scale_of(report.found),
         dark=DARK,
+        stated=stated,
+        pair=pair,
         card=report.model_card(),
         **more,
     )
@@ -103,10 +111,26 @@ def _up(value: float | Interval | None) -> str:
     return "undecided" if value is None else rounded_up(value)
 
 
-# what begins a list, or a line across, in Markdown
-_FIRST = re.compile(r"^(\d*)([-=.)])")
-# what it would read as its own marks, HTML included
-_MARKS = re.compile(r"([\\`*_{}\[\]<>#+!|~&$])")
+def _up_to_six(value: float | Interval) -> str:
+    return rounded_up(value, 6)
+
+
+# numbers and formulas that a browser would break at a hyphen
+_WHOLE = re.compile(r"\S*(?:\de-\d|\^\(-)\S*")
+
+
+def _held(text: str) -> str:
+    """Text for a page, its numbers on one line."""
+    import markupsafe
+
+    escaped = str(markupsafe.escape(text))
+    return markupsafe.Markup(_WHOLE.sub(r'<span class="whole">\g<0></span>', escaped))
+
+
+# what begins a list, a heading, a quotation or a line across, in Markdown
+_FIRST = re.compile(r"^(\d*)([-=.)+#>\[])")
+# what it would read as its own marks, HTML included; what is no mark where it stands is left alone
+_MARKS = re.compile(r"([\\`*<|~$]|(?<!\w)_|_(?!\w)|!(?=\[)|&(?=[#\w])|\](?=\())")
 
 
 def _prose(text: str) -> str:

@@ -25,9 +25,11 @@ from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.exact import ceiling_to_places
 from gdpbridge.plot.picture import checked_path
 from gdpbridge.report.privacy.basis import (
+    CERTAIN,
     assumed,
     coverage,
     headline,
+    lead,
     noted,
     obtained,
     proved,
@@ -43,7 +45,8 @@ from gdpbridge.report.privacy.composition import (
     published,
     title_of,
 )
-from gdpbridge.report.privacy.exports import deployment_yaml, model_card, pdf
+from gdpbridge.report.privacy.exports import model_card, pdf
+from gdpbridge.report.privacy.registry import deployment_yaml
 from gdpbridge.report.privacy.tables import (
     RATES,
     AttackRow,
@@ -65,8 +68,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "PrivacyReport", "Proof", "privacy_report"]
 
-# right so often in a hundred guesses is no protection to quote
-_NEARLY_ALWAYS = 99.99
 FORMATS = ("html", "md", "json", "pdf", "yaml")
 _PACKAGES = ("gdpbridge", "numpy", "scipy", "python-flint", "gmpy2", "pydantic")
 
@@ -99,6 +100,7 @@ class PrivacyReport:
         measurement: the statement and the interval for μ.
         safety: whether the mechanism is as safe as its statement, in one sentence.
         headline: the statement in one line.
+        lead: the number to begin with: that line, or the mechanism's own where no μ is for every ε.
         verdict: whether some finite μ covers every ε, in words.
         standing: the interval for μ, and whether it is proved.
         covers: what μ covers.
@@ -131,6 +133,7 @@ class PrivacyReport:
     measurement: MeasurementRecord
     safety: str
     headline: str
+    lead: str
     verdict: str
     standing: str
     covers: str
@@ -298,6 +301,7 @@ def privacy_report(
         measurement=replace(record, mechanism=published(record.mechanism)),
         safety=safety(found),
         headline=headline(found),
+        lead=lead(found, epsilons, deltas),
         verdict=verdict(found),
         standing=standing(found),
         covers=coverage(found),
@@ -324,7 +328,7 @@ def privacy_report(
 
 def _guess(advantage: float) -> str:
     share = ceiling_to_places(100 * (1 + Fraction(advantage)) / 2, 2)
-    if share >= _NEARLY_ALWAYS:
+    if share >= 100 * CERTAIN:
         return "These guarantees do not keep an attacker from being right almost always."
     return (
         "An attacker who guesses whether one record was used, at even odds beforehand, is right "

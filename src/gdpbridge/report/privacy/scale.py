@@ -26,16 +26,16 @@ class Known(NamedTuple):
 
     @property
     def mu(self) -> str:
-        """The μ in words."""
-        return rounded_up(self.value)
+        """The μ in words; the report's own in the digits that it has on top."""
+        return rounded_up(self.value, 6 if self.own else 4)
 
 
 # of the files of the same names in examples/deployments, where the sources are
 KNOWN = {
-    "census_2020_housing": Known("2020 Census redistricting data, a housing unit", 0.4706),
+    "census_2020_housing": Known("2020 Census redistricting data, a housing unit", 0.487),
     "gboard_spanish_2022": Known("Gboard in Spanish, 2022, a device", 1.66),
     "google_symptoms_search": Known("Google's symptom searches, a user's day", 2.013),
-    "census_2020_persons": Known("2020 Census redistricting data, a person", 3.22),
+    "census_2020_persons": Known("2020 Census redistricting data, a person", 3.217),
     "israel_births": Known("Israel's births of 2014, a mother and her newborn", 7.819),
     "apple_quicktype": Known("Apple's QuickType suggestions, a user's day", 10.36),
 }

@@ -1,0 +1,210 @@
+"""Certificates of tables and trade-off functions: proved, small, and false ones are not accepted.
+
+What is true is found by another way: a table allows the events (p, q) with p - e^ε·q ≤ δ in both
+orders of the pair, a polygon whose corners are found by crossing all of its sides; a line of one
+event is below the Gaussian curve if it is where both are as steep.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import itertools
+import json
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import mpmath
+import pytest
+
+import gdpbridge as gdp
+from gdpbridge import InputError, profiles
+
+Document = dict[str, Any]
+
+
+def _module(name: str) -> ModuleType:
+    specification = importlib.util.spec_from_file_location(
+        name, Path(__file__).with_name(f"{name}.py")
+    )
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+plain = _module("test_mutations")
+mpf = mpmath.mpf
+SLACK = mpf(10) ** -22
+
+ROWS = [(0, 0.3), (0.5, 0.2), (1, 0.08), (2, 0.01), (3, 0.0)]
+# with a row that says nothing, and one that says log δ
+MORE = [(0.25, -1.0), (1, -2.5), (1.5, -2.6), (2, -5.0), (4, -12.5)]
+POINTS = {"alpha": [0, 0.1, 0.3, 0.6], "beta": [1, 0.5, 0.3, 0.1]}
+EXAMPLES = {
+    "table": (profiles.Table(pairs=ROWS), {}),
+    "table head": (profiles.Table(pairs=ROWS[:-1]), {"eps_h": 2.7}),
+    "table approximate": (profiles.Table(pairs=ROWS), {"failure": 0.02}),
+    "table to its level": (profiles.Table(pairs=ROWS[:-1]), {"failure": 0.01}),
+    "table of logarithms": (profiles.Table(pairs=MORE, log=True), {"eps_h": 3.1}),
+    "tradeoff": (profiles.TradeoffFunction(**POINTS), {}),
+    "tradeoff head": (profiles.TradeoffFunction(**POINTS), {"eps_h": 0.6}),
+    "tradeoff approximate": (
+        profiles.TradeoffFunction(**{**POINTS, "beta": [0.99, 0.5, 0.3, 0.1]}),
+        {"failure": 0.02},
+    ),
+}
+
+
+@cache
+def text_of(name: str) -> str:
+    """The JSON text of an example's certificate."""
+    profile, how = EXAMPLES[name]
+    document = gdp.measure(profile, **how).certificate
+    assert document is not None
+    return document.to_json()
+
+
+def fresh(name: str) -> Document:
+    """A certificate as plain data, to change."""
+    parsed: Document = json.loads(text_of(name))
+    return parsed
+
+
+# --- what is true --------------------------------------------------------------------------------
+
+
+def events_of(document: Document) -> list[tuple[mpf, mpf]]:
+    """The corners (p, q) of what is possible."""
+    columns, rows = document["table"]["columns"], document["table"]["rows"]
+    if columns == ["alpha", "beta"]:
+        points = [(mpf(a), mpf(b)) for a, b in rows]
+        return [(1 - b, a) for a, b in points] + [(1 - a, b) for a, b in points]
+    # sides u·p + v·q ≤ w
+    sides = [(1, 0, 1), (-1, 0, 0), (0, 1, 1), (0, -1, 0)]
+    for eps, written in rows:
+        t, delta = mpmath.exp(mpf(eps)), mpf(written)
+        delta = mpmath.exp(delta) if columns[1] == "log_delta" else delta
+        sides += [(1, -t, delta), (t, -1, delta - 1 + t)]
+    found = []
+    for (a, b, c), (d, e, f) in itertools.combinations(sides, 2):
+        if det := a * e - b * d:
+            p, q = (c * e - b * f) / det, (a * f - c * d) / det
+            if all(u * p + v * q <= w + mpf(10) ** -30 for u, v, w in sides):
+                found.append((p, q))
+    return found
+
+
+def gap(event: tuple[mpf, mpf], mu: mpf, end: mpf) -> mpf:
+    """The least of δ_μ minus the event's line on [0, end], relative to δ_μ."""
+    p, q = event
+    place = end if q < 1 else mpf(0)
+    if mu and 0 < q < 1:
+        # where δ_μ is as steep: Φ(-y) = q
+        y = mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * q)
+        place = min(max(mu * (y - mu / 2), mpf(0)), end)
+    curve = plain.gaussian_curve(place, mu) if mu else mpf(0)
+    line = p - q * mpmath.exp(place)
+    return 1 - line / curve if curve else -mpmath.sign(max(line - SLACK, 0))
+
+
+def is_true(document: Document) -> bool:
+    """Whether the claim is true, up to errors far below its digits."""
+    claim = document["claim"]
+    with mpmath.workdps(plain.DIGITS + 10):
+        events = events_of(document)
+        p = mpf(claim["failure_probability"])
+        floor = max((a for a, b in events if b < mpf(10) ** -28), default=mpf(0))
+        verdict = "not-gdp" if floor > SLACK else "gdp"
+        tail = claim["mu_tail"]
+        statement = claim["statement"]
+        if claim["verdict"] == "unknown":
+            if statement == "whole" or tail != {"low": "0", "high": "inf"}:
+                return False
+        elif claim["verdict"] != verdict or not (
+            tail["low"] == "inf" if verdict == "not-gdp" else mpf(tail["low"]) == 0
+        ):
+            return False
+        if statement == "whole" and (p != 0 or verdict != "gdp"):
+            return False
+        end = mpf(claim["eps_h"]) if statement == "head" else mpf(60)
+        if statement == "head" and max(a - b * mpmath.exp(end) for a, b in events) > p + SLACK:
+            return False
+        if statement == "approximate":
+            if floor > p + SLACK:
+                return bool(claim["mu"]["high"] == "inf")
+            events = [((a - p) / (1 - p), b / (1 - p)) for a, b in events]
+        low, high = (mpf(claim["mu"][name]) for name in ("low", "high"))
+        if high != mpmath.inf and any(gap(one, high, end) < -SLACK for one in events):
+            return False
+        return not low or any(gap(one, low, end) <= SLACK for one in events)
+
+
+# --- tests ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_claims_are_true(name: str) -> None:
+    """Each is accepted, true by another way, and false when its interval is moved."""
+    document = fresh(name)
+    assert plain.outcome(document) == "valid"
+    assert is_true(document)
+    low, high = (Fraction(document["claim"]["mu"][end]) for end in ("low", "high"))
+    step = Fraction(1, 10**9)
+    for ends in ((Fraction(0), low - step), (high + step, high + 1)):
+        moved = dict(zip(("low", "high"), map(plain.decimal, ends), strict=True))
+        changed = plain.put(document, ("claim", "mu"), moved)
+        assert not is_true(changed)
+        assert plain.outcome(changed) != "valid"
+
+
+def every_change(name: str) -> Iterator[tuple[str, Document]]:
+    """All changes of one field; a run over every one is made by hand now and then."""
+    yield from plain.changes(fresh(name))
+    yield from plain.structural(fresh(name))
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_is_still_accepted_is_still_true(name: str) -> None:
+    """One changed field never makes the checker crash, or accept what is false."""
+    tried = random.Random(name).sample(list(every_change(name)), 60)
+    wrong = [
+        what
+        for what, changed in tried
+        if plain.outcome(changed) == "valid" and not is_true(changed)
+    ]
+    assert not wrong
+
+
+def test_a_table_in_its_file(tmp_path: Path) -> None:
+    """Of many rows the file is named by its hash: it must be beside the document, and the same."""
+    path = tmp_path / "pairs.csv"
+    rows = [f"{e / 400},{0.4 * 2 ** -(e / 400 + (e / 400) ** 2)!r}" for e in range(1200)]
+    path.write_text("epsilon;delta\n" + "\n".join(rows).replace(",", ";"), encoding="utf-8")
+    document = gdp.measure(profiles.Table(str(path)), eps_h=2.9).certificate
+    assert document is not None
+    assert document.table is not None
+    assert document.table.rows is None
+    assert document.table.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    where = tmp_path / "cert.json"
+    document.save(where)
+    assert gdp.verify(where).valid
+    assert gdp.verify(document, folder=tmp_path).valid
+    text = document.to_json()
+    changes = (('"pairs.csv"', '"../pairs.csv"'), ('";"', '","'), (r'"header": 1', '"header": 0'))
+    for old, new in changes:
+        assert old in text
+        with pytest.raises(InputError, match="table"):
+            gdp.verify(text.replace(old, new).encode(), folder=tmp_path)
+    path.write_bytes(path.read_bytes().replace(b"0.4", b"0.5", 1))
+    with pytest.raises(InputError, match="the one whose SHA-256 is"):
+        gdp.verify(where)
+    path.unlink()
+    with pytest.raises(InputError, match=r"pairs\.csv"):
+        gdp.verify(where)
