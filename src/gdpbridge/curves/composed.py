@@ -101,11 +101,13 @@ class ComposedCurve(Curve):
 
     # --- values -----------------------------------------------------------------------------
 
-    def _ends(self, eps: Fraction, stop: Fraction | None = None) -> tuple[arb, arb]:
+    def _ends(
+        self, eps: Fraction, stop: Fraction | None = None, digits: int = DEFAULT_DIGITS
+    ) -> tuple[arb, arb]:
         """Return exact bounds of δ(ε), past p; a line may go on to another ε."""
         if isinstance(self.end, Fraction) and eps >= self.end:
             return arb(0), arb(0)
-        low, high = self.loss.delta(eps, stop)
+        low, high = self.loss_to(digits).delta(eps, stop)
         if self.failure:
             with precision(256):
                 p, kept = ball(self.failure), ball(1 - self.failure)
@@ -115,11 +117,19 @@ class ComposedCurve(Curve):
 
     def enclose(self, eps: arb) -> Probability:
         """Enclose δ(ε) in what lies between the curves."""
+        return self._between(eps, DEFAULT_DIGITS)
+
+    def enclose_roughly(self, eps: arb) -> Probability:
+        """Enclose δ(ε) by coarse lines."""
+        return self._between(eps, COARSE_DIGITS)
+
+    def _between(self, eps: arb, digits: int) -> Probability:
         first, last = to_fraction(eps.lower()), to_fraction(eps.upper())
         if isinstance(self.end, Fraction) and first >= self.end:
             return Probability(arb.neg_inf, lambda: arb(0))
         # δ does not rise
-        low, high = self._ends(last)[0], self._ends(max(first, Fraction(0)))[1]
+        low = self._ends(last, digits=digits)[0]
+        high = self._ends(max(first, Fraction(0)), digits=digits)[1]
         return Probability(
             lambda: low.log().union(high.log()) if certainly(low > 0) else arb.nan(),
             lambda: _log_rest(low).union(_log_rest(high)),

@@ -308,7 +308,7 @@ def _seen_at(curve: Curve, places: Sequence[Fraction]) -> Iterator[arb]:
     for eps in places:
         if eps == 0:
             continue
-        value = curve.enclose(ball(eps))
+        value = curve.enclose_roughly(ball(eps))
         if certainly(value.log() > arb.neg_inf()):
             yield gaussian.mu_of(ball(eps), value)
 

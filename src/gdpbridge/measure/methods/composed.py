@@ -328,6 +328,7 @@ class _Search:
             return 0
         while True:
             self._refine(number, pieces)
+            self.problem.progress("covering", _LOOKED + (1 - _LOOKED) * number / len(pieces))
             try:
                 return self._covered(pieces[number])
             except NotProvedError as error:
