@@ -6,6 +6,7 @@ each curve to be below the Gaussian one; the lower curve of one line at the witn
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import cached_property
 
@@ -20,11 +21,12 @@ from gdpbridge_verify.mechanisms import Mechanism, Part, log1mexp
 from gdpbridge_verify.numbers import about, binary, mu_range
 from gdpbridge_verify.refusal import Malformed, Refused
 from gdpbridge_verify.statement import Check
-from gdpbridge_verify.transforms import (
-    Nodes,
-)
+from gdpbridge_verify.transforms import Nodes, Transform
 
 __all__ = ["ComposedCheck", "is_composed"]
+
+# of what may fail: so few that the chance is a number of few digits
+_FEW_RUNS = 32
 
 
 def is_composed(evidence: Evidence) -> bool:
@@ -36,20 +38,29 @@ class ComposedCheck(Check):
     """The lines of a certificate of a composed loss, at one precision."""
 
     @cached_property
-    def _composition(self) -> Composition:
+    def composition(self) -> Composition:
+        """Return what is run, as the document names it."""
         return composition_of(self.spec)
+
+    @property
+    def may_say_tail(self) -> bool:
+        """Whether the document may say from where on the tail is proved by its decay."""
+        return False
 
     def build_mechanism(self) -> Mechanism:
         """Return what is known of the tail; the formulas are those of the pieces."""
-        found = self._composition
+        found = self.composition
         self.nature_of_kind = found.nature
         if self.evidence.breakpoints or self.evidence.cells:
             raise Malformed("evidence.cells", len(self.evidence.cells), "in the directions")
-        if self.evidence.tail_from is not None:
+        if self.evidence.tail_from is not None and not self.may_say_tail:
             raise Malformed("evidence.tail_from", self.evidence.tail_from, "null")
         directions = self.evidence.directions or ()
-        wanted = 1 if all(part.transform.symmetric for part in found.parts) else 2
-        if len(directions) != wanted and self.claim.mu.high != "inf" and not self._is_whole:
+        wanted = 1 if all(part.symmetric for part in found.parts) else 2
+        # the head's δ needs them too, a whole statement none where the tail is all of the proof
+        by_tail = self._is_whole and not self.count_of_cells()
+        needed = self.claim.statement == "head" or (self.claim.mu.high != "inf" and not by_tail)
+        if len(directions) != wanted and needed:
             raise Malformed("evidence.directions", len(directions), f"{wanted} of them")
         return Mechanism(())
 
@@ -59,35 +70,70 @@ class ComposedCheck(Check):
 
     # --- the tail ------------------------------------------------------------------------------
 
-    @cached_property
-    def _failure_mass(self) -> Interval:
-        """Enclose p_∞ = 1 - ∏(1 - δ_i)^{T_i}."""
-        exactly = self.arithmetic.exactly
-        log = exactly(0)
-        for part in self._composition.parts:
-            if part.transform.failure:
-                log += exactly(part.times) * (-exactly(part.transform.failure)).log1p()
+    def _towards(self, *, backward: bool) -> list[tuple[Transform, int]]:
+        """Return the losses of a direction, and how often each is added."""
+        parts = self.composition.parts
+        return [(part.directed(backward, Fraction(0))[0], part.times) for part in parts]
+
+    def _failure_exactly(self, *, backward: bool) -> Fraction | None:
+        """Return p_∞ of a direction, None if it would be a number of very many digits."""
+        failing = [one for one in self._towards(backward=backward) if one[0].failure]
+        if sum(times for _, times in failing) > _FEW_RUNS:
+            return None
+        return 1 - Fraction(math.prod((1 - one.failure) ** times for one, times in failing))
+
+    def failure_towards(self, *, backward: bool) -> Interval:
+        """Enclose p_∞ = 1 - ∏(1 - δ_i)^{T_i} in a direction."""
+        known = self._failure_exactly(backward=backward)
+        if known is not None:
+            return self.arithmetic.exactly(known)
+        log = self.arithmetic.exactly(0)
+        for one, times in self._towards(backward=backward):
+            log += self.arithmetic.exactly(times) * (-self.arithmetic.exactly(one.failure)).log1p()
         return -log.expm1()
 
-    @property
-    def _fails(self) -> bool:
-        return any(part.transform.failure for part in self._composition.parts)
+    def _sets_aside_all(self) -> bool:
+        """Whether p_∞ is at most what is set aside."""
+        for backward in (False, True):
+            known = self._failure_exactly(backward=backward)
+            if known is None:
+                if not self.failure_towards(backward=backward) <= self._failure:
+                    return False
+            elif known > self.failure:
+                return False
+        return True
 
     @cached_property
-    def _largest(self) -> Interval | None:
-        """Enclose the largest finite loss, None if there is none."""
-        total = self.arithmetic.exactly(0)
-        for part in self._composition.parts:
-            one = part.transform.largest(self.arithmetic)
-            if one is None:
-                return None
-            total += self.arithmetic.exactly(part.times) * one
-        return total
+    def failure_mass(self) -> Interval:
+        """Enclose p_∞, the larger one of both directions."""
+        one, other = (self.failure_towards(backward=backward) for backward in (False, True))
+        return Interval(one.of, max(one.low, other.low), max(one.high, other.high))
+
+    @cached_property
+    def _fails(self) -> bool:
+        both = self._towards(backward=False) + self._towards(backward=True)
+        return any(transform.failure for transform, _ in both)
+
+    def _is_past_losses(self, at: Fraction) -> bool:
+        """Whether an ε is at least the largest finite loss of either direction."""
+        for backward in (False, True):
+            left, rest = at, self.arithmetic.exactly(0)
+            for transform, times in self._towards(backward=backward):
+                one = transform.largest(self.arithmetic)
+                if one is None:
+                    return False
+                if isinstance(one, Fraction):
+                    left -= times * one
+                else:
+                    rest += self.arithmetic.exactly(times) * one
+            if not self.arithmetic.exactly(left) >= rest:
+                return False
+        return True
 
     @property
     def _tail_variance(self) -> Fraction:
         return sum(
-            (part.times * part.transform.tail_variance for part in self._composition.parts),
+            (part.times * part.transform.tail_variance for part in self.composition.parts),
             Fraction(0),
         )
 
@@ -95,7 +141,7 @@ class ComposedCheck(Check):
         """Prove that some finite μ covers every ε, or that none does."""
         actual, why = "gdp", "every part's losses have a Gaussian tail, or are bounded"
         if self._fails:
-            actual, why = "not-gdp", f"δ never falls below {float(self._failure_mass.low):g}"
+            actual, why = "not-gdp", f"δ never falls below {float(self.failure_mass.low):g}"
         if self.claim.verdict != actual:
             raise Refused("claim.verdict", f"it is {self.claim.verdict}, but {why}: {actual}")
         return f"the verdict is {actual}: {why}"
@@ -135,13 +181,9 @@ class ComposedCheck(Check):
 
     def _has_ended(self, at: Fraction) -> bool:
         """Whether there is nothing left of δ at ε but, at most, p_∞, which is at most p."""
-        largest = self._largest
-        if largest is None:
+        if not self._is_past_losses(at):
             return False
-        point = self.arithmetic.exactly(at)
-        if not point >= largest:
-            return False
-        return not self._fails or self.arithmetic.exactly(self.failure) >= self._failure_mass
+        return not self._fails or self._sets_aside_all()
 
     @property
     def _count_of_directions(self) -> int:
@@ -179,7 +221,7 @@ class ComposedCheck(Check):
     def _whole_by_tail(self) -> str:
         """δ is at most that of Gaussian mechanisms with the same noise and no sampling."""
         assert self.high is not None
-        parts = self._composition.parts
+        parts = self.composition.parts
         if not all(part.transform.gaussian_variance for part in parts) or self._fails:
             raise Refused("evidence.directions", "there is no proof for the whole range")
         if sum(part.times * part.transform.gaussian_variance for part in parts) > self.high**2:
@@ -242,7 +284,7 @@ class ComposedCheck(Check):
         return self._curves[key]
 
     def _line(self, model: LineModel, backward: bool) -> Line:
-        return Line(self._composition.parts, backward, _data(model), self.arithmetic)
+        return Line(self.composition.parts, backward, _data(model), self.arithmetic)
 
     def _of_line(self, line: Line) -> Part:
         if line.is_complement:
@@ -259,7 +301,7 @@ class ComposedCheck(Check):
         if tilt <= 0:
             raise Malformed("evidence.directions: tilt", about(tilt), "a number > 0")
         exactly = self.arithmetic.exactly
-        top = log_chernoff(self._composition.parts, bool(direction), tilt, self.arithmetic)
+        top = log_chernoff(self.composition.parts, bool(direction), tilt, self.arithmetic)
 
         def log(eps: Jet) -> Jet:
             return self._with_failure(-eps.scaled(exactly(tilt)) + top)
@@ -267,11 +309,11 @@ class ComposedCheck(Check):
         return Part(Fraction(0), None, log, lambda eps: log1mexp(log(eps)))
 
     def _with_failure(self, log: Jet) -> Jet:
-        return (log.exp() + self._failure_mass).log() if self._fails else log
+        return (log.exp() + self.failure_mass).log() if self._fails else log
 
     def vanishes_at(self, at: Fraction) -> bool:
         """Whether δ is 0 at an ε."""
-        return not self._fails and self._largest is not None and self._has_ended(at)
+        return not self._fails and self._has_ended(at)
 
     # --- the lower end ---------------------------------------------------------------------------
 
@@ -280,19 +322,26 @@ class ComposedCheck(Check):
         line, witness = "evidence.witness", self.evidence.witness
         if self.low is None:
             failure = self.arithmetic.exactly(self.failure)
-            if self.claim.statement != "approximate" or not self._failure_mass > failure:
+            if self.claim.statement != "approximate" or not self.failure_mass > failure:
                 raise Refused("claim.mu.low", "it is infinite, and nothing shows it")
-            return f"no finite μ will do: δ never falls below {float(self._failure_mass.low):g}"
+            return f"no finite μ will do: δ never falls below {float(self.failure_mass.low):g}"
         if self.low == 0:
             return "the lower end 0 needs no proof"
         if witness == "tail":
             if not self._is_whole or self._fails or self.low**2 > self._tail_variance:
                 raise Refused(line, "the tail is no witness for this claim")
             return f"{self.no_smaller}: it is at most the tail parameter"
-        if witness is None or self.evidence.witness_line is None:
+        if witness is None:
             raise Refused(line, "there is none for a positive mu.low")
         at = self.witness_in_range(witness)
+        self._hold(line, self._excess_at(at, self.low))
+        return f"{self.no_smaller}: δ exceeds the bound at ε = {about(at)}"
+
+    def _excess_at(self, at: Fraction, mu: Fraction) -> Interval:
+        """Return by how much a line's lower curve exceeds δ_μ, on a logarithmic scale."""
         given = self.evidence.witness_line
+        if given is None:
+            raise Refused("evidence.witness_line", "there is none for a positive mu.low")
         curve = self._line(given.line, given.reverse)
         eps = self.arithmetic.exactly(at)
         point = Jet.variable(eps)
@@ -300,15 +349,14 @@ class ComposedCheck(Check):
             complement = curve.above(point)
             below = Part(Fraction(0), None, lambda _: log1mexp(complement), lambda _: complement)
         else:
-            log = self._with_failure(curve.below(point))
+            failure = self.failure_towards(backward=given.reverse)
+            log = curve.below(point)
+            log = (log.exp() + failure).log() if self._fails else log
             below = Part(Fraction(0), None, lambda _: log, lambda _: log1mexp(log))
-        gaussian = GaussianCurve(self.arithmetic.exactly(self.low))
+        gaussian = GaussianCurve(self.arithmetic.exactly(mu))
         if self.is_large(below, point):
-            excess = gaussian.log_complement(eps) - self.log_complement(below, point).value
-        else:
-            excess = self.log(below, point).value - gaussian.log_delta(eps)
-        self._hold(line, excess)
-        return f"{self.no_smaller}: δ exceeds the bound at ε = {about(at)}"
+            return gaussian.log_complement(eps) - self.log_complement(below, point).value
+        return self.log(below, point).value - gaussian.log_delta(eps)
 
 
 def _data(model: LineModel) -> LineData:
