@@ -276,7 +276,7 @@ class Request:
                     f"the interval could only be narrowed to [{float(answer.low):.12g}, "
                     f"{float(answer.high):.12g}]: ask for a larger --tol"
                 )
-            wider = f"the interval is wider than {float(self.tol):g}: no transform that fits in "
+            wider = f"the interval is wider than {float(self.tol):g}: no lattice that fits in "
             notes = (*notes, wider + "the stated memory makes it narrower")
         return _Found(
             statement,

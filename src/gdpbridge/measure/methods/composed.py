@@ -37,13 +37,14 @@ from gdpbridge.losses.transforms.base import short
 from gdpbridge.measure.method import PROVED, Method
 from gdpbridge.measure.methods import certified
 from gdpbridge.measure.pieces import LOOKS, Piece, piece_at, pieces_on, rise
-from gdpbridge.measure.problem import Answer, Problem, silent
+from gdpbridge.measure.problem import Answer, Problem
 from gdpbridge.measure.tangents import NotProvedError, Tangents
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.exact import ceiling_to_places, digits_of, floor_to_places
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import SERIES, Probability, ball, float_above, to_fraction
+from gdpbridge.progress import silent
 
 __all__ = ["METHOD", "solve"]
 
