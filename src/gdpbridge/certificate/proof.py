@@ -68,6 +68,7 @@ class Proof:
         directions: of a composed loss, in place of the cells.
         witness_line: of a composed loss, the line that shows δ at the witness, and whether it is of
             Q against P.
+        unit: of losses composed on a lattice, its unit.
     """
 
     cells: tuple[ProvedCell, ...] = ()
@@ -76,3 +77,4 @@ class Proof:
     bits: int = 256
     directions: tuple[ProvedDirection, ...] = ()
     witness_line: tuple[Evidence, bool] | None = None
+    unit: Fraction | None = None

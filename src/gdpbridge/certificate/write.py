@@ -74,7 +74,7 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
         isinstance(profile, ZCDP),
         isinstance(profile, Formula | Table | TradeoffFunction),
     )
-    discrete = profile.curve.form is Form.LINEAR and not by_rows
+    discrete = profile.curve.form in (Form.LINEAR, Form.BETWEEN) and not by_rows
     no_formula = composed or by_tangents or by_rows or discrete
     breakpoints = () if no_formula else _breakpoints(profile, proof.bits)
     proof = _past_the_last_bracket(proof, breakpoints)
