@@ -29,7 +29,7 @@ from gdpbridge_verify.numbers import about, exact
 from gdpbridge_verify.reader import content_of, read_as
 from gdpbridge_verify.refusal import Malformed, Refused, Words
 
-__all__ = ["TableCheck", "TradeoffCheck", "rows_of_file", "with_rows"]
+__all__ = ["RowsCheck", "TableCheck", "TradeoffCheck", "rows_of_file", "with_rows"]
 
 # microseconds of a row
 _COST_OF_ROW = 25.0
@@ -70,7 +70,7 @@ def rows_of_file(table: Table, content: bytes) -> tuple[tuple[str, ...], ...]:
     return read_as(Table, {"columns": table.columns, "rows": rows}, "table").rows or ()
 
 
-class _RowsCheck(ConvexCheck):
+class RowsCheck(ConvexCheck):
     """What both have in common: rows of two numbers, in the document or from its file."""
 
     columns: tuple[tuple[str, str], ...]
@@ -100,7 +100,7 @@ class _RowsCheck(ConvexCheck):
         ]
 
 
-class TableCheck(_RowsCheck):
+class TableCheck(RowsCheck):
     """The lines of a certificate of a table of guarantees, at one precision."""
 
     columns = (("eps", "delta"), ("eps", "log_delta"))
@@ -182,7 +182,7 @@ class TableCheck(_RowsCheck):
             self._hold(f"{line}: row {number}", delta - (rest - other * t))
 
 
-class TradeoffCheck(_RowsCheck):
+class TradeoffCheck(RowsCheck):
     """The lines of a certificate of a trade-off function, at one precision."""
 
     columns = (("alpha", "beta"),)
