@@ -29,8 +29,9 @@ def solve(problem: Problem) -> Answer:
     curve = problem.curve
     assert isinstance(curve, BetweenCurve)
     # what a head or a failure probability sets aside was found at a single point
-    whole = not problem.failure and curve.end is not None
-    whole = whole and problem.end >= upper_bound(curve.end)
+    whole = bool(
+        not problem.failure and curve.end is not None and problem.end >= upper_bound(curve.end)
+    )
     found = None
     for level in range(len(LEVELS)):
         problem.progress("composing on lattices", level / len(LEVELS))
