@@ -170,6 +170,7 @@ class RenyiCheck(TangentsCheck, RowsCheck):
 
     def most(self, order: Fraction) -> Interval:
         """Enclose the least bound at that order or a larger one."""
+        self.arithmetic.work.charge(2 * len(self.rows))
         known = [most for alpha, most in self.rows if alpha >= order and most is not None]
         if not known:
             raise Refused("evidence.tangents: order", "nothing is known of it")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
@@ -69,12 +70,27 @@ class Proof:
         witness_line: of a composed loss, the line that shows δ at the witness, and whether it is of
             Q against P.
         unit: of losses composed on a lattice, its unit.
+        unshown: finds the directions, where they are of another form than the search's: work that
+            is only done for whoever asks for a certificate, or for a pickle.
     """
 
     cells: tuple[ProvedCell, ...] = ()
     witness: Fraction | Literal["tail"] | None = None
     tail_from: Fraction | None = None
     bits: int = 256
-    directions: tuple[ProvedDirection, ...] = ()
+    directions: tuple[ProvedDirection, ...] = field(default=(), compare=False)
     witness_line: tuple[Evidence, bool] | None = None
     unit: Fraction | None = None
+    unshown: Callable[[], tuple[ProvedDirection, ...]] | None = field(
+        default=None, compare=False, repr=False
+    )
+
+    def shown(self) -> Proof:
+        """Return it with its directions."""
+        if self.unshown is None:
+            return self
+        return replace(self, directions=self.unshown(), unshown=None)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        shown = self.shown()
+        return Proof, tuple(getattr(shown, one.name) for one in fields(Proof))
