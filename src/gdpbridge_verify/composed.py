@@ -12,12 +12,12 @@ from functools import cached_property
 from gdpbridge_verify.arithmetic import Interval, Jet
 from gdpbridge_verify.composition import Composition, composition_of
 from gdpbridge_verify.curve import GaussianCurve
-from gdpbridge_verify.document import Cell, CurvePiece, Evidence
+from gdpbridge_verify.document import Cell, CurvePiece, Evidence, Point, WitnessLine
 from gdpbridge_verify.document import Line as LineModel
 from gdpbridge_verify.document import Nodes as NodesModel
 from gdpbridge_verify.lines import Line, LineData, log_chernoff
 from gdpbridge_verify.mechanisms import Mechanism, Part, log1mexp
-from gdpbridge_verify.numbers import about, binary, mu_range
+from gdpbridge_verify.numbers import about, binary, mu_range, signed
 from gdpbridge_verify.refusal import Malformed, Refused
 from gdpbridge_verify.statement import Check
 from gdpbridge_verify.transforms import (
@@ -48,10 +48,19 @@ class ComposedCheck(Check):
         if self.evidence.tail_from is not None:
             raise Malformed("evidence.tail_from", self.evidence.tail_from, "null")
         directions = self.evidence.directions or ()
-        wanted = 1 if all(part.transform.symmetric for part in found.parts) else 2
-        if len(directions) != wanted and self.claim.mu.high != "inf" and not self._is_whole:
-            raise Malformed("evidence.directions", len(directions), f"{wanted} of them")
+        if (
+            len(directions) != self._wanted_directions
+            and self.claim.mu.high != "inf"
+            and not self._is_whole
+        ):
+            raise Malformed(
+                "evidence.directions", len(directions), f"{self._wanted_directions} of them"
+            )
         return Mechanism(())
+
+    @property
+    def _wanted_directions(self) -> int:
+        return 1 if all(part.transform.symmetric for part in self._composition.parts) else 2
 
     @property
     def _is_whole(self) -> bool:
@@ -115,18 +124,34 @@ class ComposedCheck(Check):
 
     # --- the upper end ---------------------------------------------------------------------------
 
-    def failure_at_head(self) -> list[str]:
-        """Prove δ(ε_h) ≤ p in every direction, by its last piece."""
-        if self.eps_h is None:
-            return []
-        line = "claim.failure_probability"
-        for number in range(self._count_of_directions):
-            if not self._has_ended(self.eps_h):
-                log = self._log_above(number, self.eps_h)
-                if self.failure == 0:
-                    raise Refused(line, "it is 0, but δ(eps_h) is positive")
-                self._hold(line, self.arithmetic.exactly(self.failure).log() - log)
-        return [f"δ at eps_h = {self.claim.eps_h} is at most {self.claim.failure_probability}"]
+    def at_most(self, line: str, at: Fraction, value: Fraction | Interval) -> None:
+        """Prove that δ(ε) is at most a number, in every direction."""
+        number, least = self.enclosed(value), self._failure_mass if self._fails else None
+        if value == 1 or (self._is_past_losses(at) and (least is None or number >= least)):
+            self._hold(line, number)
+            return
+        if self._count_of_directions != self._wanted_directions:
+            raise Refused(line, "it is not proved in every direction")
+        for direction in range(self._count_of_directions):
+            self._hold(line, number - self._log_above(direction, at).exp())
+
+    def at_least(
+        self, line: str, at: Fraction, value: Fraction, point: Point, *, strictly: bool
+    ) -> None:
+        """Prove that δ(ε) is at least a number, or above it, by a line of one direction."""
+        number = self.enclosed(value)
+        if self._failure_mass > number:
+            return
+        if point.witness_line is None:
+            raise Refused(line, "there is no line")
+        eps = self.arithmetic.exactly(at)
+        log = self._below_at(point.witness_line, at).log(Jet.variable(eps)).value
+        self.hold(line, log.exp() - number, strictly=strictly)
+
+    def never_below(self, line: str, value: Fraction) -> None:
+        """Prove that δ is above a number at every ε."""
+        if not self._failure_mass > self.enclosed(value):
+            raise Refused(line, "it is infinite, and nothing shows it")
 
     def _log_above(self, direction: int, at: Fraction) -> Interval:
         point = Jet.variable(self.arithmetic.exactly(at))
@@ -135,13 +160,14 @@ class ComposedCheck(Check):
 
     def _has_ended(self, at: Fraction) -> bool:
         """Whether there is nothing left of δ at ε but, at most, p_∞, which is at most p."""
-        largest = self._largest
-        if largest is None:
-            return False
-        point = self.arithmetic.exactly(at)
-        if not point >= largest:
+        if not self._is_past_losses(at):
             return False
         return not self._fails or self.arithmetic.exactly(self.failure) >= self._failure_mass
+
+    def _is_past_losses(self, at: Fraction) -> bool:
+        """Whether no finite loss exceeds ε, so that δ is p_∞."""
+        largest = self._largest
+        return largest is not None and self.arithmetic.exactly(at) >= largest
 
     @property
     def _count_of_directions(self) -> int:
@@ -241,8 +267,17 @@ class ComposedCheck(Check):
                 self._curves[key] = self._of_line(self._line(piece.line, bool(direction)))
         return self._curves[key]
 
+    @cached_property
+    def _lines(self) -> dict[tuple[LineModel, bool], Line]:
+        return {}
+
     def _line(self, model: LineModel, backward: bool) -> Line:
-        return Line(self._composition.parts, backward, _data(model), self.arithmetic)
+        key = model, backward
+        if key not in self._lines:
+            self._lines[key] = Line(
+                self._composition.parts, backward, _data(model), self.arithmetic
+            )
+        return self._lines[key]
 
     def _of_line(self, line: Line) -> Part:
         if line.is_complement:
@@ -292,16 +327,9 @@ class ComposedCheck(Check):
         if witness is None or self.evidence.witness_line is None:
             raise Refused(line, "there is none for a positive mu.low")
         at = self.witness_in_range(witness)
-        given = self.evidence.witness_line
-        curve = self._line(given.line, given.reverse)
+        below = self._below_at(self.evidence.witness_line, at)
         eps = self.arithmetic.exactly(at)
         point = Jet.variable(eps)
-        if curve.is_complement:
-            complement = curve.above(point)
-            below = Part(Fraction(0), None, lambda _: log1mexp(complement), lambda _: complement)
-        else:
-            log = self._with_failure(curve.below(point))
-            below = Part(Fraction(0), None, lambda _: log, lambda _: log1mexp(log))
         gaussian = GaussianCurve(self.arithmetic.exactly(self.low))
         if self.is_large(below, point):
             excess = gaussian.log_complement(eps) - self.log_complement(below, point).value
@@ -309,6 +337,16 @@ class ComposedCheck(Check):
             excess = self.log(below, point).value - gaussian.log_delta(eps)
         self._hold(line, excess)
         return f"{self.no_smaller}: δ exceeds the bound at ε = {about(at)}"
+
+    def _below_at(self, given: WitnessLine, at: Fraction) -> Part:
+        """Return what one line shows of δ from below, at one ε."""
+        curve = self._line(given.line, given.reverse)
+        point = Jet.variable(self.arithmetic.exactly(at))
+        if curve.is_complement:
+            complement = curve.above(point)
+            return Part(Fraction(0), None, lambda _: log1mexp(complement), lambda _: complement)
+        log = self._with_failure(curve.below(point))
+        return Part(Fraction(0), None, lambda _: log, lambda _: log1mexp(log))
 
 
 def _data(model: LineModel) -> LineData:
@@ -329,8 +367,3 @@ def _nodes(model: NodesModel | None) -> Nodes | None:
     return Nodes(
         binary(model.shift), binary(model.strip), binary(model.step), model.first, model.last
     )
-
-
-def signed(text: str) -> Fraction:
-    """Return the number that ``-0x…p…`` or ``0x…p…`` stands for."""
-    return -binary(text[1:]) if text.startswith("-") else binary(text)

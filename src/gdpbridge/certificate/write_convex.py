@@ -29,7 +29,7 @@ from gdpbridge.numeric.kinds import ball, to_fraction
 from gdpbridge_verify.check import CellChecker
 from gdpbridge_verify.document import Cell, Event
 
-__all__ = ["with_chords"]
+__all__ = ["event_at", "with_chords"]
 
 # beyond the bits of the proof: of ends of cells, and of the event
 _MORE_BITS = 64
@@ -46,7 +46,7 @@ def with_chords(bare: Certificate, proof: Proof, profile: Table | TradeoffFuncti
     table, corners = rows_of(profile)
     bits = proof.bits + _MORE_BITS
     with precision(2 * bits):
-        event = _event(profile.curve, proof.witness, bits)
+        event = event_at(profile.curve, proof.witness, bits)
     evidence = replace(bare.evidence, cells=(), breakpoints=(), corners=corners, event=event)
     bare = replace(bare, table=table, evidence=evidence)
     high: str = bare.claim.mu.high
@@ -58,7 +58,7 @@ def with_chords(bare: Certificate, proof: Proof, profile: Table | TradeoffFuncti
     return replace(bare, table=replace(table, rows=None)) if table.file else bare
 
 
-def _event(curve: Curve, witness: Fraction | str | None, bits: int) -> Event | None:
+def event_at(curve: Curve, witness: Fraction | str | None, bits: int) -> Event | None:
     """Return the event of a line through the witness, a little less telling than it is."""
     if not isinstance(witness, Fraction):
         return None
