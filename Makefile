@@ -43,7 +43,7 @@ test: $(VENV)/.stamp-dev ## run the test suite, in some six minutes
 	$(call PYTEST,$(VENV))
 
 test-deep: $(VENV)/.stamp-dev ## run the suite with every case of the long lists, and random tests far longer (hours)
-	HYPOTHESIS_PROFILE=deep $(call PYTEST,$(VENV))
+	HYPOTHESIS_PROFILE=deep GDPBRIDGE_SPENDS=10000 GDPBRIDGE_KILLS=200 $(call PYTEST,$(VENV))
 
 test-oldest: $(OLDEST)/.stamp ## run the test suite with the oldest supported versions
 	$(call PYTEST,$(OLDEST))

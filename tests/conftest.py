@@ -23,6 +23,17 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.environ else "
 settings.load_profile(PROFILE)
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what only ``make test-deep`` runs."""
+    if PROFILE != "deep":
+        config.hook.pytest_deselected(items=[one for one in items if _is_deep(one)])
+        items[:] = [one for one in items if not _is_deep(one)]
+
+
+def _is_deep(item: pytest.Item) -> bool:
+    return item.get_closest_marker("deep") is not None
+
+
 @pytest.fixture(scope="session")
 def thinned() -> Callable[..., list[Any]]:
     """Takes one in so many of a long list of cases; all of them in ``make test-deep``."""

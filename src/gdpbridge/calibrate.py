@@ -20,10 +20,10 @@ from gdpbridge.goals import Goal, Tried, goal_of
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement
 from gdpbridge.measure.entry import is_provable
-from gdpbridge.measure.problem import Progress, silent
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import profile_class
 from gdpbridge.numeric.checked import Real
+from gdpbridge.progress import Progress, silent, with_bar
 from gdpbridge.several import over_lists
 from gdpbridge.showing import Shown
 
@@ -81,6 +81,7 @@ class Calibration(Shown):
         return measure(self.profile)
 
 
+@with_bar
 @over_lists("kind", "target_mu", "target_epsilon", "target_delta", "target_advantage", "target_tpr")
 def calibrate(
     kind: str,
@@ -95,7 +96,7 @@ def calibrate(
     tol: Real | None = None,
     eps_h: Real | None = None,
     failure: Real | None = None,
-    progress: Progress = silent,
+    progress: Progress | None = None,
     **parameters: Any,
 ) -> Calibration:
     """Find the parameter value with which a mechanism meets a target.
@@ -117,7 +118,8 @@ def calibrate(
             short of the target by no more than that.
         eps_h: as for :func:`gdpbridge.measure`: a target for a head statement.
         failure: as for :func:`gdpbridge.measure`: a target for an approximate statement.
-        progress: called with a sentence and a share in [0, 1] during long work.
+        progress: called with a sentence and a share in [0, 1] during long work; None draws a bar
+            in a terminal or a notebook once that takes over a second.
         **parameters: the other parameters.
 
     Returns:
@@ -147,7 +149,7 @@ def calibrate(
     def with_value(value: float) -> Profile:
         return cls(**parameters, **{free: value})
 
-    search = _Search(cls.parameters()[free], free, raises, goal, with_value, progress)
+    search = _Search(cls.parameters()[free], free, raises, goal, with_value, progress or silent)
     safe, beyond = search.bracket()
     found = safe.tried
     assert found is not None

@@ -263,11 +263,8 @@ def _measured(profile: Profile, claim: Claim, tol: str | None) -> Measurement:
     return measure(profile, tol, head, failure)
 
 
-def _ends(value: Interval) -> tuple[Fraction | float, Fraction | float]:
-    low, high = (
-        math.inf if end.is_infinite() else Fraction(end) for end in (value.low, value.high)
-    )
-    return low, high
+def _ends(value: Interval) -> list[Fraction | float]:
+    return [math.inf if end.is_infinite() else Fraction(end) for end in (value.low, value.high)]
 
 
 def _holds(value: Interval, claim: Claim) -> bool | None:
@@ -320,8 +317,8 @@ def _mu_witness(
         if found.low > delta_at(allowed, eps).high:
             return {"epsilon": eps, "delta": found.lower}
     tail = profile.tail.mu_tail
-    by_tail = claim.head is None and claim.failure is None and tail is not None
-    return {"mu_tail": tail.lower} if by_tail and tail is not None else {"mu": value.lower}
+    by_tail = tail is not None and _statement(claim) is Statement.WHOLE
+    return {"mu_tail": tail.lower} if by_tail and tail else {"mu": value.lower}
 
 
 # --- other neighbours, other samples ------------------------------------------------------------

@@ -11,9 +11,9 @@ from gdpbridge.calibrate import Calibration, calibrate
 from gdpbridge.errors import GdpBridgeError, InputError
 from gdpbridge.interval import Interval
 from gdpbridge.measure import measure
-from gdpbridge.measure.problem import Progress, silent
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real
+from gdpbridge.progress import Progress, silent, with_bar
 from gdpbridge.reading.tables import frame_of
 
 __all__ = ["Plan", "PlanRow", "plan"]
@@ -123,6 +123,7 @@ def _cells(row: PlanRow) -> list[str]:
     ]
 
 
+@with_bar
 def plan(
     kind: str = "dpsgd",
     *,
@@ -131,7 +132,7 @@ def plan(
     target_delta: Real | None = None,
     target_advantage: Real | None = None,
     solve: str | None = None,
-    progress: Progress = silent,
+    progress: Progress | None = None,
     **parameters: Any,
 ) -> Plan:
     """Plan training runs: for each combination of what is given as a list, what meets a target.
@@ -143,7 +144,8 @@ def plan(
         target_delta: likewise.
         target_advantage: likewise.
         solve: the parameter to find; the one that is missing if None, such as noise_multiplier.
-        progress: called with a sentence and a share in [0, 1].
+        progress: called with a sentence and a share in [0, 1] during long work; None draws a bar
+            in a terminal or a notebook once that takes over a second.
         **parameters: those of the run, such as batch_size, records and epochs; each a value, or a
             list of values to set side by side.
 
@@ -164,9 +166,9 @@ def plan(
         raise InputError(empty, [], "a value, or a list of at least one")
     fixed = {name: value for name, value in parameters.items() if name not in lists}
     varied = [dict(zip(lists, one, strict=True)) for one in itertools.product(*lists.values())]
-    rows = []
+    rows, report = [], progress or silent
     for number, given in enumerate(varied):
-        progress("planning", number / len(varied))
+        report("planning", number / len(varied))
         # what is wrong in every row is wrong
         try:
             found = calibrate(

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from gdpbridge.mechanisms.approx_dp import ApproxDP
     from gdpbridge.mechanisms.bounded_range import BoundedRange
     from gdpbridge.mechanisms.callable import Callable
+    from gdpbridge.mechanisms.densities import Densities
     from gdpbridge.mechanisms.discrete_gaussian import DiscreteGaussian
     from gdpbridge.mechanisms.discrete_laplace import DiscreteLaplace
     from gdpbridge.mechanisms.dpsgd import DPSGD
@@ -46,6 +47,7 @@ __all__ = [
     "ApproxDP",
     "BoundedRange",
     "Callable",
+    "Densities",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Exponential",
@@ -85,6 +87,7 @@ _HOMES = {
     "ApproxDP": "mechanisms.approx_dp",
     "Callable": "mechanisms.callable",
     "DPSGD": "mechanisms.dpsgd",
+    "Densities": "mechanisms.densities",
     "DiscreteGaussian": "mechanisms.discrete_gaussian",
     "DiscreteLaplace": "mechanisms.discrete_laplace",
     "Formula": "mechanisms.formula",

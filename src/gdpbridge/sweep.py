@@ -23,9 +23,9 @@ from typing import IO, Any, TypedDict, overload
 from gdpbridge.errors import GdpBridgeError, InputError, Words
 from gdpbridge.files import read_bounded
 from gdpbridge.measure import measure
-from gdpbridge.measure.problem import Progress, silent
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real
+from gdpbridge.progress import Progress, silent, with_bar
 from gdpbridge.reading.tables import frame_of
 from gdpbridge.specification.load import MAX_BYTES, load_profile
 
@@ -108,6 +108,7 @@ class Sweep(Sequence[Row]):
         return frame_of(self.to_dict(), library)
 
 
+@with_bar
 def sweep(
     specs: Iterable[Profile | Mapping[str, Any] | str | Path],
     executor: Executor | None = None,
@@ -119,7 +120,7 @@ def sweep(
     tol: Real | None = None,
     mu: bool = True,
     journal: str | Path | None = None,
-    progress: Progress = silent,
+    progress: Progress | None = None,
 ) -> Sweep:
     """Measure many mechanisms, a row each.
 
@@ -136,7 +137,8 @@ def sweep(
         mu: whether to measure μ; without it, a sweep for ε alone is quicker.
         journal: a file for finished rows; those of the same mechanism and question are taken from
             it, so that a sweep that was killed goes on.
-        progress: called with a sentence and a share in [0, 1].
+        progress: called with a sentence and a share in [0, 1] during long work; None draws a bar
+            in a terminal or a notebook once that takes over a second.
 
     Returns:
         The rows in the order of ``specs``. A mechanism that is refused or undecided has its error
@@ -154,7 +156,7 @@ def sweep(
         tol=_number("tol", tol),
         mu=mu,
     )
-    given = [_plain(one) for one in specs]
+    given, report = [_plain(one) for one in specs], progress or silent
     rows: dict[int, Row] = {}
     with _journal(journal) as (known, file):
         keys = [_key(one, options) for one in given]
@@ -168,7 +170,7 @@ def sweep(
                 if file is not None:
                     file.write(json.dumps({"key": keys[number], "row": found}) + "\n")
                     file.flush()
-                progress("sweeping", len(rows) / len(given))
+                report("sweeping", len(rows) / len(given))
     _LOG.info("swept %d mechanisms", len(given))
     return Sweep(rows[at] for at in range(len(given)))
 

@@ -271,6 +271,30 @@ class Jet:
     def __rsub__(self, other: Interval | int) -> Jet:
         return -self + other
 
+    def __mul__(self, other: Jet) -> Jet:
+        a, b = self, other
+        return Jet(
+            a.value * b.value,
+            a.value * b.slope + a.slope * b.value,
+            a.value * b.curvature + a.slope * b.slope + a.curvature * b.value,
+        )
+
+    def inverse(self) -> Jet:
+        """Return 1/x."""
+        inverse = 1 / self.value
+        square = inverse.square()
+        return Jet(
+            inverse,
+            -(square * self.slope),
+            square * (inverse * self.slope.square() - self.curvature),
+        )
+
+    def sqrt(self) -> Jet:
+        """Return the square root."""
+        root = self.value.sqrt()
+        slope = self.slope / (2 * root)
+        return Jet(root, slope, (self.curvature - slope.square()) / (2 * root))
+
     def scaled(self, factor: Interval) -> Jet:
         """Return the jet times a constant."""
         return Jet(self.value * factor, self.slope * factor, self.curvature * factor)

@@ -13,7 +13,9 @@ from typing import Any, TypeVar
 from gdpbridge_verify.answers import answer, count_of_answers
 from gdpbridge_verify.arithmetic import Arithmetic, Work
 from gdpbridge_verify.composed import ComposedCheck, is_composed
+from gdpbridge_verify.discrete import DiscreteCheck, is_discrete
 from gdpbridge_verify.document import Cell, Certificate
+from gdpbridge_verify.formulas import FormulaCheck
 from gdpbridge_verify.reader import content_of, parsed, read_as
 from gdpbridge_verify.refusal import OutOfWork, Refused, Undecided
 from gdpbridge_verify.statement import Check
@@ -154,11 +156,12 @@ class CellChecker:
 
 def _kind_of(document: Certificate) -> type[Check]:
     if is_composed(document.evidence):
-        return ComposedCheck
+        return DiscreteCheck if is_discrete(document) else ComposedCheck
     return _CHECKS.get(document.mechanism.get("kind") or "", Check)
 
 
 _CHECKS: dict[str, type[Check]] = {
+    "formula": FormulaCheck,
     "table": TableCheck,
     "tradeoff-function": TradeoffCheck,
     "zcdp": ZcdpCheck,
@@ -171,7 +174,7 @@ class _Ladder:
     def __init__(self, document: Certificate, share: float = 1) -> None:
         self._work = Work(share * MAX_WORK)
         self._document = document
-        self._kind = _kind_of(document)
+        self._kind: type[Check] | None = None
         self._checks: dict[int, Check] = {}
 
     def decide(self, line: Callable[[Check], T]) -> T:
@@ -193,5 +196,6 @@ class _Ladder:
     def _at(self, precision: int) -> Check:
         self._work.charge(300 + precision / 10)
         if precision not in self._checks:
+            self._kind = self._kind or _kind_of(self._document)
             self._checks[precision] = self._kind(self._document, Arithmetic(precision, self._work))
         return self._checks[precision]

@@ -6,6 +6,7 @@ each curve to be below the Gaussian one; the lower curve of one line at the witn
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import cached_property
 
@@ -20,11 +21,12 @@ from gdpbridge_verify.mechanisms import Mechanism, Part, log1mexp
 from gdpbridge_verify.numbers import about, binary, mu_range, signed
 from gdpbridge_verify.refusal import Malformed, Refused
 from gdpbridge_verify.statement import Check
-from gdpbridge_verify.transforms import (
-    Nodes,
-)
+from gdpbridge_verify.transforms import Nodes, Transform
 
 __all__ = ["ComposedCheck", "is_composed"]
+
+# of what may fail: so few that the chance is a number of few digits
+_FEW_RUNS = 32
 
 
 def is_composed(evidence: Evidence) -> bool:
@@ -36,31 +38,35 @@ class ComposedCheck(Check):
     """The lines of a certificate of a composed loss, at one precision."""
 
     @cached_property
-    def _composition(self) -> Composition:
+    def composition(self) -> Composition:
+        """Return what is run, as the document names it."""
         return composition_of(self.spec)
+
+    @property
+    def may_say_tail(self) -> bool:
+        """Whether the document may say from where on the tail is proved by its decay."""
+        return False
 
     def build_mechanism(self) -> Mechanism:
         """Return what is known of the tail; the formulas are those of the pieces."""
-        found = self._composition
+        found = self.composition
         self.nature_of_kind = found.nature
         if self.evidence.breakpoints or self.evidence.cells:
             raise Malformed("evidence.cells", len(self.evidence.cells), "in the directions")
-        if self.evidence.tail_from is not None:
+        if self.evidence.tail_from is not None and not self.may_say_tail:
             raise Malformed("evidence.tail_from", self.evidence.tail_from, "null")
         directions = self.evidence.directions or ()
-        if (
-            len(directions) != self._wanted_directions
-            and self.claim.mu.high != "inf"
-            and not self._is_whole
-        ):
-            raise Malformed(
-                "evidence.directions", len(directions), f"{self._wanted_directions} of them"
-            )
+        # the head's δ needs them too, a whole statement none where the tail is all of the proof
+        by_tail = self._is_whole and not self.count_of_cells()
+        needed = self.claim.statement == "head" or (self.claim.mu.high != "inf" and not by_tail)
+        wanted = self._wanted_directions
+        if len(directions) != wanted and needed:
+            raise Malformed("evidence.directions", len(directions), f"{wanted} of them")
         return Mechanism(())
 
     @property
     def _wanted_directions(self) -> int:
-        return 1 if all(part.transform.symmetric for part in self._composition.parts) else 2
+        return 1 if all(part.symmetric for part in self.composition.parts) else 2
 
     @property
     def _is_whole(self) -> bool:
@@ -68,35 +74,73 @@ class ComposedCheck(Check):
 
     # --- the tail ------------------------------------------------------------------------------
 
-    @cached_property
-    def _failure_mass(self) -> Interval:
-        """Enclose p_∞ = 1 - ∏(1 - δ_i)^{T_i}."""
-        exactly = self.arithmetic.exactly
-        log = exactly(0)
-        for part in self._composition.parts:
-            if part.transform.failure:
-                log += exactly(part.times) * (-exactly(part.transform.failure)).log1p()
+    def _towards(self, *, backward: bool) -> list[tuple[Transform, int]]:
+        """Return the losses of a direction, and how often each is added."""
+        parts = self.composition.parts
+        return [(part.directed(backward, Fraction(0))[0], part.times) for part in parts]
+
+    def _failure_exactly(self, *, backward: bool) -> Fraction | None:
+        """Return p_∞ of a direction, None if it would be a number of very many digits."""
+        failing = [one for one in self._towards(backward=backward) if one[0].failure]
+        if sum(times for _, times in failing) > _FEW_RUNS:
+            return None
+        return 1 - Fraction(math.prod((1 - one.failure) ** times for one, times in failing))
+
+    def failure_towards(self, *, backward: bool) -> Interval:
+        """Enclose p_∞ = 1 - ∏(1 - δ_i)^{T_i} in a direction."""
+        known = self._failure_exactly(backward=backward)
+        if known is not None:
+            return self.arithmetic.exactly(known)
+        log = self.arithmetic.exactly(0)
+        for one, times in self._towards(backward=backward):
+            log += self.arithmetic.exactly(times) * (-self.arithmetic.exactly(one.failure)).log1p()
         return -log.expm1()
 
-    @property
-    def _fails(self) -> bool:
-        return any(part.transform.failure for part in self._composition.parts)
+    def _sets_aside_all(self, value: Fraction | Interval) -> bool:
+        """Whether p_∞ is at most a number."""
+        for backward in (False, True):
+            known = self._failure_exactly(backward=backward)
+            if known is None:
+                if not self.failure_towards(backward=backward) <= self.enclosed(value):
+                    return False
+            elif isinstance(value, Fraction):
+                if known > value:
+                    return False
+            elif not self.enclosed(known) <= value:
+                return False
+        return True
 
     @cached_property
-    def _largest(self) -> Interval | None:
-        """Enclose the largest finite loss, None if there is none."""
-        total = self.arithmetic.exactly(0)
-        for part in self._composition.parts:
-            one = part.transform.largest(self.arithmetic)
-            if one is None:
-                return None
-            total += self.arithmetic.exactly(part.times) * one
-        return total
+    def failure_mass(self) -> Interval:
+        """Enclose p_∞, the larger one of both directions."""
+        one, other = (self.failure_towards(backward=backward) for backward in (False, True))
+        return Interval(one.of, max(one.low, other.low), max(one.high, other.high))
+
+    @cached_property
+    def _fails(self) -> bool:
+        both = self._towards(backward=False) + self._towards(backward=True)
+        return any(transform.failure for transform, _ in both)
+
+    def _is_past_losses(self, at: Fraction) -> bool:
+        """Whether an ε is at least the largest finite loss of either direction."""
+        for backward in (False, True):
+            left, rest = at, self.arithmetic.exactly(0)
+            for transform, times in self._towards(backward=backward):
+                one = transform.largest(self.arithmetic)
+                if one is None:
+                    return False
+                if isinstance(one, Fraction):
+                    left -= times * one
+                else:
+                    rest += self.arithmetic.exactly(times) * one
+            if not self.arithmetic.exactly(left) >= rest:
+                return False
+        return True
 
     @property
     def _tail_variance(self) -> Fraction:
         return sum(
-            (part.times * part.transform.tail_variance for part in self._composition.parts),
+            (part.times * part.transform.tail_variance for part in self.composition.parts),
             Fraction(0),
         )
 
@@ -104,7 +148,7 @@ class ComposedCheck(Check):
         """Prove that some finite μ covers every ε, or that none does."""
         actual, why = "gdp", "every part's losses have a Gaussian tail, or are bounded"
         if self._fails:
-            actual, why = "not-gdp", f"δ never falls below {float(self._failure_mass.low):g}"
+            actual, why = "not-gdp", f"δ never falls below {float(self.failure_mass.low):g}"
         if self.claim.verdict != actual:
             raise Refused("claim.verdict", f"it is {self.claim.verdict}, but {why}: {actual}")
         return f"the verdict is {actual}: {why}"
@@ -126,31 +170,37 @@ class ComposedCheck(Check):
 
     def at_most(self, line: str, at: Fraction, value: Fraction | Interval) -> None:
         """Prove that δ(ε) is at most a number, in every direction."""
-        number, least = self.enclosed(value), self._failure_mass if self._fails else None
-        if value == 1 or (self._is_past_losses(at) and (least is None or number >= least)):
+        number = self.enclosed(value)
+        if value == 1:
+            return
+        if self._is_past_losses(at) and (not self._fails or self._sets_aside_all(value)):
             self._hold(line, number)
             return
         if self._count_of_directions != self._wanted_directions:
             raise Refused(line, "it is not proved in every direction")
         for direction in range(self._count_of_directions):
-            self._hold(line, number - self._log_above(direction, at).exp())
+            self._hold(line, number - self.delta_above(direction, at))
+
+    def delta_above(self, direction: int, at: Fraction) -> Interval:
+        """Enclose what is above δ of a direction."""
+        return self._log_above(direction, at).exp()
 
     def at_least(
         self, line: str, at: Fraction, value: Fraction, point: Point, *, strictly: bool
     ) -> None:
         """Prove that δ(ε) is at least a number, or above it, by a line of one direction."""
         number = self.enclosed(value)
-        if self._failure_mass > number:
+        if self.failure_mass > number:
             return
         if point.witness_line is None:
             raise Refused(line, "there is no line")
-        eps = self.arithmetic.exactly(at)
-        log = self._below_at(point.witness_line, at).log(Jet.variable(eps)).value
+        eps = Jet.variable(self.arithmetic.exactly(at))
+        log = self._below_at(point.witness_line, eps).log(eps).value
         self.hold(line, log.exp() - number, strictly=strictly)
 
     def never_below(self, line: str, value: Fraction) -> None:
         """Prove that δ is above a number at every ε."""
-        if not self._failure_mass > self.enclosed(value):
+        if not self.failure_mass > self.enclosed(value):
             raise Refused(line, "it is infinite, and nothing shows it")
 
     def _log_above(self, direction: int, at: Fraction) -> Interval:
@@ -162,12 +212,7 @@ class ComposedCheck(Check):
         """Whether there is nothing left of δ at ε but, at most, p_∞, which is at most p."""
         if not self._is_past_losses(at):
             return False
-        return not self._fails or self.arithmetic.exactly(self.failure) >= self._failure_mass
-
-    def _is_past_losses(self, at: Fraction) -> bool:
-        """Whether no finite loss exceeds ε, so that δ is p_∞."""
-        largest = self._largest
-        return largest is not None and self.arithmetic.exactly(at) >= largest
+        return not self._fails or self._sets_aside_all(self.failure)
 
     @property
     def _count_of_directions(self) -> int:
@@ -205,7 +250,7 @@ class ComposedCheck(Check):
     def _whole_by_tail(self) -> str:
         """δ is at most that of Gaussian mechanisms with the same noise and no sampling."""
         assert self.high is not None
-        parts = self._composition.parts
+        parts = self.composition.parts
         if not all(part.transform.gaussian_variance for part in parts) or self._fails:
             raise Refused("evidence.directions", "there is no proof for the whole range")
         if sum(part.times * part.transform.gaussian_variance for part in parts) > self.high**2:
@@ -274,9 +319,8 @@ class ComposedCheck(Check):
     def _line(self, model: LineModel, backward: bool) -> Line:
         key = model, backward
         if key not in self._lines:
-            self._lines[key] = Line(
-                self._composition.parts, backward, _data(model), self.arithmetic
-            )
+            parts = self.composition.parts
+            self._lines[key] = Line(parts, backward, _data(model), self.arithmetic)
         return self._lines[key]
 
     def _of_line(self, line: Line) -> Part:
@@ -294,7 +338,7 @@ class ComposedCheck(Check):
         if tilt <= 0:
             raise Malformed("evidence.directions: tilt", about(tilt), "a number > 0")
         exactly = self.arithmetic.exactly
-        top = log_chernoff(self._composition.parts, bool(direction), tilt, self.arithmetic)
+        top = log_chernoff(self.composition.parts, bool(direction), tilt, self.arithmetic)
 
         def log(eps: Jet) -> Jet:
             return self._with_failure(-eps.scaled(exactly(tilt)) + top)
@@ -302,11 +346,11 @@ class ComposedCheck(Check):
         return Part(Fraction(0), None, log, lambda eps: log1mexp(log(eps)))
 
     def _with_failure(self, log: Jet) -> Jet:
-        return (log.exp() + self._failure_mass).log() if self._fails else log
+        return (log.exp() + self.failure_mass).log() if self._fails else log
 
     def vanishes_at(self, at: Fraction) -> bool:
         """Whether δ is 0 at an ε."""
-        return not self._fails and self._largest is not None and self._has_ended(at)
+        return not self._fails and self._has_ended(at)
 
     # --- the lower end ---------------------------------------------------------------------------
 
@@ -315,37 +359,43 @@ class ComposedCheck(Check):
         line, witness = "evidence.witness", self.evidence.witness
         if self.low is None:
             failure = self.arithmetic.exactly(self.failure)
-            if self.claim.statement != "approximate" or not self._failure_mass > failure:
+            if self.claim.statement != "approximate" or not self.failure_mass > failure:
                 raise Refused("claim.mu.low", "it is infinite, and nothing shows it")
-            return f"no finite μ will do: δ never falls below {float(self._failure_mass.low):g}"
+            return f"no finite μ will do: δ never falls below {float(self.failure_mass.low):g}"
         if self.low == 0:
             return "the lower end 0 needs no proof"
         if witness == "tail":
             if not self._is_whole or self._fails or self.low**2 > self._tail_variance:
                 raise Refused(line, "the tail is no witness for this claim")
             return f"{self.no_smaller}: it is at most the tail parameter"
-        if witness is None or self.evidence.witness_line is None:
+        if witness is None:
             raise Refused(line, "there is none for a positive mu.low")
         at = self.witness_in_range(witness)
-        below = self._below_at(self.evidence.witness_line, at)
-        eps = self.arithmetic.exactly(at)
-        point = Jet.variable(eps)
-        gaussian = GaussianCurve(self.arithmetic.exactly(self.low))
-        if self.is_large(below, point):
-            excess = gaussian.log_complement(eps) - self.log_complement(below, point).value
-        else:
-            excess = self.log(below, point).value - gaussian.log_delta(eps)
-        self._hold(line, excess)
+        self._hold(line, self._excess_at(at, self.low))
         return f"{self.no_smaller}: δ exceeds the bound at ε = {about(at)}"
 
-    def _below_at(self, given: WitnessLine, at: Fraction) -> Part:
+    def _excess_at(self, at: Fraction, mu: Fraction) -> Interval:
+        """Return by how much a line's lower curve exceeds δ_μ, on a logarithmic scale."""
+        given = self.evidence.witness_line
+        if given is None:
+            raise Refused("evidence.witness_line", "there is none for a positive mu.low")
+        eps = self.arithmetic.exactly(at)
+        point = Jet.variable(eps)
+        below = self._below_at(given, point)
+        gaussian = GaussianCurve(self.arithmetic.exactly(mu))
+        if self.is_large(below, point):
+            return gaussian.log_complement(eps) - self.log_complement(below, point).value
+        return self.log(below, point).value - gaussian.log_delta(eps)
+
+    def _below_at(self, given: WitnessLine, point: Jet) -> Part:
         """Return what one line shows of δ from below, at one ε."""
         curve = self._line(given.line, given.reverse)
-        point = Jet.variable(self.arithmetic.exactly(at))
         if curve.is_complement:
             complement = curve.above(point)
             return Part(Fraction(0), None, lambda _: log1mexp(complement), lambda _: complement)
-        log = self._with_failure(curve.below(point))
+        log = curve.below(point)
+        if self._fails:
+            log = (log.exp() + self.failure_towards(backward=given.reverse)).log()
         return Part(Fraction(0), None, lambda _: log, lambda _: log1mexp(log))
 
 

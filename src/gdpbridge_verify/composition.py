@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from gdpbridge_verify.finite import (
+    DiscreteGaussian,
+    discrete_laplace,
+    listed,
+    randomized_response,
+    two_valued,
+)
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
 from gdpbridge_verify.kinds import KINDS, Nature
 from gdpbridge_verify.lines import Runs
 from gdpbridge_verify.mechanisms import parameters_of
 from gdpbridge_verify.refusal import Malformed
 from gdpbridge_verify.replaced import ReplacedGaussian
-from gdpbridge_verify.transforms import (
-    Gaussian,
-    Laplace,
-    Losses,
-    SampledGaussian,
-    Transform,
-)
+from gdpbridge_verify.transforms import Gaussian, Laplace, SampledGaussian, Transform
 
 __all__ = ["Composition", "composition_of"]
 
@@ -94,24 +96,52 @@ def _read(spec: Spec, times: int) -> tuple[list[Runs], set[Nature], set[str | No
         values = parameters_of(base)
         if base["kind"] not in ("gaussian", "gdp"):
             raise Malformed("mechanism.base.kind", base["kind"], "gaussian, or gdp")
-        mu = _mu(base["kind"], values)
+        mu = values["mu"] if base["kind"] == "gdp" else values["sensitivity"] / values["sigma"]
         return _leaf(_sampled(mu, rate), times, "own", spec, base)
     if kind == "dpsgd":
         return _steps(spec, times)
+    if kind == "pld":
+        return _listed(spec, times)
     values = parameters_of(spec)
     if not KINDS[kind].composes:
         raise Malformed("mechanism.kind", kind, "one that composes")
-    nature = KINDS[kind].nature
-    if kind in ("gaussian", "gdp"):
-        mu = _mu(kind, values)
-        transform: Transform = Gaussian(mu**2) if mu else Losses(Fraction(0))
-        return _leaf(transform, times, nature, spec)
-    if kind == "laplace":
-        epsilon = values["sensitivity"] / values["scale"]
-        return _leaf(Laplace(epsilon), times, nature, spec)
-    failure = values.get("delta", Fraction(0))
-    epsilon = values["epsilon"]
-    return _leaf(Losses(epsilon, failure), times, nature, spec)
+    return _leaf(_LEAVES[kind](values), times, KINDS[kind].nature, spec)
+
+
+def _gaussian(values: dict[str, Fraction]) -> Transform:
+    mu = values["mu"] if "mu" in values else values["sensitivity"] / values["sigma"]
+    return Gaussian(mu**2) if mu else two_valued(Fraction(0))
+
+
+_LEAVES: dict[str, Callable[[dict[str, Fraction]], Transform]] = {
+    "approx-dp": lambda values: two_valued(values["epsilon"], values["delta"]),
+    "discrete-gaussian": lambda values: DiscreteGaussian(
+        values["sigma"], int(values["sensitivity"])
+    ),
+    "discrete-laplace": lambda values: discrete_laplace(
+        values["scale"], int(values["sensitivity"])
+    ),
+    "gaussian": _gaussian,
+    "gdp": _gaussian,
+    "laplace": lambda values: Laplace(values["sensitivity"] / values["scale"]),
+    "pure-dp": lambda values: two_valued(values["epsilon"]),
+    "randomized-response": lambda values: randomized_response(
+        values["noise_parameter"], int(values["buckets"])
+    ),
+}
+
+
+def _listed(spec: Spec, times: int) -> tuple[list[Runs], set[Nature], set[str | None]]:
+    """Read losses and their probabilities: of removal, and of addition or as for removal."""
+    allowed = {"kind", "neighbours", "remove", "remove_unit", "add", "add_unit"}
+    if not {"remove", "remove_unit"} <= set(spec) <= allowed:
+        raise Malformed("mechanism", ", ".join(sorted(spec)), "remove and remove_unit, add and so")
+    one = listed("mechanism.remove", spec["remove"] or "", spec["remove_unit"] or "")
+    other = one
+    if "add" in spec:
+        other = listed("mechanism.add", spec["add"] or "", spec.get("add_unit") or "")
+    found = _leaf(one, times, "own", spec)
+    return [Runs(one, times, other)], found[1], found[2]
 
 
 def _steps(spec: Spec, times: int) -> tuple[list[Runs], set[Nature], set[str | None]]:
@@ -138,10 +168,6 @@ def _leaf(
 ) -> tuple[list[Runs], set[Nature], set[str | None]]:
     relations = {spec.get("neighbours") for spec in specs}
     return [Runs(transform, times)], {nature}, relations
-
-
-def _mu(kind: str, values: dict[str, Fraction]) -> Fraction:
-    return values["mu"] if kind == "gdp" else values["sensitivity"] / values["sigma"]
 
 
 def _sampled(mu: Fraction, rate: Fraction) -> Transform:

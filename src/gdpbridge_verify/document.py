@@ -63,7 +63,8 @@ Delimiter = Literal[",", ";", "\t"]
 FileName = Annotated[str, Text("the name of a file", 200, r"[^/\\\x00-\x1f]+")]
 Hash = Annotated[str, Text("a SHA-256 in hexadecimal", 64, "[0-9a-f]{64}")]
 Name = Annotated[str, Text("a name", 40)]
-Parameter = Annotated[str, Text("a text", 400)]
+# numbers are short; what is long lists losses and their probabilities
+Parameter = Annotated[str, Text("a text", 100_000)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,7 +182,9 @@ class CurvePiece:
 
     start: Binary
     line: Annotated[Line | None, "the line that gives it"] = None
-    tilt: Annotated[Binary | None, "or the tilt of Chernoff's bound"] = None
+    tilt: Annotated[
+        Binary | None, "or the tilt of Chernoff's bound, or of the law of discrete losses"
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -284,6 +287,11 @@ class Evidence:
         tuple[Annotated[int, Whole(0, MAX_CELLS)], ...] | None,
         Most(MAX_CELLS),
         "of a table: the rows that chords are drawn between, in order of their ε",
+    ] = None
+    touching: Annotated[
+        tuple[Binary, ...] | None,
+        Most(100),
+        "of a formula: where lines touch it, through (-1, 1) in e^ε or those of the event",
     ] = None
     event: Annotated[Event | None, "of a class: an event that attains mu.low"] = None
     points: Annotated[tuple[Point, ...] | None, Most(1000), "one for each answer"] = None

@@ -38,6 +38,7 @@ class Kind:
         composes: whether it may be run among others, or several times.
         of_others: whether it is made of other mechanisms.
         alone: whether nothing else may be made of it.
+        discrete: whether δ is had from the law of its losses alone.
         has_rows: whether rows of numbers are what is known of it.
     """
 
@@ -48,6 +49,7 @@ class Kind:
     composes: bool = False
     of_others: bool = False
     alone: bool = False
+    discrete: bool = False
     has_rows: bool = False
 
 
@@ -56,11 +58,18 @@ KINDS = {
     "bounded-range": Kind({"range": _NON_NEGATIVE, "runs": _ONE}, "class"),
     "clip-rectify": Kind(nature="bound", of_others=True),
     "composed": Kind({"times": _COUNT}, of_others=True),
+    "discrete-gaussian": Kind(
+        {"sigma": _POSITIVE, "sensitivity": _COUNT}, composes=True, discrete=True
+    ),
+    "discrete-laplace": Kind(
+        {"scale": _POSITIVE, "sensitivity": _COUNT}, composes=True, discrete=True
+    ),
     "dpsgd": Kind(
         {"noise_multiplier": _POSITIVE, "sample_rate": _SHARE, "steps": _COUNT},
         relations=("add-remove", "replace-one"),
         composes=True,
     ),
+    "formula": Kind(nature="bound", alone=True),
     "gaussian": Kind({"sigma": _POSITIVE, "sensitivity": _POSITIVE}, composes=True),
     "gdp": Kind({"mu": _NON_NEGATIVE}, "class", composes=True),
     "icea": Kind(
@@ -68,9 +77,12 @@ KINDS = {
     ),
     "laplace": Kind({"scale": _POSITIVE, "sensitivity": _POSITIVE}, composes=True),
     "permute-and-flip": Kind({"epsilon": _NON_NEGATIVE}, "class"),
+    "pld": Kind(composes=True, discrete=True),
     "pure-dp": Kind({"epsilon": _NON_NEGATIVE}, "class", composes=True),
     "randomized-response": Kind(
-        {"noise_parameter": _SHARE, "buckets": _BUCKETS}, relations=("replace-one",)
+        {"noise_parameter": _SHARE, "buckets": _BUCKETS},
+        relations=("replace-one",),
+        composes=True,
     ),
     "sgd-family": Kind(
         {"A": _POSITIVE, "B": _POSITIVE, "sigma": _POSITIVE}, "bound", has_breakpoints=True

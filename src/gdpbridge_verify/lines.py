@@ -40,10 +40,28 @@ _UPWARD, _UPWARD_SUM, _TINY = 1 + 2.0**-49, 1 + 2.0**-33, 1e-300
 
 @dataclass(frozen=True)
 class Runs:
-    """One mechanism's transform and how often it is run."""
+    """One mechanism's transform and how often it is run.
+
+    Attributes:
+        transform: that of P against Q.
+        times: how often it is run.
+        reverse: the one of Q against P, where that is of another pair; None where it is F(-s).
+    """
 
     transform: Transform
     times: int
+    reverse: Transform | None = None
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether both directions are the same."""
+        return self.transform is self.reverse or (self.reverse is None and self.transform.symmetric)
+
+    def directed(self, backward: bool, s: Fraction) -> tuple[Transform, Fraction, bool]:
+        """Return what is evaluated for M(s) in a direction, where, and whether conjugates are."""
+        if backward and self.reverse is not None:
+            return self.reverse, 1 + s, False
+        return self.transform, -s if backward else 1 + s, backward
 
 
 @dataclass(frozen=True)
@@ -140,8 +158,9 @@ class Line:
 
     # --- the numbers of the line ---------------------------------------------------------------
 
-    def _place(self, s: Fraction) -> Fraction:
-        return -s if self.backward else 1 + s
+    @cached_property
+    def _directed(self) -> list[tuple[Transform, Fraction, bool]]:
+        return [part.directed(self.backward, self.data.c) for part in self.parts]
 
     @cached_property
     def field(self) -> Complexes:
@@ -154,10 +173,9 @@ class Line:
         data, field, of = self.data, self.field, self.of
         count = data.count + 1
         of.work.charge(count * len(self.parts) * 3 * _COST_OF_BALL)
-        place = self._place(data.c)
         columns = [
-            part.transform.on_line(field, place, data.h, count, nodes)
-            for part, nodes in zip(self.parts, data.nodes, strict=True)
+            transform.on_line(field, place, data.h, count, nodes)
+            for (transform, place, _), nodes in zip(self._directed, data.nodes, strict=True)
         ]
         unit = of.exactly(data.h) / (2 * of.pi)
         found = []
@@ -168,9 +186,11 @@ class Line:
             s = field.of(of.exactly(data.c), of.exactly(data.h * k))
             one = field.of(of.exactly(1))
             value = value * (s * (s + one)).inverse()
-            for part, column in zip(self.parts, columns, strict=True):
+            for part, column, (_, _, mirrored) in zip(
+                self.parts, columns, self._directed, strict=True
+            ):
                 power = _power(column[k], part.times)
-                value = value * (power.conjugate() if self.backward else power)
+                value = value * (power.conjugate() if mirrored else power)
             found.append(value)
         return found
 
@@ -195,10 +215,11 @@ class Line:
         data, of = self.data, self.of
         edge = data.h * data.count
         log = of.exactly(0)
-        for part, far in zip(self.parts, data.far, strict=True):
-            place = self._place(data.c)
-            size = part.transform.at(of, place)
-            beyond = part.transform.beyond(self.field, place, edge, far)
+        for part, (transform, place, _), far in zip(
+            self.parts, self._directed, data.far, strict=True
+        ):
+            size = transform.at(of, place)
+            beyond = transform.beyond(self.field, place, edge, far)
             most = Interval(of, mpfr(0), min(size.high, beyond.high))
             log += of.exactly(part.times) * most.log().ends()[1]
         return (log.exp() / (of.pi * of.exactly(edge))).ends()[1]
@@ -220,10 +241,10 @@ class Line:
 
 def _log_moment(parts: Sequence[Runs], backward: bool, b: Fraction, of: Arithmetic) -> Interval:
     """Bound log M(b) from above."""
-    place = -b if backward else 1 + b
     log = of.exactly(0)
     for part in parts:
-        log += of.exactly(part.times) * part.transform.at(of, place).log().ends()[1]
+        transform, place, _ = part.directed(backward, b)
+        log += of.exactly(part.times) * transform.at(of, place).log().ends()[1]
     return log
 
 

@@ -16,7 +16,15 @@ from gdpbridge_verify.document import DECIMAL_PATTERN
 from gdpbridge_verify.kinds import KINDS
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 
-__all__ = ["GaussianDecay", "Mechanism", "Part", "log1mexp", "mechanism_of", "parameters_of"]
+__all__ = [
+    "GaussianDecay",
+    "Mechanism",
+    "Part",
+    "decimal_parameter",
+    "log1mexp",
+    "mechanism_of",
+    "parameters_of",
+]
 
 Bracket = tuple[Fraction, Fraction]
 Formula = Callable[[Jet], Jet]
@@ -400,6 +408,13 @@ _BUILDERS: dict[str, Builder] = {
 _QUOTIENT = "^[0-9]{1,18}/[1-9][0-9]{0,17}$"
 # beyond it a parameter is refused before any arithmetic: a proof of it would be of no use
 _MOST = Fraction(10) ** 400
+MAX_DIGITS = 400
+
+
+def decimal_parameter(name: str, text: str | None) -> Fraction:
+    """Return a number of either sign that a formula has a name for."""
+    sign, rest = (-1, text[1:]) if text and text.startswith("-") else (1, text)
+    return sign * _parameter(name, rest, lambda _: True, "a number")
 
 
 def _parameter(
@@ -407,7 +422,7 @@ def _parameter(
 ) -> Fraction:
     # a rate is often a batch size over a number of records
     written = f"{DECIMAL_PATTERN}|{_QUOTIENT}" if name == "sample_rate" else DECIMAL_PATTERN
-    if not re.fullmatch(written, text or ""):
+    if not re.fullmatch(written, text or "") or len(text or "") > MAX_DIGITS:
         raise Malformed(f"mechanism.{name}", text, f"{allowed}, as a decimal")
     value = Fraction(str(text))
     if not holds(value) or value > _MOST or (value and 1 / value > _MOST):

@@ -22,6 +22,8 @@ __all__ = ["mechanism_of"]
 
 Bracket = tuple[Fraction, Fraction]
 
+# what a text of 400 characters had room for
+_MOST_RUNS = 100
 _PREFIX = "base."
 _KNOT = re.compile(r"0x[0-9a-f]{1,64}p[+-][0-9]{1,3}")
 _BOUNDS = ("base", "line", "noise")
@@ -53,7 +55,7 @@ def mechanism_of(
 def _runs(names: str, knots: str) -> list[tuple[str, Fraction]]:
     """Read the runs: each has a bound and where it begins."""
     bounds, points = names.split(" "), knots.split(" ")
-    if len(bounds) != len(points) or any(bound not in _BOUNDS for bound in bounds):
+    if len(bounds) != len(points) or not set(bounds) <= set(_BOUNDS) or len(bounds) > _MOST_RUNS:
         raise Malformed(
             "mechanism.runs", names, f"each one of {', '.join(_BOUNDS)}, as many as knots"
         )

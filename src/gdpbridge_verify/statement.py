@@ -33,7 +33,7 @@ class Check(Points):
         self.spec = document.mechanism
         kind = KINDS.get(self.spec.get("kind") or "")
         self.nature_of_kind: Nature = "own" if kind is None else kind.nature
-        for name in {"tangents", "corners", "event"} - self.uses:
+        for name in {"tangents", "corners", "event", "touching"} - self.uses:
             if getattr(self.evidence, name) is not None:
                 raise Malformed(f"evidence.{name}", Words("given"), "null for this kind")
         if document.table is not None and not (kind and kind.has_rows):
@@ -201,11 +201,15 @@ class Check(Points):
             f"{name} {value}" for name, value in self.spec.items() if name != "neighbours" and value
         )
         named = self.spec.get("neighbours")
-        relation = (
-            f"for {named} neighbours"
-            if named
-            else "for the neighbours for which these were stated, which the document does not name"
-        )
+        if named:
+            relation = f"for {named} neighbours"
+        elif "sensitivity" in self.spec:
+            relation = "for any two data sets whose answers are at most the sensitivity apart"
+        else:
+            relation = (
+                "for the pairs of data sets that this was stated for (whether records are added, "
+                "removed or replaced is not said)"
+            )
         return f"assumed, not proved: the mechanism is that of {parameters}, {relation}"
 
     # --- the cells ------------------------------------------------------------------------
@@ -285,8 +289,14 @@ class Check(Points):
         curvature, _ = on_cell.curvature.ends()
         if not curvature.is_bounded_below():
             raise Refused(line, "the mean-value form says nothing on so wide a cell")
-        left, right = exactly(low) - exactly(centre), exactly(high) - exactly(centre)
-        slope = at_centre.slope
+        least = self.least(at_centre.slope, curvature, low - centre, high - centre)
+        self._hold(line, at_centre.value + least)
+
+    def least(
+        self, slope: Interval, curvature: Interval, low: Fraction, high: Fraction
+    ) -> Interval:
+        """Enclose the least slope·h + curvature·h² for h from low to high."""
+        left, right = self.arithmetic.exactly(low), self.arithmetic.exactly(high)
         least = _least(
             slope * left + curvature * left.square(), slope * right + curvature * right.square()
         )
@@ -294,7 +304,7 @@ class Check(Points):
             vertex = -slope / (2 * curvature)
             if not (vertex < left or vertex > right):
                 least = _least(least, -slope.square() / (4 * curvature))
-        self._hold(line, at_centre.value + least)
+        return least
 
     def _complement_of_bound(self, eps: Jet) -> Jet:
         return self._bound.complement_jet(*eps.value.ends())

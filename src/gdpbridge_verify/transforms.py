@@ -18,7 +18,7 @@ from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.complexes import Ball, Complexes
 from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused, Undecided
 
-__all__ = ["Gaussian", "Laplace", "Losses", "Nodes", "SampledGaussian", "Transform", "power_sums"]
+__all__ = ["Gaussian", "Laplace", "Nodes", "SampledGaussian", "Transform", "power_sums"]
 
 # microseconds of one node at one place, and of one exponential of a ball
 _COST_OF_TERM, _COST_OF_BALL = 0.7, 12.0
@@ -82,8 +82,8 @@ class Transform(ABC):
         """Bound |F(w + iy')| for every y' ≥ y by the upper end."""
         return self.at(field.arithmetic, w)
 
-    def largest(self, of: Arithmetic) -> Interval | None:
-        """Return the largest finite loss, None if there is none."""
+    def largest(self, of: Arithmetic) -> Fraction | Interval | None:
+        """Return the largest finite loss, exactly if it is rational; None if there is none."""
         return None
 
 
@@ -162,43 +162,9 @@ class Laplace(Transform):
         ends = of.exactly((w - 1) * self.epsilon).exp() + of.exactly(-w * self.epsilon).exp()
         return ends / 2 * (1 + 1 / of.exactly(2 * y))
 
-    def largest(self, of: Arithmetic) -> Interval:
+    def largest(self, of: Arithmetic) -> Fraction:
         """Return ε₀."""
-        return of.exactly(self.epsilon)
-
-
-class Losses(Transform):
-    """±ε with masses in the ratio e^ε, and infinite with a probability: (ε, δ)-DP at its worst."""
-
-    symmetric = True
-
-    def __init__(self, epsilon: Fraction, failure: Fraction = Fraction(0)) -> None:
-        self.epsilon, self.failure = epsilon, failure
-
-    def on_line(
-        self, field: Complexes, w: Fraction, h: Fraction, count: int, nodes: Nodes | None
-    ) -> list[Ball]:
-        """Enclose F(w + ikh) = (1 - δ)·(e^{wε} + e^{(1-w)ε})/(1 + e^ε)."""
-        of = field.arithmetic
-        of.work.charge(2 * count * _COST_OF_BALL)
-        scale = field.of(of.exactly(1 - self.failure) / (1 + of.exactly(self.epsilon).exp()))
-        found = []
-        for k in range(count):
-            turn = of.exactly(h * k * self.epsilon)
-            up = field.of(of.exactly(w * self.epsilon), turn).exp()
-            down = field.of(of.exactly((1 - w) * self.epsilon), -turn).exp()
-            found.append((up + down) * scale)
-        return found
-
-    def at(self, of: Arithmetic, w: Fraction) -> Interval:
-        """Enclose F(w)."""
-        eps = self.epsilon
-        ends = of.exactly(w * eps).exp() + of.exactly((1 - w) * eps).exp()
-        return ends * of.exactly(1 - self.failure) / (1 + of.exactly(eps).exp())
-
-    def largest(self, of: Arithmetic) -> Interval:
-        """Return ε."""
-        return of.exactly(self.epsilon)
+        return self.epsilon
 
 
 class SampledGaussian(Transform):

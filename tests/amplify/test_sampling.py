@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import itertools
 import math
 import os
@@ -554,6 +555,79 @@ def test_lazy_dask(arrow: Any) -> None:
     assert type(kept) is type(frame)
     assert kept.compute().equals(kept.compute())
     assert stats.binomtest(len(kept), 20_000, 0.25).pvalue > SIGNIFICANCE
+
+
+KEY = bytes(range(32))
+LAZY = ("pandas", "polars", "lazy polars", "duckdb", "dask", "spark")
+
+
+def _as(engine: str, table: Any) -> Any:
+    """A table as a frame of an engine, in parts where it has parts."""
+    match engine:
+        case "pandas":
+            pytest.importorskip("pandas")
+            return table.to_pandas()
+        case "polars" | "lazy polars":
+            frame = pytest.importorskip("polars").from_arrow(table)
+            return frame if engine == "polars" else frame.lazy()
+        case "duckdb":
+            return pytest.importorskip("duckdb").from_arrow(table)
+        case "dask":
+            return pytest.importorskip("dask.dataframe").from_pandas(
+                table.to_pandas(), npartitions=3
+            )
+    session = pytest.importorskip("pyspark.sql").SparkSession
+    spark = session.builder.master("local[2]").config("spark.ui.enabled", False).getOrCreate()
+    return spark.createDataFrame(table.to_pandas()).repartition(3)
+
+
+def _ids(kept: Any) -> list[int]:
+    """The ids of what may have to be computed first."""
+    for method in ("compute", "collect", "to_arrow_table", "to_pandas", "toPandas"):
+        if hasattr(kept, method) and method != "to_pandas":
+            kept = getattr(kept, method)()
+    if isinstance(kept, list):
+        return sorted(row["id"] for row in kept)
+    column = kept["id"]
+    return sorted(column.to_pylist() if hasattr(column, "to_pylist") else column.to_list())
+
+
+def test_keyed(arrow: Any) -> None:
+    """A keyed sample has the rate, is the same for a key, and another one for another key."""
+    table = _table(arrow)
+    kept = _ids(sample(table, 0.25, by="id", key=KEY))
+    assert stats.binomtest(len(kept), 20_000, 0.25).pvalue > SIGNIFICANCE
+    assert kept == _ids(sample(table, 0.25, by=["id"], key=KEY))
+    # by hand: SHA-256 of the outer key and the hex of that of the inner key and "1:0"
+    inner, outer = (hashlib.sha256(word + KEY).hexdigest() for word in (b"inner:", b"outer:"))
+    inside = hashlib.sha256(f"{inner}1:0".encode()).hexdigest()
+    assert (0 in kept) == (
+        int(hashlib.sha256(f"{outer}{inside}".encode()).hexdigest(), 16) < 2**254
+    )
+    both = set(kept) & set(_ids(sample(table, 0.25, by="id")))
+    assert stats.binomtest(len(both), len(kept), 0.25).pvalue > SIGNIFICANCE
+    assert len(_ids(sample(table, 1, by="id", key=KEY))) == 20_000
+    for words, message in (
+        ({"by": "text", "key": b"short"}, "key is"),
+        ({"key": KEY}, "by is missing"),
+        ({"by": "none", "key": KEY}, "by is missing|by is"),
+        ({"by": "id", "scheme": "without-replacement"}, "scheme is"),
+    ):
+        with pytest.raises(InputError, match=message):
+            sample(table, 0.25, **words)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("engine", LAZY)
+def test_keyed_on_every_engine(arrow: Any, engine: str) -> None:
+    """The same rows are in a keyed sample on every engine, however often it is computed."""
+    table = _table(arrow).slice(0, 2000)
+    frame = _as(engine, table)
+    kept = sample(frame, 0.3, by=["text", "id"], key=KEY)
+    assert type(kept) is type(frame)
+    expected = _ids(sample(table, 0.3, by=["text", "id"], key=KEY))
+    assert _ids(kept) == expected
+    assert _ids(kept) == expected
 
 
 def test_engine_of_another_frame_is_refused(arrow: Any) -> None:

@@ -150,6 +150,49 @@ def test_squares_and_negation_enclose(a: tuple[Interval, Fraction]) -> None:
     assert holds(-interval, exact(-x))
 
 
+COARSE = Arithmetic(4)
+POINTS = [Fraction(n, 16) for n in (-37, -21, -3, 0, 3, 19, 41)]
+RANGES = [(a, b) for a in POINTS for b in POINTS if a <= b]
+
+
+def coarse(low: Fraction, high: Fraction) -> Interval:
+    """An interval whose ends have more digits than what comes of it."""
+    return Interval(COARSE, mpfr(low), mpfr(high))
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_every_rounding_of_an_operation_is_outward(name: str) -> None:
+    """With four bits nearly each end is rounded, and by much: all signs, all corners."""
+    operation = BINARY[name]
+    for first in RANGES:
+        for second in RANGES:
+            if name == "div" and second[0] <= 0 <= second[1]:
+                continue
+            result = operation(coarse(*first), coarse(*second))
+            corners = [operation(x, y) for x in first for y in second]
+            assert result.low <= min(corners)
+            assert result.high >= max(corners)
+
+
+@pytest.mark.parametrize("name", [*UNARY, "cos", "square", "__neg__"])
+def test_every_rounding_of_a_function_is_outward(name: str) -> None:
+    """With four bits nearly each end is rounded, and by much."""
+    others = {"cos": mpmath.cos, "square": lambda x: x * x, "__neg__": lambda x: -x}
+    function = (UNARY | others)[name]
+    for low, high in RANGES:
+        if low < 0 and name in ("log", "log1p", "sqrt"):
+            continue
+        result = getattr(coarse(low, high), name)()
+        for x in (low, high):
+            assert (x == 0 and name == "log") or holds(result, function(exact(x)))
+
+
+def test_both_ends_of_a_range_are_rounded_outward() -> None:
+    """Neither third has four bits."""
+    around = COARSE.between(Fraction(1, 3), Fraction(2, 3))
+    assert around.low < Fraction(1, 3) < Fraction(2, 3) < around.high
+
+
 def test_negation_keeps_all_digits() -> None:
     """The bare minus sign of gmpy2 would round to 53 bits."""
     third = Arithmetic(300).exactly(Fraction(1, 3))

@@ -23,6 +23,7 @@ from gdpbridge.losses.transforms.replace_one import ReplaceOneTransform
 from gdpbridge.losses.transforms.sampled_gaussian import Quadrature, SampledGaussianTransform
 from gdpbridge_verify.arithmetic import Arithmetic, Jet
 from gdpbridge_verify.complexes import Ball, Complexes
+from gdpbridge_verify.finite import two_valued as two_losses
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
 from gdpbridge_verify.lines import Line, LineData, Runs
 from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused, Undecided
@@ -30,7 +31,6 @@ from gdpbridge_verify.replaced import ReplacedGaussian
 from gdpbridge_verify.transforms import (
     Gaussian,
     Laplace,
-    Losses,
     Nodes,
     SampledGaussian,
 )
@@ -137,7 +137,7 @@ TRANSFORMS = {
     "fixed size": FixedSizeGaussian(Fraction("1.25"), Fraction("0.05")),
     "laplace": Laplace(Fraction("0.7")),
     "gaussian": Gaussian(Fraction("0.3")),
-    "losses": Losses(Fraction("1.5"), Fraction("0.01")),
+    "losses": two_losses(Fraction("1.5"), Fraction("0.01")),
 }
 NODES = Nodes(Fraction(5, 4), Fraction(9, 8), Fraction(1, 8), -100, 130)
 # on a ray: the angle is half of the sector's
@@ -230,7 +230,7 @@ CASES: dict[str, tuple[list[tuple[Any, Any, int]], Fraction]] = {
 
 def _runs(name: str) -> list[Runs]:
     return [
-        Runs(Losses(Fraction(1, 3), Fraction("1e-6")) if known is None else known, times)
+        Runs(two_losses(Fraction(1, 3), Fraction("1e-6")) if known is None else known, times)
         for _, known, times in CASES[name][0]
     ]
 

@@ -19,15 +19,14 @@ from gdpbridge.numeric.kinds import ball, to_fraction
 from gdpbridge.profiles import kinds
 from gdpbridge_verify import mechanisms
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Jet
-from gdpbridge_verify.kinds import KINDS, ONLY_COMPOSED
+from gdpbridge_verify.kinds import KINDS
 from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.refusal import Malformed, Refused
 
 BITS = 400
 AT = Arithmetic(BITS)
-# those with a formula for δ; what is composed, and what has tangents, has tests of its own
-OF_ROWS = {kind for kind, known in KINDS.items() if known.has_rows}
-KNOWN = sorted((set(kinds()) & set(KINDS)) - ONLY_COMPOSED - OF_ROWS - {"zcdp"})
+# those with a formula for δ; what is composed, or has tangents, rows or a law, has tests of its own
+KNOWN = sorted(mechanisms._BUILDERS)
 
 
 def profiles_of(kind: str) -> st.SearchStrategy[Profile]:

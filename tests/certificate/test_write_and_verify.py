@@ -17,9 +17,10 @@ from gdpbridge.certificate.model import read
 from gdpbridge.profiles import kinds
 from gdpbridge_verify.kinds import KINDS, ONLY_COMPOSED
 
-# of rows there are no typical ones
-OF_ROWS = {kind for kind, known in KINDS.items() if known.has_rows}
-KNOWN = sorted((set(kinds()) & set(KINDS)) - ONLY_COMPOSED - OF_ROWS)
+# of rows and texts there are no typical ones; discrete Gaussian losses may lie too close together
+GIVEN = {"discrete-gaussian", "formula", "pld"}
+GIVEN |= {kind for kind, known in KINDS.items() if known.has_rows}
+KNOWN = sorted((set(kinds()) & set(KINDS)) - ONLY_COMPOSED - GIVEN)
 TOLERANCES = [1e-2, 1e-9, 1e-12, "1e-30"]
 STATEMENTS = ["default", "head", "approximate"]
 MOST_BYTES = 100_000
@@ -48,7 +49,7 @@ def requests(draw: st.DrawFn, kind: str, statement: str) -> tuple[Any, dict[str,
 
 @pytest.mark.parametrize("statement", STATEMENTS)
 @pytest.mark.parametrize("kind", KNOWN)
-@settings(max_examples=8)
+@settings(max_examples=settings().max_examples // 8)
 @given(data=st.data())
 def test_what_is_written_is_accepted(kind: str, statement: str, data: st.DataObject) -> None:
     """Each kind, statement and tolerance gives a certificate that validates."""

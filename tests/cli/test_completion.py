@@ -105,44 +105,32 @@ def shell(
     return prepared
 
 
-@pytest.mark.parametrize(("line", "expected"), LINES)
-def test_bash(
-    shell: Callable[[str], tuple[str, dict[str, str]]], tmp_path: Path, line: str, expected: str
-) -> None:
+def _shown(words: list[str], environment: dict[str, str], folder: Path) -> list[str]:
+    done = subprocess.run(
+        words, env=environment, cwd=folder, capture_output=True, text=True, check=True
+    )
+    return done.stdout.splitlines()
+
+
+def test_bash(shell: Callable[[str], tuple[str, dict[str, str]]], tmp_path: Path) -> None:
     """Bash is offered the one word that fits, also a file with a space in its name."""
     path, environment = shell("bash")
-    words = line.split()
-    code = (
-        f"source ./script; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; "
-        '_gdpbridge gdpbridge; printf "%s\\n" "${COMPREPLY[@]}"'
+    code = "source ./script\n" + "".join(
+        f"COMP_WORDS=({line}); COMP_CWORD={len(line.split()) - 1}; "
+        '_gdpbridge gdpbridge; printf "%s\\n" "${COMPREPLY[@]}"\n'
+        for line, _ in LINES
     )
-    done = subprocess.run(
-        [path, "--norc", "-c", code],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.splitlines() == [expected]
+    shown = _shown([path, "--norc", "-c", code], environment, tmp_path)
+    assert shown == [expected for _, expected in LINES]
 
 
-@pytest.mark.parametrize(("line", "expected"), LINES)
-def test_fish(
-    shell: Callable[[str], tuple[str, dict[str, str]]], tmp_path: Path, line: str, expected: str
-) -> None:
+def test_fish(shell: Callable[[str], tuple[str, dict[str, str]]], tmp_path: Path) -> None:
     """Fish is offered the same, with what it is."""
     path, environment = shell("fish")
-    done = subprocess.run(
-        [path, "--no-config", "-c", f"source ./script; complete -C '{line}'"],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert [row.partition("\t")[0].replace("\\", "") for row in done.stdout.splitlines()] == [
-        expected
+    code = "source ./script\n" + "".join(f"complete -C '{line}'\n" for line, _ in LINES)
+    shown = _shown([path, "--no-config", "-c", code], environment, tmp_path)
+    assert [row.partition("\t")[0].replace("\\", "") for row in shown] == [
+        expected for _, expected in LINES
     ]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import gdpbridge
+import gdpbridge as gdp
 from gdpbridge.cli.output import Status
 from gdpbridge.cli.progress import Progress
 from gdpbridge.errors import MissingExtraError, UndecidedError
@@ -172,8 +173,8 @@ class _Clock:
 @pytest.fixture
 def after_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     """Progress shows as users see it, by a clock that this file sets."""
-    monkeypatch.setattr("gdpbridge.cli.progress._QUIET_SECONDS", 1.0)
-    monkeypatch.setattr("gdpbridge.cli.progress.time", _Clock())
+    monkeypatch.setattr("gdpbridge.progress._QUIET_SECONDS", 1.0)
+    monkeypatch.setattr("gdpbridge.progress.time", _Clock())
 
 
 @pytest.mark.usefixtures("after_a_second")
@@ -210,12 +211,34 @@ def test_progress_on_a_terminal(
     ]
 
 
+@pytest.mark.usefixtures("after_a_second")
+@pytest.mark.parametrize("place", ["terminal", "notebook", "file"])
+def test_progress_of_the_library(
+    place: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A function of the library draws one bar where people look on, unless it is told otherwise."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: place == "terminal", raising=False)
+    monkeypatch.setattr("gdpbridge.progress._in_notebook", lambda: place == "notebook")
+    profile = gdp.profiles.Laplace(scale=0.5)
+    # its many measurements draw none of their own
+    assert gdp.calibrate("laplace", target_mu=1.8).value > 0
+    drawn = capsys.readouterr().err
+    assert ("searching" in drawn) == (place != "file")
+    assert "covering" not in drawn
+    assert ("\x1b" in drawn) == (place == "terminal")
+    seen: list[str] = []
+    gdp.measure(profile, 1e-3, method="shuffled", progress=lambda word, _: seen.append(word))
+    assert seen
+    assert capsys.readouterr().err == ""
+
+
 def test_no_progress_for_a_short_run(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run of less than a second reports nothing."""
-    monkeypatch.setattr("gdpbridge.cli.progress._QUIET_SECONDS", 1.0)
-    monkeypatch.setattr("gdpbridge.cli.progress.time", _Clock(step=0.3))
+    monkeypatch.setattr("gdpbridge.progress._QUIET_SECONDS", 1.0)
+    monkeypatch.setattr("gdpbridge.progress.time", _Clock(step=0.3))
     with Progress(silent=False) as progress:
         progress("covering", 0.5)
     assert capsys.readouterr().err == ""

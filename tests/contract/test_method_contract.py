@@ -49,7 +49,7 @@ class TestInterval:
     """Every method's interval is as narrow as asked for and agrees with a far narrower one."""
 
     @settings(
-        max_examples=5,
+        max_examples=settings().max_examples // 8,
         suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     )
     @given(st.data())

@@ -31,7 +31,7 @@ Draw = Callable[[type[Profile]], st.SearchStrategy[dict[str, Any]]]
 SOLVED = ("zcdp",)
 # the fixture only names the kind: nothing of it changes between examples
 tried = settings(
-    max_examples=10,
+    max_examples=settings().max_examples // 5,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 drawing = given(st.data())

@@ -176,7 +176,9 @@ def test_other_methods_are_refused(method: str) -> None:
         gdp.measure(SECOND, method=method)
 
 
-@pytest.mark.parametrize("number", range(40))
+@pytest.mark.parametrize(
+    "number", [pytest.param(n, marks=pytest.mark.deep if n % 4 else ()) for n in range(40)]
+)
 def test_sweep(number: int) -> None:
     """Random settings: lower ≤ upper, and δ ≤ that of the run without sampling."""
     rng = np.random.default_rng(number)

@@ -25,10 +25,10 @@ from gdpbridge.ledger import Kind, Ledger, LedgerUnavailableError
 Make = Callable[..., Ledger]
 Server = Any
 
-# GDPBRIDGE_SPENDS=10000 for a long run
-WRITERS, SPENDS = 8, int(os.environ.get("GDPBRIDGE_SPENDS", "2000"))
+# more of both in make test-deep
+WRITERS, SPENDS = 8, int(os.environ.get("GDPBRIDGE_SPENDS", "600"))
 ROOM = SPENDS // 2
-KILLS = 100
+KILLS = int(os.environ.get("GDPBRIDGE_KILLS", "30"))
 
 
 def _run_writers(root: Path, *words: object) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def test_eight_writers_spend_exactly_the_budget(url: str, make_ledger: Make, roo
 
 @pytest.mark.slow
 def test_kills_leave_nothing_half_written(url: str, make_ledger: Make, root: Path) -> None:
-    """After 100 kills the chain verifies, what was reported is there, reservations are visible."""
+    """After many kills the chain verifies, what was reported is there, reservations are visible."""
     book = make_ledger(url, mu=100)
     done = _run_writers(root, "kill", url, KILLS)
     assert done["signals"] == [9] * KILLS

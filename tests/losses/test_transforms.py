@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 
 import mpmath
 import pytest
@@ -30,13 +31,22 @@ def _line_sum(inside: Integral, low: mpmath.mpf, high: mpmath.mpf) -> mpmath.mpc
     return step * mpmath.fsum(inside(low + j * step) for j in range(int((high - low) / step) + 2))
 
 
+@cache
+def _log_density(s: mpmath.mpf, q: mpmath.mpf, u: mpmath.mpf) -> mpmath.mpf:
+    return mpmath.log1p(q * mpmath.expm1(u / s - 1 / (2 * s * s)))
+
+
+@cache
+def _normal(u: mpmath.mpf) -> mpmath.mpf:
+    return mpmath.npdf(u)
+
+
 def _sampled(sigma: str, rate: str) -> tuple[Transform, Integral]:
     def integral(w: mpmath.mpc) -> mpmath.mpc:
         s, q = _mp(Fraction(sigma)), _mp(Fraction(rate))
 
         def inside(u: mpmath.mpf) -> mpmath.mpc:
-            loss = mpmath.log1p(q * mpmath.expm1(u / s - 1 / (2 * s * s)))
-            return mpmath.npdf(u) * mpmath.exp(w * loss)
+            return _normal(u) * mpmath.exp(w * _log_density(s, q, u))
 
         far = w.real / s
         return _line_sum(inside, min(far, 0) - 12, max(far, 0) + 12)
@@ -48,11 +58,9 @@ def _replace_one(sigma: str, rate: str) -> tuple[Transform, Integral]:
     def integral(w: mpmath.mpc) -> mpmath.mpc:
         s, q = _mp(Fraction(sigma)), _mp(Fraction(rate))
 
-        def log_density(u: mpmath.mpf) -> mpmath.mpf:
-            return mpmath.log1p(q * mpmath.expm1(u / s - 1 / (2 * s * s)))
-
         def inside(u: mpmath.mpf) -> mpmath.mpc:
-            return mpmath.npdf(u) * mpmath.exp(w * log_density(u) + (1 - w) * log_density(-u))
+            there, back = _log_density(s, q, u), _log_density(s, q, -u)
+            return _normal(u) * mpmath.exp(w * there + (1 - w) * back)
 
         ends = (w.real - 1) / s, w.real / s
         return _line_sum(inside, min(*ends, 0) - 12, max(*ends, 0) + 12)
@@ -98,7 +106,7 @@ def _gaussian(variance: str) -> tuple[Transform, Integral]:
         far = w.real * m
 
         def inside(u: mpmath.mpf) -> mpmath.mpc:
-            return mpmath.npdf(u) * mpmath.exp(w * (m * u - v / 2))
+            return _normal(u) * mpmath.exp(w * (m * u - v / 2))
 
         return _line_sum(inside, far - 12, far + 12)
 

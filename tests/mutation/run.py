@@ -19,6 +19,7 @@ import fnmatch
 import functools
 import gc
 import hashlib
+import importlib
 import json
 import os
 import resource
@@ -29,6 +30,7 @@ import time
 import traceback
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -170,10 +172,17 @@ class _Bench:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         self.items = {item.nodeid: item for item in session.items}
         self.session = session
+        for path in {one.path for one in self.mutants}:
+            # some are loaded only when they are needed
+            file = _file(path).relative_to(SOURCES)
+            importlib.import_module(".".join(file.with_suffix("").parts).removesuffix(".__init__"))
         self.functions = _functions()
         tests = self._known()
         through = defaultdict(list)
-        for name in sorted(tests, key=lambda name: float(tests[name]["seconds"])):
+        # quick ones first, and those that are about few things
+        for name in sorted(
+            tests, key=lambda name: tests[name]["seconds"] + len(tests[name]["spots"]) / 100
+        ):
             for spot in tests[name]["spots"]:
                 through[spot].append(name)
                 through[spot.partition(": ")[0]].append(name)
@@ -207,7 +216,7 @@ class _Bench:
     def _notice(self, one: Mutant, asked: list[str]) -> str:
         """Return the first test that fails with a change, or nothing."""
         _change(one, self.functions)
-        for name, following in zip(asked, [*asked[1:], None], strict=True):
+        for name, following in pairwise([*asked, None]):
             self._run(name, following)
             if self.failed:
                 return name
@@ -249,7 +258,7 @@ class _Bench:
         tests = {}
         # ends a test that is not quick; what else is raised Hypothesis would look into
         signal.signal(signal.SIGPROF, signal.default_int_handler)
-        for name, following in zip(names, [*names[1:], None], strict=True):
+        for name, following in pairwise([*names, None]):
             seen: set[str] = set()
 
             def enter(frame: Any, event: str, _: object, seen: set[str] = seen) -> Any:

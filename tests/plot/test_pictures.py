@@ -305,3 +305,25 @@ def test_refusals(draw: Callable[[], object], message: str) -> None:
     """What cannot be drawn is refused by name."""
     with pytest.raises(InputError, match=re.escape(message)):
         draw()
+
+
+def _row(batch: int, epochs: int, noise: float) -> gdp.PlanRow:
+    given = {"batch_size": batch, "epochs": epochs}
+    return gdp.PlanRow(
+        given, "noise_multiplier", noise_multiplier=noise, noise_per_sample=noise / batch
+    )
+
+
+def test_plan() -> None:
+    """A plan shows a line for each other parameter, and names the least."""
+    rows = [_row(batch, epochs, batch**0.3 + epochs) for batch in (128, 512) for epochs in (1, 2)]
+    failed = gdp.PlanRow({"batch_size": 9, "epochs": 1}, "noise_multiplier", error="none")
+    picture = plot.plan(gdp.Plan([failed, *rows]))
+    assert picture.title == "Least noise per sample σ/(q·records): 0.01464, with batch size 512"
+    x, y = line_of(picture, "epochs 2")
+    assert x.tolist() == [128, 512]
+    assert y.tolist() == [one.noise_per_sample for one in rows if one.given["epochs"] == 2]
+    assert "noise multiplier" in plot.plan(rows, "noise_multiplier").title
+    for bad, shown in ((rows[:1], None), (rows, "mu")):
+        with pytest.raises(InputError):
+            plot.plan(bad, shown)

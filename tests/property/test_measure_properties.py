@@ -146,7 +146,7 @@ def promised_failure(found: gdp.Measurement) -> Fraction:
     return found.failure if found.statement is Statement.APPROXIMATE else Fraction(0)
 
 
-@settings(max_examples=20)
+@settings(max_examples=settings().max_examples // 3)
 @given(mechanisms(), requests())
 def test_the_upper_end_holds(profile: Profile, request: dict[str, Any]) -> None:
     """With μ = mu.high, δ ≤ p + (1 - p)·δ_μ at every point looked at."""
@@ -160,7 +160,7 @@ def test_the_upper_end_holds(profile: Profile, request: dict[str, Any]) -> None:
         assert not certainly_above(profile, p, mu, eps), float(eps)
 
 
-@settings(max_examples=20)
+@settings(max_examples=settings().max_examples // 3)
 @given(mechanisms(), requests())
 def test_the_lower_end_is_needed(profile: Profile, request: dict[str, Any]) -> None:
     """Slightly below mu.low the inequality fails at the witness: no smaller μ would do."""
@@ -261,7 +261,7 @@ def test_extremes(profile: Profile, request_: dict[str, Any]) -> None:
         assert not math.isnan(value)
 
 
-@settings(max_examples=20)
+@settings(max_examples=settings().max_examples // 3)
 @given(
     st.sampled_from(["adaptive", "shuffled", "staircase"]),
     mechanisms(),

@@ -18,6 +18,15 @@ from gdpbridge.mechanisms.base import Profile
 ROWS = json.loads(
     (Path(__file__).parents[1] / "data" / "measurements.json").read_text(encoding="utf-8")
 )
+TOLERANCES = [
+    pytest.param(tol, marks=marks)
+    for tol, marks in (
+        ("1e-2", ()),
+        ("1e-4", pytest.mark.deep),
+        ("1e-6", pytest.mark.deep),
+        ("1e-9", ()),
+    )
+]
 # more grid steps than these take seconds and show nothing new
 MOST_STEPS = 60_000
 
@@ -63,7 +72,7 @@ def test_certified(row: dict[str, Any]) -> None:
         assert found.attained_at == float("inf")
 
 
-@pytest.mark.parametrize("tol", ["1e-2", "1e-4", "1e-6", "1e-9"])
+@pytest.mark.parametrize("tol", TOLERANCES)
 @pytest.mark.parametrize("row", ROWS, ids=name)
 def test_adaptive(row: dict[str, Any], tol: str) -> None:
     """Adaptive: right and narrow down to 1e-9, in floating point and without proof."""
@@ -80,7 +89,7 @@ def test_adaptive(row: dict[str, Any], tol: str) -> None:
     holds(found, row, tol)
 
 
-@pytest.mark.parametrize("tol", ["1e-2", "1e-4", "1e-6", "1e-9"])
+@pytest.mark.parametrize("tol", TOLERANCES)
 @pytest.mark.parametrize("method", ["staircase", "shuffled"])
 @pytest.mark.parametrize("row", ROWS, ids=name)
 def test_listings(row: dict[str, Any], method: str, tol: str) -> None:

@@ -34,6 +34,7 @@ _NUMBERS = {
     "expressions/isolate.py": {"exponent.value == 0"},
     "gaussian/ball.py": {"exact_delta == 0", "exact_delta == 1"},
     "guarantees/formulas.py": {"segment.start != end", "tail != declared"},
+    "guarantees/decay.py": {"max(growth.terms) <= _LINEAR"},
     "losses/line.py": {
         "key == asked",
         "place.mid() == at.mid()",
@@ -45,11 +46,6 @@ _NUMBERS = {
         "line.bits > working_precision()",
     },
     "losses/transforms/fixed_size.py": {"t.imag[1:] + angle > math.pi"},
-    "losses/transforms/sampled_gaussian.py": {
-        "bound(w, near + sign * far, shift) > wanted",
-        "bound(w, near + sign * middle, shift) > wanted",
-        "t.real < 1.0",
-    },
     "mechanisms/bounded_range.py": {"log < _LOG_HALF"},
     "mechanisms/callable.py": {"found[1:] > least + slack"},
     "mechanisms/discrete_gaussian.py": {"x < len(tails)"},

@@ -303,11 +303,10 @@ def mixed_pairs(n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     return eps, log_delta
 
 
-@pytest.mark.parametrize("block", [1, 7, 1000])
-@pytest.mark.slow
+@pytest.mark.parametrize("block", [1, 7, 100])
 def test_results_do_not_depend_on_blocks(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every function gives the same bits however its arguments are cut into blocks."""
-    eps, log_delta = mixed_pairs(3001)
+    eps, log_delta = mixed_pairs(301)
     mu = np.maximum(curve.mu(eps, log_delta=np.maximum(log_delta, -300.0)), 1e-3)
     mu = np.minimum(mu, 1e3)
 

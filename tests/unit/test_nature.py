@@ -166,11 +166,11 @@ def test_the_lower_end_of_a_bound() -> None:
     [
         (LAPLACE, True, True, "both ends proved in ball arithmetic"),
         (
-            P.DiscreteLaplace(scale=1),
+            P.TruncatedLaplace(scale=1, delta=0.01),
             True,
             False,
             "both ends proved in ball arithmetic; there is no certificate for a mechanism of kind "
-            "discrete-laplace yet",
+            "truncated-laplace yet",
         ),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +20,9 @@ RESULTS = [
     gdp.identify(LAPLACE),
     gdp.calibrate("gaussian", 1),
     gdp.risk(1),
+    gdp.audit(
+        [0.1, 0.4, 0.2, 0.3, 2.5, 1.5, 2.0, 3.0], [0, 0, 0, 0, 1, 1, 1, 1], method="simultaneous"
+    ),
 ]
 
 
@@ -53,6 +57,21 @@ def test_html_is_escaped() -> None:
     p = P.Formula("delta = piecewise(exp(-eps), eps < 5, 0)")
     assert "&lt;" in gdp.measure(p, eps_h=1)._repr_html_()
     assert "&lt;" in p._repr_html_()
+
+
+def test_ledgers_and_reports(tmp_path: Path) -> None:
+    """A ledger shows where its data sets stand, a report its page in a frame of its own."""
+    book = gdp.ledger.Ledger(tmp_path / "book.sqlite")
+    book.init()
+    assert "There is no data set yet" in book._repr_html_()
+    book.add_dataset("a_b", unit="people <18", neighbours="add-remove")
+    assert "a_b: unit people &lt;18" in book._repr_html_()
+    assert repr(book).endswith("book.sqlite>")
+    report = gdp.privacy_report(P.PureDP(epsilon=1.0))
+    assert repr(report) == "<PrivacyReport of pure-dp: epsilon ε₀ = 1: μ ≤ 1.23204 for every ε>"
+    frame = report._repr_html_()
+    assert frame.startswith('<iframe srcdoc="&lt;!DOCTYPE html&gt;')
+    assert frame.count('"') == 4
 
 
 def test_lists() -> None:

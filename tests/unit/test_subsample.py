@@ -38,7 +38,7 @@ def supremum(delta: Any, end: float) -> tuple[mpf, mpf]:
         top = max(range(80), key=values.__getitem__)
         low, high = points[max(top - 1, 0)], points[min(top + 1, 79)]
         ratio = (mpmath.sqrt(5) - 1) / 2
-        for _ in range(50):
+        for _ in range(30):
             left, right = high - ratio * (high - low), low + ratio * (high - low)
             if mu_of(left, delta(left)) < mu_of(right, delta(right)):
                 low = left

@@ -75,7 +75,7 @@ def test_solver(text: str, g: Any) -> None:
     found = gdp.measure(profile, eps_h=10, tol=1e-6)
     assert found.certified
     assert found.verdict == "unknown"
-    grid = np.linspace(0, 10, 2001)
+    grid = np.linspace(0, 10, 101)
     assert float(np.max(np.asarray(profile.gdpt(grid)))) <= found.mu.upper + 1e-9
 
 

@@ -64,11 +64,11 @@ def by_search(rho: float, eps: float) -> float:
     # randomized response, the Kullback-Leibler divergence, and an order above 1
     [
         (0.5, 0.0),
-        (0.5, 0.1),
-        (0.5, 0.3),
+        pytest.param(0.5, 0.1, marks=pytest.mark.deep),
+        pytest.param(0.5, 0.3, marks=pytest.mark.deep),
         (0.5, 1.0),
-        (0.5, 3.0),
-        (2.56, 1.8),
+        pytest.param(0.5, 3.0, marks=pytest.mark.deep),
+        pytest.param(2.56, 1.8, marks=pytest.mark.deep),
         (2.56, 5.0),
         (0.05, 0.3),
     ],

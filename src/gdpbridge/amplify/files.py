@@ -14,8 +14,8 @@ from gdpbridge.amplify.csv_records import CsvFile
 from gdpbridge.amplify.randomness import Bernoulli, Chooser, FixedSize
 from gdpbridge.errors import Advice, InputError, MissingExtraError, Words
 from gdpbridge.files import partial_file
-from gdpbridge.measure.problem import Progress, silent
 from gdpbridge.numeric.exact import exact
+from gdpbridge.progress import Progress, silent
 
 __all__ = ["SAMPLE_SCHEMES", "fixed_size", "sample_file", "sampling_rate"]
 

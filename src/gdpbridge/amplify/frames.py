@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gdpbridge.amplify.files import fixed_size, sampling_rate
+from gdpbridge.amplify.keyed import Keyed, keyed_sample
 from gdpbridge.amplify.randomness import Bernoulli, Chooser, FixedSize
 from gdpbridge.errors import InputError, MissingExtraError, WorkLimitError
 
@@ -33,6 +34,8 @@ def sample(
     scheme: str = "poisson",
     order_by: str | Sequence[str] | None = None,
     engine_random: str | None = None,
+    by: str | Sequence[str] | None = None,
+    key: bytes | None = None,
 ) -> Any:
     """Draw a random sample of the rows of a frame, with the operating system's randomness.
 
@@ -48,6 +51,11 @@ def sample(
             the engine knows no order.
         engine_random: names an engine ("duckdb") whose own random function is to be used all the
             same, for "poisson" only. It can be predicted, and draws anew at each evaluation.
+        by: columns of whole numbers or text that together tell each row from all others; "poisson"
+            only. A row is then in the sample by a keyed hash of them: partition by partition, the
+            same however often one is computed, on Dask, DuckDB, Polars and Spark, without a limit.
+        key: with by, the secret, 16 bytes or more; a new one if None. It must stay secret, and
+            be used for one sample.
 
     Returns:
         What was given, with the rows of the sample only.
@@ -64,6 +72,13 @@ def sample(
         return _from_reader(data, Bernoulli(probability))
     frame = _narwhals_frame(data)
     engine = str(frame.implementation)
+    if by is not None:
+        if probability is None or scheme != "poisson":
+            raise InputError("scheme", scheme, "poisson where by= is given")
+        columns = [by] if isinstance(by, str) else list(by)
+        return keyed_sample(data, frame, engine, Keyed(probability, key), columns)
+    if key is not None:
+        raise InputError.missing("by", "give the columns that tell rows apart, to go with the key")
     if engine_random is not None:
         return _by_engine(data, engine, engine_random, probability, scheme)
     if hasattr(frame, "collect"):
@@ -136,8 +151,9 @@ def _numbers(chooser: Chooser, total: int) -> list[int]:
         chosen += (np.flatnonzero(mask) + start).tolist()
         if len(chosen) > MAX_LAZY_ROWS:
             raise WorkLimitError(
-                f"the sample would have more than {MAX_LAZY_ROWS:,} rows to look up lazily: read "
-                "the data as Arrow batches, or write it to a Parquet file and sample that",
+                f"the sample would have more than {MAX_LAZY_ROWS:,} rows to look up lazily: give "
+                "by= the columns that tell rows apart, read the data as Arrow batches, or write it "
+                "to a Parquet file and sample that",
                 needed=len(chosen),
                 limit=MAX_LAZY_ROWS,
             )

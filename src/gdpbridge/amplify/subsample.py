@@ -14,10 +14,10 @@ from gdpbridge.calibrate import calibrate
 from gdpbridge.errors import InputError
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement, measure
-from gdpbridge.measure.problem import Progress, silent
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real
 from gdpbridge.numeric.exact import exact
+from gdpbridge.progress import Progress, silent
 from gdpbridge.transformations.subsample import Subsampled
 
 __all__ = ["SubsamplePlan", "subsampling_plan"]

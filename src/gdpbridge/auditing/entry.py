@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,6 +32,7 @@ from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real, exact_between
 from gdpbridge.numeric.exact import float_ceiling
+from gdpbridge.progress import silent, with_bar
 from gdpbridge.specification.title import mechanism_title, number_text
 
 __all__ = ["METHODS", "audit", "audit_counts", "audit_guesses", "bare_task", "result_of"]
@@ -61,6 +61,7 @@ _ONE_SIDE = (
 )
 
 
+@with_bar
 def audit(
     scores: ArrayLike,
     members: ArrayLike,
@@ -91,7 +92,8 @@ def audit(
         inclusion: for one run, the probability with which each canary was in, in (0, 1).
         seed: of the random choice of held-out scores.
         held_out: the share of scores, in (0, 1), on which a threshold is chosen.
-        progress: called with a sentence and a share in [0, 1] of the work.
+        progress: called with a sentence and a share in [0, 1] of the work; None draws a bar in a
+            terminal or a notebook once that takes over a second.
 
     Returns:
         The bounds, the verdict on the claim, and the measured errors.
@@ -115,7 +117,7 @@ def audit(
         _checked_claim(mu_claimed, against),
         int(seed),
         float(checked_share("held_out", held_out)),
-        progress or _silent,
+        progress or silent,
     )
     findings = []
     for number, name in enumerate(names):
@@ -215,7 +217,7 @@ def bare_task(
     """Return a task for counts that are already there."""
     none = Evidence(np.zeros(0), np.zeros(0, dtype=np.bool_))
     claim = _checked_claim(mu_claimed, against)
-    return Task(none, level, _checked_delta(delta), claim, 0, _HELD_OUT, _silent)
+    return Task(none, level, _checked_delta(delta), claim, 0, _HELD_OUT, silent)
 
 
 def result_of(
@@ -305,7 +307,3 @@ def _epsilon_of(mu: float, delta: float) -> float:
 
 def _within(progress: Progress, start: float, width: float) -> Callable[[str, float], None]:
     return lambda sentence, share: progress(sentence, start + width * share)
-
-
-def _silent(sentence: str, share: float) -> Any:
-    """Tell nobody."""

@@ -9,6 +9,7 @@ from typing import Any
 from gdpbridge.auditing.task import Finding
 from gdpbridge.interval import Interval
 from gdpbridge.numeric.exact import decimal_ceiling, floor_to_places
+from gdpbridge.showing import Shown
 
 __all__ = ["Audit", "Roc", "p_text", "sentence_of"]
 
@@ -34,8 +35,8 @@ class Roc:
     high: tuple[float, ...]
 
 
-@dataclass(frozen=True)
-class Audit:
+@dataclass(frozen=True, repr=False)
+class Audit(Shown):
     """Lower bounds of a mechanism's μ and ε from what an attacker achieved.
 
     Each of the bounds holds with the stated confidence, in finite samples, where the assumptions of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-__all__ = ["binary_below", "binary_text", "is_binary", "optional_binary_text"]
+__all__ = ["binary_below", "binary_text", "is_binary", "optional_binary_text", "shortened"]
 
 
 def is_binary(value: Fraction) -> bool:
@@ -16,6 +16,11 @@ def binary_below(value: Fraction, bits: int) -> Fraction:
     """Return a number > 0 itself if it is binary, else the next one below it of so many places."""
     if is_binary(value):
         return value
+    return shortened(value, bits)
+
+
+def shortened(value: Fraction, bits: int) -> Fraction:
+    """Return the next number below one ≥ 0 that has so many binary places, and so many digits."""
     places = bits + max(value.denominator.bit_length() - value.numerator.bit_length(), 0)
     return Fraction((value.numerator << places) // value.denominator, 1 << places)
 

@@ -24,9 +24,10 @@ def uncertifiable_because(profile: Profile) -> str:
             KINDS[one.kind].composes or KINDS[one.kind].of_others
         ):
             return f"there is no certificate yet for compositions of {one.kind}"
-        if known.alone and one is not named:
+        whole = known.alone or (known.discrete and named.kind not in ONLY_COMPOSED)
+        if whole and one is not named:
             return f"there is no certificate yet for what is made of {one.kind}"
-    if named.kind in ONLY_COMPOSED and named.curve.form is not Form.COMPOSED:
+    if named.kind in ONLY_COMPOSED and named.curve.form not in (Form.COMPOSED, Form.LINEAR):
         return f"there is no certificate for {named.kind} without a part that is composed by lines"
     return named.beyond_certificates
 

@@ -13,6 +13,7 @@ from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell
 from gdpbridge.certificate.write_composed import with_directions
 from gdpbridge.certificate.write_convex import with_chords
+from gdpbridge.certificate.write_discrete import with_laws
 from gdpbridge.certificate.write_zcdp import with_tangents
 from gdpbridge.curves.base import Form
 from gdpbridge.curves.smooth import SmoothCurve
@@ -20,9 +21,11 @@ from gdpbridge.errors import UndecidedError
 from gdpbridge.guarantees.boundary import zcdp_boundary
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.formula import Formula
 from gdpbridge.mechanisms.table import Table
 from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
 from gdpbridge.mechanisms.zcdp import ZCDP
+from gdpbridge.numeric.exact import decimal_text, exact
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import to_fraction
 from gdpbridge.transformations.clip_rectify import ClipRectify
@@ -73,15 +76,15 @@ def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:
         claim: the claim.
         bits: the precision to which places are bracketed.
     """
-    by_rows = isinstance(profile, Table | TradeoffFunction)
-    other = by_rows or isinstance(profile, ZCDP) or profile.curve.form is Form.COMPOSED
+    by_rows = isinstance(profile, Formula | Table | TradeoffFunction)
+    no_formula = by_rows or isinstance(profile, ZCDP) or profile.curve.form is not Form.SMOOTH
     return Certificate(
         schema=Schema(name=NAME, version=VERSION),
         generator=f"gdpbridge {version('gdpbridge')}",
         mechanism=_specification(profile) if by_rows else profile.specification(),
         claim=claim,
         evidence=Evidence(
-            breakpoints=() if other else _breakpoints(profile, bits),
+            breakpoints=() if no_formula else _breakpoints(profile, bits),
             cells=(),
             witness=None,
             tail_from=None,
@@ -97,11 +100,15 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     bare = replace(bare, evidence=evidence)
     composed = profile.curve.form is Form.COMPOSED
     by_tangents = isinstance(profile, ZCDP)
+    by_rows = isinstance(profile, Formula | Table | TradeoffFunction)
+    discrete = profile.curve.form is Form.LINEAR and not by_rows
     if composed:
         return with_directions(bare, proof)
+    if discrete:
+        return with_laws(bare, proof, profile)
     if by_tangents:
         return with_tangents(bare, proof, zcdp_boundary(profile.exact("rho")))
-    if isinstance(profile, Table | TradeoffFunction):
+    if isinstance(profile, Formula | Table | TradeoffFunction):
         return with_chords(bare, proof, profile)
     checker = CellChecker(bare)
     proof = _past_where_it_decays(proof, checker)
@@ -113,8 +120,12 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
 
 
 def _specification(profile: Profile) -> dict[str, str | None]:
-    """Return what is known by rows: these stand beside it."""
-    return {"kind": profile.kind, "neighbours": profile.neighbours}
+    """Return what is known by rows, which stand beside it, or by a text."""
+    found: dict[str, str | None] = {"kind": profile.kind, "neighbours": profile.neighbours}
+    if isinstance(profile, Formula):
+        found |= {"text": profile.text} | ({"exact": "true"} if profile.is_exact else {})
+        found |= {f"set.{name}": decimal_text(exact(v)) for name, v in profile.values.items()}
+    return found
 
 
 def _witness(proof: Proof) -> str | None:

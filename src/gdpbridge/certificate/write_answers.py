@@ -15,9 +15,9 @@ from gdpbridge.certificate.reach import uncertifiable_because
 from gdpbridge.certificate.rows import rows_of
 from gdpbridge.certificate.write import begun, range_of
 from gdpbridge.certificate.write_composed import line_of
-from gdpbridge.certificate.write_convex import event_at
+from gdpbridge.certificate.write_convex import event_at, touching_places
 from gdpbridge.certificate.write_zcdp import tangents_at
-from gdpbridge.curves.base import Curve
+from gdpbridge.curves.base import Curve, Form
 from gdpbridge.curves.composed import ComposedCurve
 from gdpbridge.curves.tradeoff import touching
 from gdpbridge.errors import Advice, InputError, UndecidedError, WorkLimitError
@@ -27,6 +27,7 @@ from gdpbridge.interval import Interval
 from gdpbridge.losses.line_integral import ComposedLoss, Direction
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.formula import Formula
 from gdpbridge.mechanisms.table import Table
 from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
 from gdpbridge.mechanisms.zcdp import ZCDP
@@ -35,6 +36,7 @@ from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 from gdpbridge_verify import document
 from gdpbridge_verify.check import CellChecker
+from gdpbridge_verify.composition import composition_of
 from gdpbridge_verify.refusal import OutOfWork
 
 __all__ = ["Asked", "Quantity", "write_answers"]
@@ -94,7 +96,8 @@ def write_answers(profile: Profile, asked: Sequence[Asked]) -> Certificate:
         raise InputError("certificate", profile.kind, Advice(f"leave it out: {why}"))
     named = profile.certified_as
     found = identify(named)
-    known = found.verdict is not Verdict.UNKNOWN and found.mu_tail is not None
+    # of a formula the tail would need a proof of its own
+    known = found.verdict is not Verdict.UNKNOWN and not isinstance(named, Formula)
     claim = document.Claim(
         verdict=found.verdict.value if known else "unknown",
         statement="answers",
@@ -238,10 +241,24 @@ def _with_proof(
         boundary = zcdp_boundary(profile.exact("rho"))
         tangents = tangents_at(bare, boundary, [one for one in above if one], _BITS)
         return replace(bare, evidence=replace(evidence, tangents=tangents))
+    if isinstance(profile, Formula):
+        places = touching_places(profile.followed.curve, _BITS)
+        texts = tuple(map(binary_text, places)) or None
+        return replace(bare, evidence=replace(evidence, touching=texts))
+    if profile.curve.form is Form.LINEAR and not isinstance(profile, Table | TradeoffFunction):
+        return replace(bare, evidence=replace(evidence, directions=_laws(bare)))
     if isinstance(profile, Table | TradeoffFunction):
         table, corners = rows_of(profile)
         return replace(bare, table=table, evidence=replace(evidence, corners=corners))
     return replace(bare, evidence=evidence)
+
+
+def _laws(bare: Certificate) -> tuple[document.Direction, ...]:
+    """Return directions of discrete losses by their law as it is, without a tilt."""
+    zero = binary_text(Fraction(0))
+    one = document.Direction(pieces=(document.CurvePiece(start=zero, tilt=zero),), cells=())
+    symmetric = all(part.symmetric for part in composition_of(bare.mechanism).parts)
+    return (one,) if symmetric else (one, one)
 
 
 def _place(eps: Fraction) -> Fraction:

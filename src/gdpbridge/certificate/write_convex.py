@@ -11,51 +11,107 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from flint import arb
+from flint import arb, arb_series
 
-from gdpbridge.certificate.binaries import binary_text
+from gdpbridge.certificate.binaries import binary_below, binary_text
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof
 from gdpbridge.certificate.rows import rows_of
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.linear import LinearCurve
+from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.errors import UndecidedError
+from gdpbridge.mechanisms.formula import Formula
 from gdpbridge.mechanisms.table import Table
 from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import ball, to_fraction
+from gdpbridge.numeric.kinds import SERIES, ball, to_fraction
 from gdpbridge_verify.check import CellChecker
-from gdpbridge_verify.document import Cell, Event
+from gdpbridge_verify.document import Cell, Event, Range
 
-__all__ = ["event_at", "with_chords"]
+__all__ = ["event_at", "touching_places", "with_chords"]
 
 # beyond the bits of the proof: of ends of cells, and of the event
 _MORE_BITS = 64
 _CENTRE_BITS = 96
+_ROOM = 40
 _MAX_SPLITS = 40
 
 
-def with_chords(bare: Certificate, proof: Proof, profile: Table | TradeoffFunction) -> Certificate:
-    """Return a certificate with the rows, and the cells and the event that prove its claim.
+def with_chords(
+    bare: Certificate, proof: Proof, profile: Table | TradeoffFunction | Formula
+) -> Certificate:
+    """Return a certificate with rows, if it has any, and the cells and the event that prove it.
 
     Raises:
         UndecidedError: if the checker cannot be convinced.
     """
+    if isinstance(profile, Formula):
+        return _of_formula(bare, proof, profile)
     table, corners = rows_of(profile)
     bits = proof.bits + _MORE_BITS
     with precision(2 * bits):
         event = event_at(profile.curve, proof.witness, bits)
-    evidence = replace(bare.evidence, cells=(), breakpoints=(), corners=corners, event=event)
-    bare = replace(bare, table=table, evidence=evidence)
+    evidence = replace(bare.evidence, corners=corners, event=event)
+    bare = _proved(replace(bare, table=table, evidence=evidence), proof, profile.curve)
+    return replace(bare, table=replace(table, rows=None)) if table.file else bare
+
+
+def _of_formula(bare: Certificate, proof: Proof, profile: Formula) -> Certificate:
+    curve = profile.followed.curve
+    if proof.tail_from is None:
+        # a head says nothing of the tail, and its proof would be for nothing
+        claim = replace(bare.claim, verdict="unknown", mu_tail=Range(low="0", high="inf"))
+        bare = replace(bare, claim=claim)
+    touching = touching_places(curve, proof.bits)
+    event = None
+    if isinstance(proof.witness, Fraction) and not profile.is_exact:
+        touching.append(binary_below(proof.witness, proof.bits))
+        # so much less than the digits of the claim that it is no matter, and yet to be seen
+        bits = _ROOM + 4 * len(bare.claim.mu.low)
+        with precision(proof.bits + _MORE_BITS):
+            event = _tangent_event(curve, touching[-1], bits)
+    places = tuple(binary_text(place) for place in touching) or None
+    bare = replace(bare, evidence=replace(bare.evidence, touching=places, event=event))
+    if not CellChecker(bare).proves_ends():
+        # not convex in e^ε, the formula may imply more than was measured: the upper end is proved
+        claim = replace(bare.claim, mu=replace(bare.claim.mu, low="0"))
+        bare = replace(bare, claim=claim, evidence=replace(bare.evidence, event=None, witness=None))
+    return _proved(bare, proof, curve)
+
+
+def touching_places(curve: SmoothCurve, bits: int) -> list[Fraction]:
+    """Return where lines through (-1, 1) touch a formula, from below."""
+    with precision(bits):
+        return [
+            to_fraction(piece.bracket()[0])
+            for piece in curve.pieces[1:]
+            if not isinstance(piece.start, Fraction)
+        ]
+
+
+def _proved(bare: Certificate, proof: Proof, curve: Curve) -> Certificate:
+    """Return the certificate with its cells."""
     high: str = bare.claim.mu.high
     if high != "inf":
-        writer = _Writer(bare, profile.curve, bits)
-        bare = replace(bare, evidence=replace(evidence, cells=tuple(writer.cells())))
-    if not CellChecker(bare).proves_ends():
+        writer = _Writer(bare, curve, proof)
+        bare = replace(bare, evidence=replace(bare.evidence, cells=tuple(writer.cells())))
+    checker = CellChecker(bare)
+    if not checker.proves_ends():
         raise UndecidedError("the lower end could not be certified")
-    return replace(bare, table=replace(table, rows=None)) if table.file else bare
+    return bare
+
+
+def _tangent_event(curve: SmoothCurve, at: Fraction, bits: int) -> Event:
+    """Return the event of the tangent in e^ε at an ε."""
+    point = ball(at)
+    piece = curve.pieces_on(point, point)[-1]
+    value = piece.formula(arb_series([point, 1], 2), SERIES).log()
+    delta, t = value[0].exp(), point.exp()
+    q = -(delta * value[1]) / t
+    return _binary_event(delta + q * t, q, bits)
 
 
 def event_at(curve: Curve, witness: Fraction | str | None, bits: int) -> Event | None:
@@ -70,6 +126,11 @@ def event_at(curve: Curve, witness: Fraction | str | None, bits: int) -> Event |
         if count is None or not certainly(at >= curve.lines.end(count - 1)):
             line = curve.lines.line(number)
             a, b = line.a, line.b
+    return _binary_event(a, b, bits)
+
+
+def _binary_event(a: arb, b: arb, bits: int) -> Event:
+    """Return an event that is a little less telling than p = a and q = b."""
     less = Fraction(1, 2**bits)
     return Event(
         inside=binary_text(_rounded(math.floor, to_fraction(a.lower()) * (1 - less), bits)),
@@ -88,8 +149,9 @@ def _rounded(to_whole: Callable[[Fraction], int], value: Fraction, bits: int) ->
 class _Writer:
     """The cells of one certificate."""
 
-    def __init__(self, bare: Certificate, curve: Curve, bits: int) -> None:
-        self.curve, self.bits = curve, bits
+    def __init__(self, bare: Certificate, curve: Curve, proof: Proof) -> None:
+        self.curve, self.proof, self.bits = curve, proof, proof.bits + _MORE_BITS
+        bits = self.bits
         self.checker = CellChecker(bare)
         self.mu = Fraction(bare.claim.mu.high)
         claim = bare.claim
@@ -99,6 +161,8 @@ class _Writer:
         with precision(bits):
             if claim.eps_h is not None:
                 self.end = Fraction(claim.eps_h)
+            elif proof.tail_from is not None:
+                self.end = proof.tail_from
             else:
                 stop = curve.falls_to(self.failure) if self.failure else curve.end
                 assert stop is not None
@@ -135,6 +199,9 @@ class _Writer:
         scale = 2**self.bits
         last = Fraction(math.ceil(self.end * scale), scale)
         found = {Fraction(0), last}
+        if isinstance(self.curve, SmoothCurve):
+            proved: list[Fraction] = [one.high for one in self.proof.cells]
+            found |= {end for end in proved if end < last}
         if isinstance(self.curve, LinearCurve):
             with precision(self.bits):
                 lines = self.curve.lines

@@ -39,6 +39,21 @@ Solve = Annotated[
 ]
 
 
+PictureFile = Annotated[
+    str | None,
+    typer.Option("--output", "-o", metavar="FILE", help="a picture too: .png, .svg, .pdf or .html"),
+]
+Show = Annotated[
+    str | None,
+    typer.Option(
+        "--show",
+        metavar="NAME",
+        help="what the picture shows: noise_per_sample, noise_multiplier, steps, mu, epsilon or "
+        "advantage [default: the first that there is]",
+    ),
+]
+
+
 def add_to(app: typer.Typer, name: str, summary: str) -> None:
     """Add the command."""
     example = (
@@ -61,6 +76,8 @@ def plan(
     delta: Delta = None,
     advantage: Advantage = None,
     solve: Solve = None,
+    output: PictureFile = None,
+    show: Show = None,
     json: AsJson = False,
 ) -> Output:
     """Answer with a table of settings, each of which is proved to meet the target."""
@@ -76,6 +93,10 @@ def plan(
         "sample_rate": sample_rate,
         "steps": steps,
     }
+    if output is not None:
+        from gdpbridge.plot import checked_path
+
+        checked_path(output)
     with Progress(silent=json) as progress:
         found = planned(
             kind,
@@ -87,6 +108,10 @@ def plan(
             progress=progress,
             **{name: _numbers(name, text) for name, text in typed.items() if text is not None},
         )
+    if output is not None:
+        from gdpbridge.plot import plan as drawn
+
+        drawn(found, show).save(output)
     if json:
         document = {"schema": Schema("gdpbridge.plan", 1), "rows": found.to_dict()}
         return Output(as_json_text(document))

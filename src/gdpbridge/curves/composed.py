@@ -109,8 +109,8 @@ class ComposedCurve(Curve):
         if self.failure:
             with precision(256):
                 p, kept = ball(self.failure), ball(1 - self.failure)
-                low = ((low - p) / kept).lower().max(arb(0)).lower()
-                high = ((high - p) / kept).upper().max(arb(0)).upper()
+                low = ((low - p) / kept).lower().max(arb(0))
+                high = ((high - p) / kept).upper().max(arb(0))
         return low, high
 
     def enclose(self, eps: arb) -> Probability:
@@ -121,7 +121,7 @@ class ComposedCurve(Curve):
         # δ does not rise
         low, high = self._ends(last)[0], self._ends(max(first, Fraction(0)))[1]
         return Probability(
-            lambda: low.log().union(high.log()) if certainly(low > 0) else arb.nan(),
+            lambda: low.log().union(high.log()),
             lambda: _log_rest(low).union(_log_rest(high)),
         )
 
@@ -138,9 +138,9 @@ class ComposedCurve(Curve):
             if not certainly(high > 0):
                 continue
             with precision(self.loss.directions[0].bits):
-                above = float_above(high.log())
+                above = float(high.log().mid())
                 left = _log_rest(high)
-                below = float_below(left) if left.is_finite() else -np.inf
+                below = float(left.mid())
             # e to the power of them must not be on the unsafe side
             log[index] = min(above + _hair(above), 0.0)
             rest[index] = min(below - _hair(below), 0.0)

@@ -74,6 +74,15 @@ class Direction(Plain):
         spacing = self.spacing
         return [spacing * k for k in self.index.tolist()]
 
+    @cached_property
+    def unit(self) -> Fraction:
+        """A number that every loss is a whole multiple of, which may be very small."""
+        if self.spacing is not None:
+            return self.spacing
+        losses = self.exact_losses
+        bottom = math.lcm(*(loss.denominator for loss in losses))
+        return Fraction(math.gcd(*(int(loss * bottom) for loss in losses)) or 1, bottom)
+
     @property
     def index(self) -> NDArray[np.int64]:
         """The losses in spacings."""

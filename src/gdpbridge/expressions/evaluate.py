@@ -31,7 +31,7 @@ def is_non_negative(node: Node) -> bool:
         case Number(value):
             return value >= 0
         case Name(name):
-            return name in ("eps", "delta")
+            return name in ("eps", "delta", "pi")
         case Call("exp" | "sqrt" | "erfc" | "Phi" | "abs"):
             return True
         case Call("**", (base, Number(exponent))):

@@ -18,6 +18,7 @@ __all__ = [
     "Piecewise",
     "TooLargeError",
     "call",
+    "calls",
     "constants_folded",
     "has_name",
     "names",
@@ -178,6 +179,12 @@ def names(node: Node) -> set[str]:
     if isinstance(node, Name):
         return {node.name}
     return set().union(*(names(child) for child in _children(node)))
+
+
+def calls(node: Node) -> set[str]:
+    """Return the functions and operators that a formula uses."""
+    own = {node.function} if isinstance(node, Call) else set()
+    return own.union(*(calls(child) for child in _children(node)))
 
 
 def has_name(node: Node, name: str) -> bool:

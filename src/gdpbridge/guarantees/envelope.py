@@ -305,8 +305,8 @@ class _Sweep:
     def _is_below(self, run: _Run) -> bool:
         """Whether h is below the line's height on a narrow run, as δ̂ does not rise."""
         assert self.line is not None
-        largest = _log_height_between(run.segment, run.low, run.high).upper()
-        return certainly(largest < self.line.log_height().lower())
+        largest = _log_height_between(run.segment, run.low, run.high)
+        return certainly(largest < self.line.log_height())
 
     def _edge(self, run: _Run, after: _Run | None) -> None:
         """The narrow range at the left end, where N may vanish or be infinite."""
@@ -351,7 +351,7 @@ def _starts_at_one(segment: Segment, eps: arb, line: _Line) -> bool:
         # at 0 itself the formula may be infinite or undefined
         return eps.is_zero()
     delta = value.exp() if segment.is_log else value
-    return certainly((1 - delta).upper() < line.log_height().exp().lower())
+    return certainly(1 - delta < line.log_height().exp())
 
 
 def _line(segment: Segment, at: Constant) -> _Line:

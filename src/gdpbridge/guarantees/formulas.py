@@ -117,8 +117,8 @@ def _cut(
         if not top.is_finite():
             raise MorePrecisionError
         # below that, the fraction itself would be out of reach
-        top = top.upper().max(arb(10) ** _LEAST_VALUE)
-        return Fraction(decimal_ceiling(to_fraction(top.upper()), 20))
+        least = top.max(arb(10) ** _LEAST_VALUE)
+        return Fraction(decimal_ceiling(to_fraction(least.upper()), 20))
 
     value = with_enough_precision(BITS, last_value)
     at = f"{float(reach):.6g}"

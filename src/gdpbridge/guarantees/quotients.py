@@ -122,7 +122,7 @@ def _near_moments(point: arb, length: int, weighted: bool) -> list[arb]:
             total += factor / weight
             factor = factor * point / (m + 1)
         # the terms left out fall faster than a geometric series of ratio 1/2
-        found.append((total + arb(0, 1) * (2 * abs(factor)).upper()) / scale)
+        found.append((total + arb(0, 2 * abs(factor))) / scale)
     return found
 
 
@@ -136,7 +136,7 @@ def _near_logarithm(point: arb, length: int) -> list[arb]:
             total += factor / (m + k + 1)
             factor = -factor * point * (m + k + 1) / (m + 1)
         # for |x| < 1/64 and the few k asked for, each term is below half of the one before
-        rest = arb(0, 1) * (2 * abs(factor)).upper()
+        rest = arb(0, 2 * abs(factor))
         found.append((total + rest) * (-1) ** k)
     return found
 

@@ -23,9 +23,9 @@ from gdpbridge.ledger.amounts import (
     square_of,
 )
 from gdpbridge.measure import Measurement, is_provable, measure
-from gdpbridge.measure.problem import silent
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.exact import decimal_ceiling
+from gdpbridge.progress import silent
 
 if TYPE_CHECKING:
     from gdpbridge.certificate.model import Certificate

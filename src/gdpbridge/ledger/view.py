@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -61,6 +62,14 @@ class LedgerView:
     def where(self) -> str:
         """The database, for a reader; without any password."""
         return self._store.where
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.where}>"
+
+    def _repr_html_(self) -> str:
+        # the report lies above the ledger
+        shown = importlib.import_module("gdpbridge.report.ledger")
+        return str(shown.statuses_html([self.status(one.name) for one in self.datasets()]))
 
     def datasets(self) -> tuple[Dataset, ...]:
         """Return the data sets, by name."""

@@ -105,9 +105,9 @@ class Line:
                 for factor, plan in zip(moments.factors, plans, strict=True)
             ]
             self._weights = self._evaluated(columns)
-            sizes = [column[0].real.upper() for column in columns]
+            sizes = [column[0].real for column in columns]
             top = moments.beyond(choice.c, edge, far, sizes)
-            self._cut = (top / (arb.pi() * ball(edge))).upper()
+            self._cut = top / (arb.pi() * ball(edge))
             self._aliases = [(ball(b), self._alias(b)) for b in (choice.right, choice.left)]
         self._panels: dict[int, _Panel] = {}
         self._singly = 0
@@ -137,7 +137,7 @@ class Line:
         choice = self.choice
         gap = abs(ball(b - choice.c)) * 2 * arb.pi() / ball(choice.h)
         factor = arb(1) if self.complement else kappa(b)
-        return (factor * self.moments.bound(b) / gap.expm1()).upper()
+        return factor * self.moments.bound(b) / gap.expm1()
 
     # --- the curves ------------------------------------------------------------------------------
 
@@ -238,13 +238,13 @@ class Line:
     def _terms(self) -> tuple[int, arb]:
         """Return how many terms a panel has, and a bound of the first one left out."""
         reach = _PANEL * ball(self.choice.h * self._radius * self.choice.count)
-        total = sum((abs(weight).upper() for weight in self._weights.entries()), arb(0))
+        total = sum((abs(weight) for weight in self._weights.entries()), arb(0))
         small = total * arb(2) ** -self.bits
         number, last = 0, total
-        while not (certainly(last < small) and certainly(number > reach)):
+        while not certainly(last < small):
             number += 1
             last = last * reach / number
-        return number, last.upper()
+        return number, last
 
     def _expanded(self, middle: Fraction) -> _Panel:
         terms, last = self._terms
@@ -287,7 +287,7 @@ class _Panel:
             value = moved(span)
             # |V^(J)|·x^{J-i}/((J - i)!·i!) with |x| ≤ 2, by `last` = |V^(J)|·2^J/J!
             off = self.last * math.comb(terms, number) / arb(_PANEL) ** number
-            found.append((value + arb(0, off.upper())) * unit)
+            found.append((value + arb(0, off)) * unit)
             moved = moved.derivative() * arb(fmpq(1, number + 1))
             unit /= radius
         return found
@@ -306,5 +306,4 @@ def _product(values: Sequence[acb], times: Sequence[int]) -> acb:
     size = arb(1)
     for value, count in zip(values, times, strict=True):
         size *= arb(value.abs_upper()) ** count
-    bound = size.upper()
-    return acb(arb(0, bound), arb(0, bound))
+    return acb(arb(0, size), arb(0, size))

@@ -59,8 +59,7 @@ class Direction(Stretches):
                 rest = self.complements(line, ball(eps))
                 # so many digits that 1 is not what is left
                 with precision(working_precision() + max(0, int(-log_of(rest[1].upper()) * 2))):
-                    low, high = (1 - rest[1].upper()).lower(), (1 - rest[0].lower()).upper()
-                    return low.max(arb(0)), high.min(arb(1))
+                    return (1 - rest[1]).lower().max(arb(0)), (1 - rest[0]).upper().min(arb(1))
             low, high = self.bounds(line, ball(eps))
             return low.lower().max(arb(0)), high.upper().min(arb(1))
 
@@ -81,7 +80,7 @@ class Direction(Stretches):
                 return certainly(failure <= value)
             if not certainly(failure < value):
                 return False
-            tilt = self._tilt_for(float(eps), log_of((value - failure).lower()) - 1.0)
+            tilt = self._tilt_for(float(eps), log_of(value - failure) - 1.0)
             if tilt is not None and certainly(self.moments.chernoff(tilt, at) + failure <= value):
                 return True
             return certainly(self.coarse.delta(eps, stop)[1] <= value)

@@ -205,7 +205,7 @@ class Moments:
             bound = factor.transform.beyond(plan, factor.place(s), y, size)
             found = bound if bound is not None and certainly(bound < size) else size
             total += factor.times * found.log()
-        return total.exp().upper()
+        return total.exp()
 
     def logs(self, s: Floats) -> Floats:
         """Return log M at real s in the domain, in float64."""

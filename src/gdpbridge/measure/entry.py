@@ -9,11 +9,12 @@ from fractions import Fraction
 from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.measure.method import PROVED, default_method, method_for
-from gdpbridge.measure.problem import Forward, Progress, silent
+from gdpbridge.measure.problem import Forward
 from gdpbridge.measure.result import Measurement
 from gdpbridge.measure.statements import LEAST_TOL, Request
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real, exact_between
+from gdpbridge.progress import Progress, silent, with_bar
 from gdpbridge.several import over_lists
 
 __all__ = ["default_tol", "is_provable", "measure"]
@@ -29,6 +30,7 @@ def default_tol(profile: Profile) -> float:
     return default_method(profile.curve.form).default_tol
 
 
+@with_bar
 @over_lists("profile")
 def measure(
     profile: Profile,
@@ -37,7 +39,7 @@ def measure(
     failure: Real | None = None,
     method: str = "certified",
     *,
-    progress: Progress = silent,
+    progress: Progress | None = None,
 ) -> Measurement:
     """Measure the least μ for which a mechanism is μ-GDP, as an interval.
 
@@ -55,7 +57,8 @@ def measure(
         failure: asks for an approximate statement, δ ≤ p + (1 - p)·δ_μ everywhere; p in (0, 1).
         method: "certified" (proved, the default; it stands for the method that proves for this
             profile), "adaptive", "breakpoints", "composed", "shuffled" or "staircase".
-        progress: called with a sentence and a share in [0, 1] during long work.
+        progress: called with a sentence and a share in [0, 1] during long work; None draws a bar
+            in a terminal or a notebook once that takes over a second.
 
     Returns:
         The statement, the interval for μ and what it rests on.
@@ -89,7 +92,7 @@ def measure(
         eps_h=None if eps_h is None else _positive("eps_h", eps_h, _EPS_TOP, _EPS_ALLOWED),
         failure=None if failure is None else _positive("failure", failure, _BELOW_ONE, _P_ALLOWED),
         method=how,
-        progress=Forward(progress),
+        progress=Forward(progress or silent),
     ).answer(started)
 
 

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from gdpbridge.certificate.proof import Proof
 from gdpbridge.curves.base import Curve
 from gdpbridge.numeric.decide import MAX_PRECISION
+from gdpbridge.progress import Progress, silent
 
-__all__ = ["UNDECIDED", "Answer", "Forward", "Problem", "Progress", "silent"]
-
-# called with a sentence and the share done so far, in [0, 1]
-Progress = Callable[[str, float], None]
+__all__ = ["UNDECIDED", "Answer", "Forward", "Problem"]
 
 UNDECIDED = f"undecided with {MAX_PRECISION} bits of precision: ask for a larger --tol"
-
-
-def silent(_: str, __: float) -> None:
-    """Report nothing."""
 
 
 class Forward:

@@ -20,7 +20,7 @@ from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.identify import Verdict, identify
 from gdpbridge.interval import Interval
 from gdpbridge.measure.method import Method, default_method
-from gdpbridge.measure.problem import Answer, Problem, Progress
+from gdpbridge.measure.problem import Answer, Problem
 from gdpbridge.measure.result import Measurement, Statement
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.decide import MorePrecisionError, certainly
@@ -34,6 +34,7 @@ from gdpbridge.numeric.exact import (
 )
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, float_above, to_fraction
+from gdpbridge.progress import Progress
 
 __all__ = ["DEFAULT_HEAD", "LEAST_TOL", "Request"]
 
@@ -133,7 +134,9 @@ class Request:
         if default is None or self.eps_h is not None or self.failure is not None:
             return ()
         return tuple(
-            (float(p), found.mu if p == default else self._approximate(p).mu) for p in _FAILURES
+            (float(p), found.mu if p == default else self._approximate(p).mu)
+            for p in _FAILURES
+            if p >= self.profile.least_failure
         )
 
     def _scope(self, verdict: Verdict) -> Scope:

@@ -143,6 +143,11 @@ class Profile(Described, Evaluated, BaseModel):
         return self.curve.default_failure
 
     @property
+    def least_failure(self) -> Fraction:
+        """The least p that is tried beside the default one."""
+        return Fraction(0)
+
+    @property
     def assumptions(self) -> tuple[str, ...]:
         """What is taken on trust, a sentence each: results that rest on it are not certified."""
         return tuple(dict.fromkeys(text for one in self.inner for text in one.assumptions))

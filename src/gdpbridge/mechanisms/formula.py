@@ -28,6 +28,7 @@ from gdpbridge.expressions.tree import (
     Node,
     Number,
     TooLargeError,
+    calls,
     has_name,
     names,
     substituted,
@@ -42,6 +43,7 @@ from gdpbridge.numeric.exact import exact
 __all__ = ["Formula", "Written"]
 
 _DELTA, _LOG_DELTA = Name("delta"), Name("log_delta")
+MAX_CERTIFIED = 400
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
@@ -172,6 +174,21 @@ class Formula(Written):
         """How far the formula was followed, and what is taken from the user."""
         said = ("that the formula is the mechanism's own δ(ε) is the user's word (exact)",)
         return (*super().remarks, *(said if self.is_exact else ()))
+
+    @property
+    def beyond_certificates(self) -> str:
+        """They are of a formula that the checker can read, and of all that it implies."""
+        if self.naive or len(self.text) > MAX_CERTIFIED:
+            what = "taken as it stands" if self.naive else f"of over {MAX_CERTIFIED} characters"
+            return f"there is no certificate for a formula {what}"
+        for _, equation in self.equations()[:2]:
+            if unknown := calls(equation.right) & {"abs", "erfc", "max", "min", "Phi"}:
+                return f"there is no certificate for a formula with {min(unknown)} yet"
+        if len(self.equations()) > 1:
+            return "there is no certificate for a formula of several ranges yet"
+        if self.curve.end is not None or self.followed.remarks:
+            return "there is no certificate yet for a formula that ends, or is not refined"
+        return ""
 
     def build_curve(self) -> SmoothCurve:
         """Build the curve, and refuse to call a formula exact that no mechanism's profile is.

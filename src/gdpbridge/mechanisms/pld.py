@@ -105,6 +105,16 @@ class PLD(Profile):
         """Return the lines of the larger direction, ε by ε."""
         return loss_curve(self._directions, cut_off=True)
 
+    def specification(self) -> dict[str, str | None]:
+        """Return kind and relation, and of each direction a unit and the losses as multiples of it.
+
+        These are ``inf:mass place:mass place:mass …``, masses as binary numbers.
+        """
+        found: dict[str, str | None] = {"kind": self.kind, "neighbours": self.neighbours}
+        for name, one in zip(("remove", "add"), self._directions, strict=False):
+            found |= {name: _listed(one), f"{name}_unit": str(one.unit)}
+        return found
+
     def privacy_losses(self) -> Losses:
         """Return the loss in each direction.
 
@@ -134,3 +144,14 @@ class PLD(Profile):
                 )
             )
         return [Part(steps[0], 1, steps[-1])]
+
+
+def _listed(one: Direction) -> str:
+    losses = zip(one.exact_losses, one.masses.tolist(), strict=True)
+    pairs = (f"{loss / one.unit}:{_binary(mass)}" for loss, mass in losses)
+    return " ".join((f"inf:{one.failure}", *pairs))
+
+
+def _binary(mass: float) -> str:
+    top, bottom = mass.as_integer_ratio()
+    return f"0x{top:x}p{1 - bottom.bit_length():+d}"

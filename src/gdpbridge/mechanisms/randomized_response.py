@@ -81,7 +81,8 @@ class RandomizedResponse(Profile):
         epsilon, buckets = given.get("epsilon"), given.get("buckets", 2)
         if not (isinstance(epsilon, int | float) and isinstance(buckets, int | float)):
             return given
-        if not 0 <= epsilon <= _MOST:
+        number = float(epsilon)
+        if not 0 <= number <= _MOST:
             return given
         noise = buckets / (math.expm1(epsilon) + buckets)
         if given.get("noise_parameter", noise) != noise:

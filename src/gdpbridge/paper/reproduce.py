@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from gdpbridge.measure.problem import Progress, silent
 from gdpbridge.paper.claims import CLAIMS
 from gdpbridge.paper.finding import Finding, Status, check
 from gdpbridge.paper.flags import FLAGS
 from gdpbridge.paper.tables import TABLE_CLAIMS
 from gdpbridge.plot import Picture
+from gdpbridge.progress import Progress, silent
 
 __all__ = ["ALL_CLAIMS", "Drawn", "Reproduction", "reproduce"]
 

@@ -13,12 +13,12 @@ from typing import Any
 from gdpbridge.compare import DELTAS
 from gdpbridge.errors import InputError, MissingExtraError
 from gdpbridge.files import write_text
-from gdpbridge.measure.problem import Progress, silent
 from gdpbridge.paper.finding import Finding, Status
 from gdpbridge.paper.record import SOURCE, paper_record, rounded, shown
 from gdpbridge.paper.reproduce import Drawn, Reproduction
 from gdpbridge.paper.tables import PRINTED, TABLE
 from gdpbridge.plot.picture import charts
+from gdpbridge.progress import Progress, silent
 from gdpbridge.report.json import interval_ends, to_json
 
 __all__ = ["prepared_folder", "write_folder"]

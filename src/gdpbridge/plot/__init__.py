@@ -8,6 +8,7 @@ from gdpbridge.plot.attacker import attack, tradeoff
 from gdpbridge.plot.audit import audit
 from gdpbridge.plot.lines import Point, Rule, Series, lines
 from gdpbridge.plot.picture import Picture, checked_path
+from gdpbridge.plot.plan import plan
 from gdpbridge.plot.profiles import gdpt, profile
 from gdpbridge.plot.stairs import WIDTHS, staircase
 
@@ -22,6 +23,7 @@ __all__ = [
     "checked_path",
     "gdpt",
     "lines",
+    "plan",
     "profile",
     "staircase",
     "tradeoff",

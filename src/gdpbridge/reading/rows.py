@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, Context
 from functools import cached_property
 from typing import Any
 
@@ -34,6 +35,8 @@ MAX_EPS = 1e5
 # one way to match each text: with two, a long one that is no number takes the square of its length
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _LEAST_NORMAL = 1e-300
+# of numbers that are too long to be fractions
+_CEILING = Context(prec=3000, rounding=ROUND_CEILING, Emin=-(10**9), Emax=10**9)
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,6 +311,7 @@ def _strict(
     """Read numbers cell by cell, by a stricter grammar than float() has."""
     if numbers is None:
         numbers = np.arange(1, len(eps) + 1)
+    eps, delta = (_rounded_up(column) for column in (eps, delta))
     return _checked(
         _floats(eps, numbers, "ε"),
         _floats(delta, numbers, "log δ" if is_log else "δ"),
@@ -316,6 +320,21 @@ def _strict(
         numbers,
         is_log,
     )
+
+
+def _rounded_up(texts: Sequence[str]) -> Sequence[str]:
+    """Cut vast numbers, upwards: what then stands there follows from what was written.
+
+    Reading a decimal takes time in proportion to its length, a fraction the square of that.
+    """
+    if isinstance(texts, Shortest) or max(map(len, texts), default=0) <= MAX_DIGITS:
+        return texts
+    return [
+        str(_CEILING.create_decimal(one.strip()))
+        if len(one) > MAX_DIGITS and _NUMBER.fullmatch(one.strip())
+        else one
+        for one in texts
+    ]
 
 
 def _floats(texts: Sequence[str], numbers: NDArray[np.int64], symbol: str) -> Floats:

@@ -16,6 +16,9 @@ from gdpbridge.numeric.arrays import Indices
 
 __all__ = ["Sheet", "decoded", "sheet_of"]
 
+# without these a line is its cells with separators between them
+_QUOTING = set('"\r')
+
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -110,6 +113,8 @@ def split_line(line: str, separator: str) -> list[str]:
     """Return the cells of a line."""
     if separator == " ":
         return line.split()
+    if not _QUOTING & set(line):
+        return [cell.strip() for cell in line.split(separator)]
     return [cell.strip() for cell in next(csv.reader([line], delimiter=separator), [""])]
 
 
@@ -119,13 +124,13 @@ def rows_of(sheet: Sheet, first: int) -> Iterator[tuple[int, list[str]]]:
     Raises:
         csv.Error: for a stray quote, as ``(message)``.
     """
-    if sheet.separator == " ":
-        for number, line in zip(
-            sheet.numbers[first:].tolist(), sheet.below(first).split("\n"), strict=True
-        ):
-            yield number, line.split()
+    below = sheet.below(first)
+    if sheet.separator == " " or not _QUOTING & set(below):
+        # as csv does, but for its limit of 131,072 letters a cell
+        lines = below.split("\n")
+        for number, line in zip(sheet.numbers[first:].tolist(), lines, strict=True):
+            yield number, split_line(line, sheet.separator)
         return
-    body = io.StringIO(sheet.below(first))
-    reader = csv.reader(body, delimiter=sheet.separator, strict=True)
+    reader = csv.reader(io.StringIO(below), delimiter=sheet.separator, strict=True)
     for row in reader:
         yield int(sheet.numbers[first + reader.line_num - 1]), [cell.strip() for cell in row]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html as markup
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -90,6 +91,8 @@ def statuses_document(
     }
 
 
+# letters of a line in a notebook
+_NOTEBOOK = 100
 _STATUS = "gdpbridge.ledger-status"
 
 
@@ -152,6 +155,11 @@ def statuses_text(
         for one in statuses
     ]
     return "\n".join(texts) or "There is no data set yet: add one with 'dataset add'.\n"
+
+
+def statuses_html(statuses: Iterable[Status]) -> str:
+    """Return where data sets stand as a notebook shows it."""
+    return f"<pre>{markup.escape(statuses_text(statuses, _NOTEBOOK))}</pre>"
 
 
 def imported_text(status: Status, width: int, *, sealed: bool, colour: bool = False) -> str:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from gdpbridge.auditing import Audit
 from gdpbridge.calibrate import Calibration
 from gdpbridge.check import Checked
 from gdpbridge.identify import Identification
@@ -19,6 +20,7 @@ from gdpbridge.report.answers import (
     check_record,
     risk_record,
 )
+from gdpbridge.report.audit import audit_document, audit_to_text
 from gdpbridge.report.json import to_json
 from gdpbridge.report.record import (
     identification_record,
@@ -46,6 +48,9 @@ def line(shown: Any) -> str:
         case Calibration():
             what = f"{shown.parameter} = {shown.value!r} for {shown.goal.words}"
             return f"<Calibration of {shown.profile.kind}: {what}>"
+        case Audit():
+            sure = f"{100 * shown.confidence:g} % confidence"
+            return f"<Audit: μ ≥ {shown.mu.lower:.4g}, ε ≥ {shown.epsilon.lower:.4g}, {sure}>"
         case Checked():
             return f"<Checked {shown.claim.text!r} of {_title(shown.profile)}: {shown.reason}>"
         case Risk():
@@ -70,6 +75,8 @@ def html(shown: Any) -> str:
         text = answer_to_text(check_record(shown.profile, [shown]), _WIDTH)
     elif isinstance(shown, Risk):
         text = answer_to_text(risk_record(shown), _WIDTH)
+    elif isinstance(shown, Audit):
+        text = audit_to_text(shown, _WIDTH)
     else:
         text = line(shown)
     return f"<pre>{markup.escape(text)}</pre>"
@@ -85,6 +92,8 @@ def document(shown: Any) -> dict[str, Any]:
             record = calibration_record(shown)
         case Risk():
             record = risk_record(shown)
+        case Audit():
+            record = audit_document(shown)
         case Checked():
             record = check_record(shown.profile, [shown])
         case _:

@@ -118,7 +118,7 @@ class Transform(ABC):
 
     def size(self, w: Fraction, log_error: float) -> arb:
         """Bound F(w) for a real w in the domain from above, by about e^log_error·F(w) more."""
-        return self.values(self.plan(w, log_error), w, Fraction(1), 1)[0].real.upper()
+        return self.values(self.plan(w, log_error), w, Fraction(1), 1)[0].real
 
     @abstractmethod
     def values(self, plan: Plan, w: Fraction, h: Fraction, count: int) -> list[acb]:

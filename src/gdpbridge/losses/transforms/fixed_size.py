@@ -191,9 +191,9 @@ class FixedSizeTransform(Transform):
         tilt = ball(w)
         exponents = [base + loss * tilt for base, loss in zip(bases, losses, strict=True)]
         sums = exponential_sums(exponents, losses, h, count)
-        radius = self._error(plan, w).upper()
-        error = acb(arb(0, radius), arb(0, radius))
-        return [value + error for value in sums]
+        around = arb(0, self._error(plan, w))
+        square = acb(around, around)
+        return [value + square for value in sums]
 
     def _error(self, plan: Ray, w: Fraction) -> arb:
         """Bound what the sum differs from K by, for every Im w ≥ 0."""
@@ -227,7 +227,7 @@ class FixedSizeTransform(Transform):
         for number in range(count):
             low = width * number
             total += self._weight(beta, low) * self._power(w, low + width) * width
-        return (total + self._tail(w, beta, width * count)).upper()
+        return total + self._tail(w, beta, width * count)
 
     def _boxes(self, w: Fraction, beta: arb) -> int:
         high, double = max(float(w), 0.0), float((2 * beta).cos().mid())
@@ -313,4 +313,4 @@ class FixedSizeTransform(Transform):
             share = self._weight(theta, low) * (high - low) * (-height * arg).exp()
             total += share * (self._power(w, high) + self._power(1 - w, high))
         end = points[-1]
-        return (total + self._tail(w, theta, end) + self._tail(1 - w, theta, end)).upper()
+        return total + self._tail(w, theta, end) + self._tail(1 - w, theta, end)

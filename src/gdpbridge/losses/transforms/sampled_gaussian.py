@@ -45,13 +45,12 @@ class SampledGaussianTransform(SampledGaussianSearch):
         cut = self._cut(plan, w)
         share = 2 * self._strip_error(plan, w, height)
         # F(w) ≤ |sum| + cut + share·F(w)
-        size = (abs(sums[0]).upper() + cut) / (1 - share)
+        size = (abs(sums[0]) + cut) / (1 - share)
         if not certainly(share < 1):
             raise ArithmeticError("a quadrature that is too coarse for any bound")
-        radius = (share * size + cut).upper()
-        error = acb(arb(0, radius), arb(0, radius))
-        first = arb(sums[0].real) + arb(0, radius)
-        return [acb(first), *(value + error for value in sums[1:])]
+        around = arb(0, share * size + cut)
+        square = acb(around, around)
+        return [acb(sums[0].real + around), *(value + square for value in sums[1:])]
 
     def size(self, w: Fraction, log_error: float) -> arb:
         """Bound F(w) from above by nodes on the real line, where the strip goes up and down.
@@ -66,7 +65,7 @@ class SampledGaussianTransform(SampledGaussianSearch):
         share = 2 * self._strip_error(plan, w, plan.strip)
         if not certainly(share < 1):
             raise ArithmeticError("a quadrature that is too coarse for any bound")
-        return (total / (1 - share)).upper()
+        return total / (1 - share)
 
     def _exponents(
         self, plan: Quadrature, w: Fraction, places: list[Any]
@@ -110,7 +109,7 @@ class SampledGaussianTransform(SampledGaussianSearch):
         if below > low or above < high:
             raise ArithmeticError("nodes that leave out the middle")
         cost = (ball(plan.shift**2) / 2).exp() * self._cosine(w, plan.shift)
-        return (cost * (self._cut_below(w, ball(below)) + self._cut_above(w, ball(above)))).upper()
+        return cost * (self._cut_below(w, ball(below)) + self._cut_above(w, ball(above)))
 
     def _log_g_ball(self, x: arb) -> arb:
         sigma, rate = ball(self.sigma), ball(self.rate)

@@ -18,7 +18,7 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
-from gdpbridge.certificate.proof import Proof
+from gdpbridge.certificate.proof import Proof, ProvedCell
 from gdpbridge.curves.base import Form
 from gdpbridge.curves.linear import LinearCurve
 from gdpbridge.curves.lines import Line
@@ -75,6 +75,8 @@ class _Search:
         self.low = Fraction(0)
         self.candidate = arb(0)
         self._known: dict[int, Line] = {}
+        # the last line of each block, and the slope of its chord
+        self._blocks: list[tuple[int, tuple[arb, arb]]] = []
 
     def run(self) -> Answer:
         self._accept_point(arb(0))
@@ -88,7 +90,7 @@ class _Search:
             attained_at=to_fraction(self.witness),
             evaluations=self.evaluations,
             cells=self.cells,
-            proof=Proof(witness=to_fraction(self.witness), bits=working_precision()),
+            proof=Proof(self._proved_cells(), to_fraction(self.witness), bits=working_precision()),
         )
 
     # --- the lower end: witnesses ---------------------------------------------------------
@@ -143,6 +145,19 @@ class _Search:
             high = ceiling_to_places(self.low + self.problem.tol / 2, self.places)
             self.candidate = ball(Fraction(high)).upper()
 
+    def _proved_cells(self) -> tuple[ProvedCell, ...]:
+        """Return the blocks as ranges of ε, with the place where each is nearest to the curve."""
+        found, low = [], Fraction(0)
+        for last, chord in self._blocks:
+            end = self.end if last == self.count - 1 else self.lines.end(last).min(self.end)
+            high = to_fraction(end.mid())
+            if high > low:
+                nearest = -self.candidate * (_quantile(*chord) + self.candidate / 2)
+                at = to_fraction(nearest.mid()) if nearest.is_finite() else high
+                found.append(ProvedCell(low, high, min(max(at, low), high)))
+                low = high
+        return tuple(found)
+
     # --- the upper end: blocks of lines -----------------------------------------------------
 
     def _cover(self) -> None:
@@ -150,7 +165,9 @@ class _Search:
         stack = [(0, self.count - 1)]
         while stack:
             first, last = stack.pop()
-            if self._is_below(self._chord(first, last)):
+            chord = self._chord(first, last)
+            if self._is_below(chord):
+                self._blocks.append((last, (chord.b, chord.b_complement)))
                 self.cells += 1
                 if self.cells % 1000 == 0:
                     self.problem.progress("covering", last / self.count)

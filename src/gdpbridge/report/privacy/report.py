@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from gdpbridge.measure import Measurement, measure
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.exact import ceiling_to_places
 from gdpbridge.plot.picture import checked_path
+from gdpbridge.progress import silent, with_bar
 from gdpbridge.report.privacy.basis import (
     CERTAIN,
     assumed,
@@ -87,7 +89,7 @@ class Proof:
     absent_because: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PrivacyReport:
     """What a report says, as plain data; made by :func:`privacy_report`.
 
@@ -197,6 +199,14 @@ class PrivacyReport:
 
         return html(self)
 
+    def __repr__(self) -> str:
+        return f"<PrivacyReport of {self.title}: {self.lead}>"
+
+    def _repr_html_(self) -> str:
+        # a frame keeps the page's style to itself
+        page = escape(self.to_html(), {'"': "&quot;"})
+        return f'<iframe srcdoc="{page}" style="width: 100%; height: 40em; border: 0"></iframe>'
+
     def model_card(self) -> list[tuple[str, str]]:
         """Return what a model card should say of privacy: names and texts."""
         return model_card(self)
@@ -253,6 +263,7 @@ class PrivacyReport:
         return target
 
 
+@with_bar
 def privacy_report(
     profile: Profile,
     measured: Measurement | None = None,
@@ -266,7 +277,8 @@ def privacy_report(
         profile: the mechanism.
         measured: its measurement, if another one than the default is wanted.
         release: what is said of the release: :class:`~gdpbridge.Release`, or its fields.
-        progress: called with a sentence and the share of the work done.
+        progress: called with a sentence and the share of the work done; None draws a bar in a
+            terminal or a notebook once that takes over a second.
 
     Raises:
         InputError: for a measurement of another mechanism, or a release with unknown fields.
@@ -275,7 +287,7 @@ def privacy_report(
     ask a report for; the fields of a release those of NIST SP 800-226 and of public registries.
     """
     said = release if isinstance(release, Release) else Release.from_data(release or {})
-    report = progress or (lambda _sentence, _share: None)
+    report = progress or silent
     found = measured or measure(profile, progress=report)
     if found.profile != profile:
         raise InputError("measured", found.profile.kind, "a measurement of the reported mechanism")

@@ -1,0 +1,224 @@
+"""Sums of losses on multiples of units, for the checker: δ above and below from a law made here.
+
+The law is made in whole multiples of 2^{-bits}, rounded down at every step, so that it has at most
+the true masses. With q the masses so found, tilted by s and divided by M(s), their sum 1 - η, and
+κ(s) = s^s/(1 + s)^{1+s}, the largest of e^{-sx}(1 - e^{-x}) for x ≥ 0:
+
+    D(ε) = M(s)·Σ q(y)·e^{-sy}(1 - e^{ε-y})⁺,   p_∞ + D ≤ δ ≤ p_∞ + D + M(s)·κ(s)·e^{-sε}·η.
+
+Nothing need be known of how masses were lost: in rounding, or beyond what was kept.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from gmpy2 import mpz
+
+from gdpbridge_verify.arithmetic import Arithmetic, Interval
+from gdpbridge_verify.finite import Atoms, Finite, Unit
+from gdpbridge_verify.refusal import OutOfWork
+
+__all__ = ["Law"]
+
+# multiples of one unit, and sums of all losses, that a law may have
+_MOST_PLACES, _MOST_SUMS = 1 << 20, 1 << 17
+_JOINT_PLACES = 1 << 16
+
+
+class _Row(NamedTuple):
+    """Masses on adjacent places from a first one on."""
+
+    first: int
+    masses: list[int]
+
+
+class Law:
+    """The sum of independent losses under a tilt.
+
+    Args:
+        parts: laws of one run, and how many runs.
+        tilt: s ≥ 0.
+        of: the arithmetic.
+    """
+
+    def __init__(self, parts: Sequence[tuple[Finite, int]], tilt: Fraction, of: Arithmetic) -> None:
+        self.of, self.bits = of, of.precision
+        self._steps: list[int] | None = None
+        runs = [(one.unit, one.atoms(of, tilt), times) for one, times in parts]
+        self._log_moment, self._tilt = of.exactly(0), of.exactly(tilt)
+        for _, atoms, times in runs:
+            self._log_moment += of.exactly(times) * atoms.total.log()
+        sums = [(of.exactly(0), 1 << self.bits)]
+        lattices = _lattices(runs)
+        for unit, lattice in lattices:
+            size, row = unit.enclosed(of), self._row(lattice)
+            if len(sums) * len(row) > _MOST_SUMS:
+                raise OutOfWork
+            of.work.charge(6 * len(sums) * len(row))
+            places = [(size * place, mass) for place, mass in row]
+            sums = [(y + x, (m * mass) >> self.bits) for y, m in sums for x, mass in places]
+            self._steps = [place for place, _ in row] if len(lattices) == 1 else None
+        if self._steps is None:
+            sums = sorted((pair for pair in sums if pair[1]), key=lambda pair: pair[0].low)
+        self._losses, self._masses = [loss for loss, _ in sums], [mass for _, mass in sums]
+        self._lows = [loss.low for loss in self._losses]
+        self._widest = max((of.up.sub(y.high, y.low) for y in self._losses), default=0)
+        self._lost = self._fixed((1 << self.bits) - sum(self._masses)) * _kappa(tilt, of)
+        self._p, self._q = self._tails(tilt), self._tails(tilt + 1)
+
+    def enclose(self, eps: Interval) -> Interval:
+        """Enclose D at an ε."""
+        # from `first` on losses are certainly larger, before `last` certainly not
+        first = bisect_right(self._lows, eps.high)
+        last = bisect_left(self._lows, self.of.down.sub(eps.low, self._widest))
+        kept = self.of.exactly(0)
+        if first < len(self._lows):
+            over = self._losses[first] - eps
+            p, q = self._fixed(*self._p[first]), self._fixed(*self._q[first])
+            kept = (-self._tilt * over).exp() * (p - (-over).exp() * q)
+        for number in range(last, first):
+            over = self._losses[number] - eps
+            share = _positive(-(-over).expm1()) * (-self._tilt * over).exp()
+            kept += self._fixed(self._masses[number]) * share
+        kept = _positive(kept)
+        scale = (self._log_moment - self._tilt * eps).exp()
+        return scale * Interval(self.of, kept.low, (kept + self._lost).high)
+
+    def _tails(self, rate: Fraction) -> list[tuple[int, int]]:
+        """Bound Σ q(y)·e^{-rate·(y - x)} over y ≥ x for each loss x, in multiples of 2^{-bits}."""
+        self.of.work.charge(len(self._masses) * (3 + self.bits / 100))
+        found: list[tuple[int, int]] = []
+        low = high = 0
+        decays: dict[int, tuple[int, int]] = {}
+        for number in reversed(range(len(self._masses))):
+            if found:
+                # on one lattice few gaps differ
+                key = self._steps[number + 1] - self._steps[number] if self._steps else number
+                if key not in decays:
+                    decays[key] = self._decay(rate, number)
+                least, most = decays[key]
+                low, high = (low * least) >> self.bits, -((-high * most) >> self.bits)
+            low, high = low + self._masses[number], high + self._masses[number]
+            found.append((low, high))
+        return found[::-1]
+
+    def _decay(self, rate: Fraction, number: int) -> tuple[int, int]:
+        """Bound e^{-rate·g} for the gap g after a loss, in the same multiples."""
+        self.of.work.charge(15 + self.bits / 30)
+        of, gap = self.of, self._losses[number + 1] - self._losses[number]
+        value = (-of.exactly(rate) * gap).exp()
+        return (
+            int(of.down.floor(of.down.mul_2exp(value.low, self.bits))),
+            int(of.up.ceil(of.up.mul_2exp(value.high, self.bits))),
+        )
+
+    def _fixed(self, low: int, high: int | None = None) -> Interval:
+        """Return multiples of 2^{-bits}."""
+        of, one = self.of, mpz(1) << self.bits
+        top = low if high is None else high
+        return Interval(of, of.down.div(mpz(low), one), of.up.div(mpz(top), one))
+
+    # --- masses on one lattice ---------------------------------------------------------------
+
+    def _row(self, lattice: Sequence[tuple[int, Atoms, int]]) -> list[tuple[int, int]]:
+        """Return the sums of runs whose places are multiples of a factor, and their masses."""
+        if len(lattice) == 1 and lattice[0][2] == 1:
+            factor, atoms, _ = lattice[0]
+            pairs = zip(atoms.places, map(self._rounded, atoms.masses), strict=True)
+            return [(factor * place, mass) for place, mass in pairs if mass]
+        stride = math.gcd(
+            *(
+                factor * (place - atoms.places[0])
+                for factor, atoms, _ in lattice
+                for place in atoms.places
+            )
+        )
+        stride = stride or 1
+        found = _Row(0, [1 << self.bits])
+        start = sum(factor * atoms.places[0] * times for factor, atoms, times in lattice)
+        for factor, atoms, times in lattice:
+            places = [(place - atoms.places[0]) * factor // stride for place in atoms.places]
+            if places[-1] >= _MOST_PLACES:
+                raise OutOfWork
+            masses = [0] * (places[-1] + 1)
+            for place, mass in zip(places, atoms.masses, strict=True):
+                masses[place] = self._rounded(mass)
+            found = self._product(found, self._power(_Row(0, masses), times))
+        return [
+            (start + stride * (found.first + at), mass)
+            for at, mass in enumerate(found.masses)
+            if mass
+        ]
+
+    def _rounded(self, mass: Interval) -> int:
+        """Return the lower end in multiples of 2^{-bits}, rounded down."""
+        return max(int(self.of.down.floor(self.of.down.mul_2exp(mass.low, self.bits))), 0)
+
+    def _power(self, row: _Row, times: int) -> _Row:
+        found = row
+        for digit in bin(times)[3:]:
+            found = self._product(found, found)
+            if digit == "1":
+                found = self._product(found, row)
+        return found
+
+    def _product(self, one: _Row, other: _Row) -> _Row:
+        """Multiply two polynomials as whole numbers, with a slot of bytes for each coefficient."""
+        # as masses add up to at most 2^bits, coefficients of the product stay below 2^(2·bits) + 1
+        size = 2 * self.bits // 8 + 1
+        count = len(one.masses) + len(other.masses) - 1
+        if count > _MOST_PLACES:
+            raise OutOfWork
+        self.of.work.charge(count * (0.5 + 0.02 * size))
+        packed = [
+            mpz(int.from_bytes(b"".join(m.to_bytes(size, "little") for m in masses), "little"))
+            for masses in (one.masses, other.masses)
+        ]
+        text = int(packed[0] * packed[1]).to_bytes(size * count, "little")
+        slots = (text[at : at + size] for at in range(0, len(text), size))
+        masses = [int.from_bytes(slot, "little") >> self.bits for slot in slots]
+        kept = [at for at, mass in enumerate(masses) if mass] or [0]
+        first = one.first + other.first + kept[0]
+        return _Row(first, masses[kept[0] : kept[-1] + 1])
+
+
+def _lattices(
+    runs: Sequence[tuple[Unit, Atoms, int]],
+) -> list[tuple[Unit, list[tuple[int, Atoms, int]]]]:
+    """Put what has the same unit together, and rational units if they have a handy divisor."""
+    found: dict[Unit, list[tuple[int, Atoms, int]]] = {}
+    for unit, atoms, times in runs:
+        found.setdefault(unit, []).append((1, atoms, times))
+    rational = [unit for unit in found if not unit.is_log]
+    if len(rational) < 2:
+        return list(found.items())
+    bottom = math.lcm(*(unit.value.denominator for unit in rational))
+    common = Fraction(math.gcd(*(int(unit.value * bottom) for unit in rational)), bottom)
+    joint = [
+        (int(unit.value / common), atoms, times)
+        for unit in rational
+        for _, atoms, times in found[unit]
+    ]
+    span = sum(f * (atoms.places[-1] - atoms.places[0]) * times for f, atoms, times in joint)
+    if span > _JOINT_PLACES:
+        return list(found.items())
+    others = [(unit, lattice) for unit, lattice in found.items() if unit.is_log]
+    return [(Unit(common), joint), *others]
+
+
+def _kappa(tilt: Fraction, of: Arithmetic) -> Interval:
+    if not tilt:
+        return of.exactly(1)
+    s, more = of.exactly(tilt), of.exactly(1 + tilt)
+    return (s * s.log() - more * more.log()).exp()
+
+
+def _positive(value: Interval) -> Interval:
+    """Return the larger one of a number and 0."""
+    zero = value.of.exactly(0)
+    return Interval(value.of, max(value.low, zero.low), max(value.high, zero.high))

@@ -1,0 +1,352 @@
+"""No change to the certificate of discrete losses that makes its claim false is accepted.
+
+What is true is found by mpmath: all losses are added up one by one, each line a - b·e^ε between
+two of them touches the Gaussian curve of μ = Φ⁻¹(a) - Φ⁻¹(b), and the largest of these that touch
+within their range, or of what is seen at the two ends of the range, is the supremum.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections import defaultdict
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import mpmath
+import pytest
+
+import gdpbridge
+from gdpbridge import profiles
+from gdpbridge_verify.arithmetic import Arithmetic
+from gdpbridge_verify.finite import (
+    DiscreteGaussian,
+    discrete_laplace,
+    randomized_response,
+    two_valued,
+)
+from gdpbridge_verify.law import Law
+
+Document = dict[str, Any]
+
+
+def _module(name: str) -> ModuleType:
+    specification = importlib.util.spec_from_file_location(
+        name, Path(__file__).with_name(f"{name}.py")
+    )
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+plain = _module("test_mutations")
+DIGITS = 50
+SLACK = mpmath.mpf(10) ** -30
+# so far out the atoms of discrete Gaussian noise are below all that matters
+FAR = 30
+
+RESPONSE = profiles.RandomizedResponse(noise_parameter=0.5, buckets=4)
+EXAMPLES = {
+    "response": (RESPONSE.compose(3), {}),
+    "failing": (
+        profiles.Sequence(parts=(profiles.ApproxDP(epsilon=0.3, delta=0.01).compose(2), RESPONSE)),
+        {"failure": 0.03},
+    ),
+    "laplace": (profiles.DiscreteLaplace(scale=2, sensitivity=3).compose(2), {"eps_h": 1}),
+    "gaussian": (profiles.DiscreteGaussian(sigma=0.75), {}),
+    "gaussian, head": (profiles.DiscreteGaussian(sigma=1.5, sensitivity=2), {"eps_h": 1}),
+    "listed, whole": (
+        profiles.PLD(
+            remove=[(-1, 0.1), (0, 0.5), (1, 0.4)], add=[(-1.5, 0.05), (0, 0.6), (0.9, 0.35)]
+        ),
+        {},
+    ),
+    "listed": (
+        profiles.PLD(
+            remove=[(-1, 0.1), (0, 0.5), (1, 0.39), ("inf", 0.01)],
+            add=[(-1.5, 0.05), (0, 0.6), (0.9, 0.35)],
+        ).compose(2),
+        {"failure": 0.05},
+    ),
+}
+
+
+@cache
+def text_of(name: str) -> str:
+    """The JSON text of an example's certificate."""
+    profile, how = EXAMPLES[name]
+    document = gdpbridge.measure(profile, **how).certificate
+    assert document is not None
+    return document.to_json()
+
+
+def fresh(name: str) -> Document:
+    """A certificate as plain data, to change."""
+    parsed: Document = json.loads(text_of(name))
+    return parsed
+
+
+# --- what is true ------------------------------------------------------------------------------
+
+
+def runs_of(spec: dict[str, str], times: int = 1) -> list[tuple[dict[str, str], int]]:
+    """What is run in the end, and how often."""
+
+    def inner(prefix: str) -> dict[str, str]:
+        return {k.removeprefix(prefix): v for k, v in spec.items() if k.startswith(prefix)}
+
+    if spec["kind"] == "composed":
+        return runs_of(inner("base."), times * int(Fraction(spec["times"])))
+    if spec["kind"] != "sequence":
+        return [(spec, times)]
+    found = []
+    for number in range(len({name.split(".")[1] for name in spec if "." in name})):
+        part = inner(f"parts.{number}.")
+        found += runs_of(part, times * int(part.pop("count")))
+    return found
+
+
+def atoms_of(spec: dict[str, str], backward: bool) -> tuple[dict[Any, Any], Any]:
+    """The finite losses of one run with their probabilities, and the probability of others."""
+    exact = {k: mpmath.mpf(v) for k, v in spec.items() if k not in ("kind", "neighbours", *LISTED)}
+    if spec["kind"] == "approx-dp":
+        eps, kept = exact["epsilon"], 1 - exact["delta"]
+        return {y: kept / (1 + mpmath.exp(-y)) for y in (eps, -eps)}, exact["delta"]
+    if spec["kind"] == "randomized-response":
+        share, k = exact["noise_parameter"] / exact["buckets"], exact["buckets"]
+        top = share + 1 - exact["noise_parameter"]
+        eps = mpmath.log(top / share)
+        return {eps: top, mpmath.mpf(0): (k - 2) * share, -eps: share}, mpmath.mpf(0)
+    if spec["kind"] == "pld":
+        name = "add" if backward and "add" in spec else "remove"
+        head, *pairs = spec[name].split()
+        ratios = [Fraction(one) for one in (spec[f"{name}_unit"], head.split(":")[1])]
+        unit, failure = (mpmath.mpf(one.numerator) / one.denominator for one in ratios)
+        found = {}
+        for pair in pairs:
+            place, mass = pair.split(":")
+            top, power = mass.split("p")
+            found[int(place) * unit] = mpmath.ldexp(int(top, 16), int(power))
+        return found, failure
+    delta = exact["sensitivity"]
+    if spec["kind"] == "discrete-laplace":
+        weigh, loss = (
+            lambda x: mpmath.exp(-abs(x) / exact["scale"]),
+            lambda x: (abs(x - delta) - abs(x)) / exact["scale"],
+        )
+        far = 250
+    else:
+        twice = 2 * exact["sigma"] ** 2
+        weigh = lambda x: mpmath.exp(-(x**2) / twice)  # noqa: E731
+        loss = lambda x: delta * (delta - 2 * x) / twice  # noqa: E731
+        far = FAR
+    atoms: dict[Any, Any] = defaultdict(mpmath.mpf)
+    norm = mpmath.fsum(weigh(x) for x in range(-far, far + 1))
+    for x in range(-far, far + 1):
+        atoms[loss(mpmath.mpf(x))] += weigh(x) / norm
+    return atoms, mpmath.mpf(0)
+
+
+LISTED = ("remove", "add", "remove_unit", "add_unit")
+
+
+@cache
+def lines_of(text: str, backward: bool) -> tuple[list[tuple[Any, Any, Any]], Any]:
+    """(y, a, b) of each line a - b·e^ε that ends at a positive loss y, and p_∞."""
+    law: dict[Any, Any] = {mpmath.mpf(0): mpmath.mpf(1)}
+    kept = mpmath.mpf(1)
+    for spec, times in runs_of(json.loads(text)):
+        for _ in range(times):
+            own, failure = atoms_of(spec, backward)
+            kept *= 1 - failure
+            both: dict[Any, Any] = defaultdict(mpmath.mpf)
+            for y, mass in law.items():
+                for x, weight in own.items():
+                    both[y + x] += mass * weight
+            law = both
+    a, b, found = 1 - kept, mpmath.mpf(0), []
+    for y in sorted((y for y in law if y > 0), reverse=True):
+        a, b = a + law[y], b + law[y] * mpmath.exp(-y)
+        found.append((y, a, b))
+    return found[::-1], 1 - kept
+
+
+def delta(text: str, eps: Any) -> Any:
+    """δ(ε), of the larger direction."""
+    values = []
+    for backward in (False, True):
+        lines, failure = lines_of(text, backward)
+        t = mpmath.exp(eps)
+        values.append(max([failure, *(a - b * t for _, a, b in lines)]))
+    return max(values)
+
+
+def quantile(x: Any) -> Any:
+    """Φ⁻¹."""
+    return mpmath.sqrt(2) * mpmath.erfinv(2 * x - 1)
+
+
+def gaussian_mu(eps: Any, value: Any) -> Any:
+    """μ with δ_μ(ε) = δ, by bisection."""
+    low, high = mpmath.mpf(0), mpmath.mpf(100)
+    for _ in range(140):
+        mu = (low + high) / 2
+        inside = mpmath.ncdf(mu / 2 - eps / mu) - mpmath.exp(eps) * mpmath.ncdf(-mu / 2 - eps / mu)
+        low, high = (mu, high) if inside < value else (low, mu)
+    return low
+
+
+@cache
+def supremum(text: str, eps_h: str | None, p_text: str) -> Any:
+    """The least μ that covers [0, ε_h] past a probability p."""
+    p = mpmath.mpf(p_text)
+    best = mpmath.mpf(0)
+    end = mpmath.inf if eps_h is None else mpmath.mpf(eps_h)
+    for at in (mpmath.mpf(0), end):
+        past = (delta(text, at) - p) / (1 - p) if at < mpmath.inf else 0
+        best = max(best, gaussian_mu(at, past)) if past > 0 else best
+    for backward in (False, True):
+        start = mpmath.mpf(0)
+        for y, a, b in lines_of(text, backward)[0]:
+            above, below = (a - p) / (1 - p), b / (1 - p)
+            if 0 < below < above < 1 and above - below > mpmath.mpf(10) ** -30:
+                high, low = quantile(above), quantile(below)
+                if start <= (low**2 - high**2) / 2 <= min(y, end):
+                    best = max(best, high - low)
+            start = y
+    return best
+
+
+def is_true(document: Document) -> bool:
+    """Whether the claim is true, up to errors far below its digits."""
+    claim, spec = document["claim"], document["mechanism"]
+    text = json.dumps(spec, sort_keys=True)
+    with mpmath.workdps(DIGITS):
+        fails = max(lines_of(text, backward)[1] for backward in (False, True)) > SLACK
+        variance = sum(
+            times * (mpmath.mpf(run["sensitivity"]) / mpmath.mpf(run["sigma"])) ** 2
+            for run, times in runs_of(spec)
+            if run["kind"] == "discrete-gaussian"
+        )
+        tail = mpmath.inf if fails else mpmath.sqrt(variance)
+        ends = [mpmath.mpf(claim["mu_tail"][end]) for end in ("low", "high")]
+        if claim["verdict"] != ("not-gdp" if fails else "gdp"):
+            return False
+        if not ends[0] - SLACK <= tail <= ends[1] + SLACK:
+            return False
+        p, eps_h = claim["failure_probability"], claim["eps_h"]
+        if claim["statement"] == "whole" and (mpmath.mpf(p) != 0 or fails):
+            return False
+        if claim["statement"] == "head" and delta(text, mpmath.mpf(eps_h)) > mpmath.mpf(p) + SLACK:
+            return False
+        past = p if claim["statement"] == "approximate" else "0"
+        top = supremum(text, eps_h, past)
+        if claim["statement"] == "whole":
+            top = max(top, tail)
+        low, high = (mpmath.mpf(claim["mu"][end]) for end in ("low", "high"))
+        return bool(low - SLACK <= top <= high + SLACK)
+
+
+# --- tests -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_claims_are_true(name: str) -> None:
+    """mpmath agrees with every certificate as it was written, and with no narrower one."""
+    document = fresh(name)
+    assert plain.outcome(document) == "valid"
+    assert is_true(document)
+    assert len(text_of(name)) < 100_000
+    low, high = (Fraction(document["claim"]["mu"][end]) for end in ("low", "high"))
+    for wrong in ((Fraction(0), low - Fraction(1, 10**9)), (high + Fraction(1, 10**9), high + 1)):
+        ends = {"low": plain.decimal(wrong[0]), "high": plain.decimal(wrong[1])}
+        assert not is_true(plain.put(document, ("claim", "mu"), ends))
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_is_still_accepted_is_still_true(name: str) -> None:
+    """One changed field never makes the checker crash, or accept what is false."""
+    tried = list(plain.changes(fresh(name)))[len(name) % 7 :: 40]
+    wrong = [
+        what
+        for what, changed in tried
+        if plain.outcome(changed) == "valid" and not is_true(changed)
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_moved_claim_or_cover_is_refused(name: str) -> None:
+    """μ.high below the truth, μ.low above it, a cell or a direction less, pieces from elsewhere."""
+    document = fresh(name)
+    mu = document["claim"]["mu"]
+    for step in (Fraction(1, 10**9), Fraction(1, 100)):
+        for end, other, sign in (("high", "low", -1), ("low", "high", 1)):
+            moved = plain.decimal(Fraction(mu[other]) + sign * step)
+            assert plain.outcome(plain.put(document, ("claim", "mu", end), moved)) != "valid"
+    place = ("evidence", "directions")
+    directions = document["evidence"]["directions"]
+    assert plain.outcome(plain.put(document, place, directions[:-1])) != "valid"
+    for number, direction in enumerate(directions):
+        cells = direction["cells"]
+        for index in range(len(cells)):
+            fewer = cells[:index] + cells[index + 1 :]
+            changed = plain.put(document, (*place, number, "cells"), fewer)
+            assert plain.outcome(changed) != "valid" or is_true(changed)
+        for pieces in ([], [{**direction["pieces"][0], "start": "0x1p-4"}]):
+            changed = plain.put(document, (*place, number, "pieces"), pieces)
+            assert plain.outcome(changed) != "valid"
+
+
+@pytest.mark.parametrize("name", ["laplace", "gaussian, head"])
+def test_a_head_needs_its_directions(name: str) -> None:
+    """Whatever is claimed of μ, δ(ε_h) is not believed."""
+    claim = {"failure_probability": "0", "mu": {"low": "0", "high": "inf"}}
+    changed = fresh(name)
+    changed["claim"] |= claim
+    for directions in ([], changed["evidence"]["directions"]):
+        changed["evidence"]["directions"] = directions
+        assert plain.outcome(changed) != "valid"
+
+
+@pytest.mark.parametrize("tilt", [Fraction(0), Fraction(3, 4), Fraction(9)])
+@pytest.mark.parametrize("eps", [Fraction(0), Fraction(1, 3), Fraction(2), Fraction(9, 2)])
+def test_a_law_encloses_what_is_added_up(tilt: Fraction, eps: Fraction) -> None:
+    """Sums on two lattices and on one that has no end, whatever the tilt: mpmath's δ is inside."""
+    parts = [
+        (randomized_response(Fraction(1, 2), 3), 2),
+        (discrete_laplace(Fraction(2), 3), 2),
+        (two_valued(Fraction(1, 4)), 3),
+        (DiscreteGaussian(Fraction(3, 4), 1), 1),
+    ]
+    specs = {
+        "kind": "sequence",
+        "neighbours": None,
+        **{
+            f"parts.{number}.{key}": value
+            for number, part in enumerate(
+                (
+                    {"kind": "randomized-response", "noise_parameter": ".5", "buckets": "3"},
+                    {"kind": "discrete-laplace", "scale": "2", "sensitivity": "3"},
+                    {"kind": "approx-dp", "epsilon": ".25", "delta": "0"},
+                    {"kind": "discrete-gaussian", "sigma": ".75", "sensitivity": "1"},
+                )
+            )
+            for key, value in {**part, "count": str((2, 2, 3, 1)[number])}.items()
+        },
+    }
+    for bits in (64, 160):
+        of = Arithmetic(bits)
+        found = Law(parts, tilt, of).enclose(of.exactly(eps))
+        with mpmath.workdps(DIGITS):
+            right = delta(json.dumps(specs), mpmath.mpf(eps.numerator) / eps.denominator)
+            low, high = (mpmath.mpf(str(end)) for end in (found.low, found.high))
+            near = mpmath.mpf(2) ** -30
+            assert low * (1 - near * near) <= right <= high * (1 + near * near)
+            # a tilt that suits none of these ε is less sharp
+            assert bits == 64 or tilt > 1 or high - low <= near * near * right

@@ -1,0 +1,195 @@
+"""Certificates of formulas: proved, small, and false ones are not accepted."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import random
+import re
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import mpmath
+import pytest
+
+import gdpbridge as gdp
+from gdpbridge import InputError, profiles
+from gdpbridge_verify import check
+from gdpbridge_verify.arithmetic import Arithmetic, Jet
+from gdpbridge_verify.formulas import jet_of, parsed
+from gdpbridge_verify.refusal import Malformed
+
+Document = dict[str, Any]
+mpf = mpmath.mpf
+
+
+def _module(name: str) -> ModuleType:
+    specification = importlib.util.spec_from_file_location(
+        name, Path(__file__).with_name(f"{name}.py")
+    )
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+plain = _module("test_mutations")
+
+SGD = "delta = B*exp(-(eps/A)**2)"
+EXAMPLES = {
+    "whole": (profiles.Formula(SGD, set={"A": 0.7, "B": 0.9}), {}),
+    "head": (profiles.Formula("delta = 3/eps*exp(-5)"), {"eps_h": 4}),
+    "approximate": (profiles.Formula("log_delta = -0.5 - eps"), {"failure": 0.01}),
+    "exact": (profiles.Formula("delta = 0.3*exp(-eps**2)", exact=True), {}),
+}
+
+
+@cache
+def text_of(name: str) -> str:
+    """The JSON text of an example's certificate."""
+    profile, how = EXAMPLES[name]
+    document = gdp.measure(profile, tol=1e-9, **how).certificate
+    assert document is not None
+    return document.to_json()
+
+
+def fresh(name: str) -> Document:
+    """A certificate as plain data, to change."""
+    found: Document = json.loads(text_of(name))
+    return found
+
+
+def value_of(text: str, known: dict[str, str]) -> Callable[[mpf], mpf]:
+    """The formula by Python's own parser, with mpmath."""
+    left, right = text.split("=")
+    right = re.sub(r"(?<![\w.])[0-9.]+", lambda found: f"mpf('{found[0]}')", right)
+    names = {"exp": mpmath.exp, "log": mpmath.log, "mpf": mpf}
+    names |= {name: mpf(value) for name, value in known.items()}
+
+    def value(eps: mpf) -> mpf:
+        try:
+            found = eval(right, {**names, "eps": eps})
+        except ZeroDivisionError:
+            return mpmath.inf
+        return mpmath.exp(found) if "log" in left else found
+
+    return value
+
+
+def profile_of(spec: dict[str, str | None]) -> Callable[[mpf], mpf]:
+    """δ(ε): what the formula implies, or itself."""
+    known = {name[4:]: str(text) for name, text in spec.items() if name.startswith("set.")}
+    naive = value_of(str(spec["text"]), known)
+    found = naive if spec.get("exact") == "true" else plain.refined(naive)
+    return lambda eps: min(max(found(eps), mpf(0)), mpf(1))
+
+
+def is_true(document: Document) -> bool:
+    """Whether the claim is true, up to errors far below its digits."""
+    document = json.loads(json.dumps(document))
+    claim, spec = document["claim"], document["mechanism"]
+    if claim["verdict"] == "unknown":
+        if claim["mu_tail"] != {"low": "0", "high": "inf"} or claim["statement"] == "whole":
+            return False
+        claim |= {"verdict": "gdp", "mu_tail": {"low": "0", "high": "0"}}
+        plain.tail_parameter = lambda _: mpf(0)
+    else:
+        plain.tail_parameter = lambda _: mpf(spec.get("set.A", 1)) / mpmath.sqrt(2)
+    plain.profile_of = profile_of
+    found: bool = plain.is_true(document)
+    return found
+
+
+def every_change(name: str) -> Iterator[tuple[str, Document]]:
+    """All changes of one field, and of numbers within the text."""
+    document = fresh(name)
+    yield from plain.changes(document)
+    yield from plain.structural(document)
+    text = document["mechanism"]["text"]
+    for found in re.finditer(r"(?<![\w.])[0-9.]+", text):
+        for other in (Fraction(found[0]) * Fraction(k, 100) for k in (50, 99, 101, 200)):
+            new = f"{text[: found.start()]}{float(other)}{text[found.end() :]}"
+            yield new, plain.put(document, ("mechanism", "text"), new)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_claims_are_true(name: str) -> None:
+    """Each is accepted, small, true by another way, and refused when its interval is moved."""
+    document = fresh(name)
+    assert plain.outcome(document) == "valid"
+    assert is_true(document)
+    assert len(text_of(name)) < 10_000
+    low, high = (Fraction(document["claim"]["mu"][end]) for end in ("low", "high"))
+    step = Fraction(1, 10**8)
+    for ends in ((Fraction(0), low - step), (high + step, high + 1)):
+        moved = dict(zip(("low", "high"), map(plain.decimal, ends), strict=True))
+        changed = plain.put(document, ("claim", "mu"), moved)
+        assert not is_true(changed)
+        assert plain.outcome(changed) != "valid"
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_is_still_accepted_is_still_true(name: str) -> None:
+    """One changed field never makes the checker crash, or accept what is false."""
+    changes = list(every_change(name))
+    tried = [*random.Random(name).sample(changes[:-4], 40), *changes[-4:]]
+    wrong = [
+        what
+        for what, changed in tried
+        if plain.outcome(changed) == "valid" and not is_true(changed)
+    ]
+    assert not wrong
+
+
+def test_a_formula_that_dips(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A formula is a guarantee at every ε: where it is small in between, δ is so from there on."""
+    monkeypatch.setattr(check, "MAX_WORK", 2e5)
+    document = fresh("whole")
+    dip = "delta = B*exp(-(eps/A)**2)*(eps - 2)**2"
+    assert plain.outcome(plain.put(document, ("mechanism", "text"), dip)) != "valid"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "delta", "delta =", "delta = eps eps", "delta = (eps", "delta = eps)", "beta = eps",
+        "delta = __import__('os')", "delta = exp", "delta = exp(eps, 2)", "delta = x",
+        "delta = " + "(" * 200 + "eps" + ")" * 200, "delta = " + "-" * 300 + "eps",
+        "delta = max(eps, 1)", "delta = 1e9999",
+        "log(delta = eps", "delta = eps +", "delta = 2 ** ", "delta = 1.2.3", "delta = ½",
+    ],
+)  # fmt: skip
+def test_other_texts_are_refused(text: str) -> None:
+    """What is no formula of eps is malformed, quickly and without a crash."""
+    with pytest.raises(Malformed):
+        parsed(text, {})
+    changed = plain.put(fresh("exact"), ("mechanism", "text"), text)
+    with pytest.raises(InputError):
+        gdp.verify(changed)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["exp(-eps**2)", "-eps**2 + 3*eps", "2 - 3 - 4*eps", "8/4/2/(1 + eps)", "2**-eps", "eps**0.5",
+     "sqrt(1 + eps)", "log1p(eps)/eps", "expm1(-eps)", "(1 + eps)**(-3)", "2**3**eps", "-2**2*eps",
+     "1·eps − 2"],
+)  # fmt: skip
+def test_values_and_slopes_are_those_of_python(text: str) -> None:
+    """Jets of the checker's parser hold what mpmath finds for Python's."""
+    node, is_log = parsed(f"delta = {text}", {})
+    assert not is_log
+    of = Arithmetic(120)
+    plain_text = text.replace("·", "*").replace("−", "-")
+    names = {"exp": mpmath.exp, "log1p": mpmath.log1p, "sqrt": mpmath.sqrt, "expm1": mpmath.expm1}
+    found = jet_of(node, Jet.variable(of.exactly(Fraction(5, 4))))
+    with mpmath.workdps(40):
+        function = lambda e: eval(plain_text, {**names, "eps": e})  # noqa: E731
+        wanted = mpmath.taylor(function, mpf(1.25), 2)
+        for one, value in zip((found.value, found.slope, found.curvature), wanted, strict=True):
+            assert abs(mpf(str(one.low)) - value) < mpf(10) ** -12
+            assert mpf(str(one.high)) - mpf(str(one.low)) < mpf(10) ** -25

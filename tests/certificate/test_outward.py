@@ -1,0 +1,110 @@
+"""The checker's bounds for composed losses are on their own side, whatever they are made of."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+import mpmath
+import pytest
+from gmpy2 import mpc, mpfr
+
+from gdpbridge.losses.transforms.replace_one import ReplaceOneTransform
+from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
+from gdpbridge_verify.arithmetic import Arithmetic, Interval
+from gdpbridge_verify.complexes import Ball, Complexes
+from gdpbridge_verify.fixed_size import FixedSizeGaussian
+from gdpbridge_verify.mechanisms import Part
+from gdpbridge_verify.rectified import _within
+from gdpbridge_verify.replaced import ReplacedGaussian
+from gdpbridge_verify.transforms import Nodes, SampledGaussian, power_sums
+
+HALF, TWO = Fraction(1, 2), Fraction(2)
+
+
+def _rational(value: Any) -> Fraction:
+    return Fraction(*map(int, value.as_integer_ratio()))
+
+
+def test_a_ball_about_a_range_is_rounded_outward() -> None:
+    """Its middle has two bits, its radius must reach the farther end; and 53 bits of 200."""
+    coarse = Arithmetic(2)
+    around = Complexes(coarse).of(Interval(coarse, mpfr(1), mpfr(1.75)))
+    assert around.middle.real - around.radius <= 1
+    assert around.middle.real + around.radius >= 1.75
+    fine = Arithmetic(200)
+    for share in (Fraction(1, 3), Fraction(1, 7), Fraction(2, 11)):
+        ends = fine.between(Fraction(0), share)
+        around = Complexes(fine).of(ends)
+        assert _rational(around.radius) >= _rational(ends.high) - _rational(around.middle.real)
+
+
+def test_sizes_are_rounded_outward() -> None:
+    """Those of 1 + i and 1 + 2i are no fractions."""
+    field = Complexes(Arithmetic(100))
+    for y in (1, 2, 3, 5):
+        ball = Ball(field, mpc(1, y), mpfr(0))
+        assert _rational(ball.least_size()) ** 2 < 1 + y * y < _rational(ball.size()) ** 2
+
+
+def test_sums_of_growing_powers_are_off_by_what_is_said() -> None:
+    """z = e^{1 + i}, of 20 bits: the error of z^k grows with its size."""
+    field = Complexes(Arithmetic(20))
+    log = Ball(field, mpc(1, -1), mpfr(0))
+    sums, error = power_sums(field, [Ball(field, mpc(1), mpfr(0))], [log], Fraction(1), 30)
+    with mpmath.workdps(40):
+        for k, found in enumerate(sums):
+            truth = mpmath.exp(mpmath.mpc(1, 1) * k)
+            assert abs(truth - mpmath.mpc(float(found.real), float(found.imag))) <= float(error)
+
+
+def test_what_coarse_nodes_miss_is_added() -> None:
+    """∫ φ·g^3, bounded far out, but next to the real axis."""
+    field = Complexes(Arithmetic(100))
+    nodes = Nodes(Fraction(1, 1000), Fraction(1), Fraction(2), -20, 20)
+    found = SampledGaussian(Fraction(1), HALF).beyond(field, Fraction(3), Fraction(1, 10**9), nodes)
+    truth = (
+        sum(mpmath.binomial(3, k) * mpmath.exp((k * k - k) / mpmath.mpf(2)) for k in range(4)) / 8
+    )
+    assert found.high > truth
+
+
+SAMPLED = SampledGaussian(TWO, HALF), SampledGaussianTransform(TWO, HALF)
+REPLACED = ReplacedGaussian(TWO, HALF), ReplaceOneTransform(TWO, HALF)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("w", [Fraction(-2), HALF, Fraction(3)])
+def test_where_bounds_hold(number: int, w: Fraction) -> None:
+    """Powers below 0 are those of g(u) and, if it is replaced, of g(-u); the bulk is at w/σ."""
+    sampled, replaced = SAMPLED[number], REPLACED[number]
+    assert sampled._below_zero(w) == (w if w < 0 else 0)
+    assert replaced._below_zero(w) == (-2 if w in (-2, 3) else 0)
+    assert sampled._middle(w) == (0, w / 2 if w > 0 else 0)
+    assert replaced._middle(w) == ((w - 1) / 2 if w < 1 else 0, w / 2 if w > 0 else 0)
+    if isinstance(sampled, SampledGaussian):
+        assert sampled._tilted(w) == (w / 2 if w < 0 else 0, w / 2 if w > 0 else 0)
+
+
+@pytest.mark.parametrize(("w", "rate"), [(-2, Fraction(1, 10**6)), (3, HALF)])
+def test_the_rest_of_an_integral_is_bounded(w: int, rate: Fraction) -> None:
+    """Beyond x = 4, on the real line: a power below 0 of what is nearly 1 is no help."""
+    of = Arithmetic(100)
+    sector: Any = SimpleNamespace(cosine=of.exactly(1), double=of.exactly(1))
+    bound = FixedSizeGaussian(Fraction(1), rate)._tail(of, Fraction(w), sector, of.exactly(4))
+    q = mpmath.mpf(rate.numerator) / rate.denominator
+    truth = mpmath.quad(
+        lambda x: mpmath.npdf(x + 0.5) * (1 + q * mpmath.expm1(x)) ** w, mpmath.linspace(4, 20, 9)
+    )
+    assert bound.high > truth
+
+
+def test_parts_on_a_range_end_there() -> None:
+    """At its ends, or at their own."""
+    parts = [Part(Fraction(0), TWO, None, None), Part(TWO, None, None, None)]  # type: ignore[arg-type]
+    bound: Any = SimpleNamespace(parts=parts)
+    found = [(one.low, one.high) for one in _within(bound, Fraction(1), Fraction(3))]
+    assert found == [(1, 2), (2, 3)]
+    found = [(one.low, one.high) for one in _within(bound, Fraction(3), None)]
+    assert found == [(3, None)]

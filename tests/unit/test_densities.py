@@ -1,0 +1,128 @@
+"""Pairs of densities: known mechanisms written as formulas, and mpmath."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+import gdpbridge as gdp
+
+P = gdp.profiles
+NORMAL = "exp(-(x-m)**2/2)/sqrt(2*pi)"
+LAPLACE = P.Densities(p="exp(-abs(x))/2", q="exp(-abs(x-1))/2")
+LINES = P.Densities(p="0.7+0.6*x", q="1.3-0.6*x", low=0, high=1)
+GEOMETRIC = "(1-exp(-1/2))/(1+exp(-1/2))*exp(-abs(x-m)/2)"
+WHOLE = P.Densities(p=GEOMETRIC.replace("-m", ""), q=GEOMETRIC.replace("m", "1"), integers=True)
+
+
+@pytest.mark.parametrize(
+    ("profile", "other"),
+    [
+        (P.Densities(p=NORMAL.replace("m", "0"), q=NORMAL.replace("m", "1")), P.GDP(mu=1)),
+        (LAPLACE, P.Laplace(scale=1)),
+        (
+            P.Densities(ratio="exp(abs(x-m)-abs(x))", p="exp(-abs(x))/2", set={"m": 1}),
+            P.Laplace(scale=1),
+        ),
+        (WHOLE, P.DiscreteLaplace(scale=2)),
+    ],
+)
+def test_known_mechanisms(profile: gdp.Profile, other: gdp.Profile) -> None:
+    """δ is that of the mechanism, proved to what lies beyond the range that was integrated."""
+    eps = np.array([0.0, 0.3, 1.0, 2.5])
+    for one, value in zip(eps, np.asarray(other.delta(eps)), strict=True):
+        low, high = profile.delta_bounds(one)
+        assert low <= value * (1 + 1e-14)
+        assert value <= high * (1 + 1e-14)
+        assert high - low <= 1e-15 * high + 1e-20
+    np.testing.assert_allclose(profile.delta(eps), other.delta(eps), rtol=1e-13, atol=1e-20)
+
+
+def gain(p: Callable, q: Callable, eps: float, places: list[float]) -> mpmath.mpf:
+    t = mpmath.e**eps
+    return mpmath.quad(lambda x: max(p(x) - t * q(x), 0), places)
+
+
+def test_a_pair_of_its_own() -> None:
+    """Densities that are no mechanism of this library's, unlike in both orders, against mpmath."""
+    profile = P.Densities(p="1", q="3*(1+x**2)/4", low=0, high=1)
+    with mpmath.workdps(30):
+        for eps in (0.0, 0.1, 0.2, 0.28):
+            t = mpmath.e**eps
+            # p > t·q below a, and q > t·p above b
+            a, b = (mpmath.sqrt(max(4 * one / 3 - 1, 0)) for one in (1 / t, t))
+            first = a - t * 3 * (a + a**3 / 3) / 4
+            other = 3 * ((1 - b) + (1 - b**3) / 3) / 4 - t * (1 - b)
+            low, high = (mpmath.mpf(float(end)) for end in profile.delta_bounds(eps))
+            best = max(first, other if b < 1 else 0)
+            assert low * (1 - mpmath.mpf(10) ** -15) <= best <= high * (1 + mpmath.mpf(10) ** -15)
+    found = gdp.measure(profile)
+    assert (found.verdict, found.statement) == ("gdp", "whole")
+    assert profile.epsilon_bounds(0.0)[1] == pytest.approx(math.log(1.5), rel=1e-12)
+
+
+def test_measured() -> None:
+    """A range with ends and bounded losses is GDP; one without ends needs a failure probability."""
+    whole = gdp.measure(LINES)
+    assert (whole.verdict, whole.statement, whole.certified) == ("gdp", "whole", True)
+    # TV is the integral of 0.6 - 1.2x up to 1/2
+    assert float(2 * math.sqrt(2) * mpmath.erfinv(0.15)) == pytest.approx(
+        float(whole.mu.low), rel=2e-9
+    )
+    found = gdp.measure(LAPLACE, tol=1e-7)
+    exact = gdp.measure(P.Laplace(scale=1), failure=1e-10, tol=1e-7)
+    assert (found.statement, found.failure_probability) == ("approximate", 1e-10)
+    assert abs(found.mu.high - exact.mu.high) < Fraction(1, 10**6)
+    assert pickle.loads(pickle.dumps(LINES)) == LINES
+
+
+def test_composition_is_bounded() -> None:
+    """Several runs are at most a little above what they are exactly, never below."""
+    ours, exact = WHOLE.compose(3), P.DiscreteLaplace(scale=2).compose(3)
+    assert ours.profile_is == "bound"
+    for eps in (0.0, 0.25, 1.2):
+        value = float(np.asarray(exact.delta_bounds(eps)[0]))
+        assert value <= float(np.asarray(ours.delta_bounds(eps)[1])) <= value * 1.01
+    beside = P.Sequence(parts=(LINES, P.Gaussian(sigma=3)))
+    assert float(beside.delta(0.1)) > float(P.Gaussian(sigma=3).delta(0.1))
+    with pytest.raises(gdp.InputError, match="without bounds"):
+        LAPLACE.privacy_losses()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"p": "1"}, "give two of the three"),
+        ({"p": "1", "q": "1", "ratio": "1"}, "give two of the three"),
+        ({"p": "1", "q": "a*x", "low": 0, "high": 1}, "a has no value"),
+        ({"p": "1", "q": "2*x", "low": 1, "high": 0}, "above low, 1"),
+        ({"p": "1", "q": "x*(", "low": 0, "high": 1}, "column"),
+        ({"p": "1", "q": "1", "set": {"pi": 3}}, "not x or pi"),
+        ({"p": "1", "q": "piecewise(1, x < 1, 2)", "low": 0, "high": 1}, "piecewise"),
+    ],
+)
+def test_bad_input(given: dict[str, Any], words: str) -> None:
+    """What is no pair of densities is refused, and named."""
+    with pytest.raises(gdp.InputError, match=words):
+        P.Densities(**given)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"p": "1", "q": "x", "low": 0, "high": 1}, "q: .*integrates to 0.5"),
+        ({"p": "exp(-abs(x))", "q": "exp(-abs(x))/2"}, "integrates to 2"),
+        ({"p": "1/4", "q": "1/4", "integers": True, "low": 0, "high": 4}, "adds up to 1.25"),
+    ],
+)
+def test_no_density(given: dict[str, Any], words: str) -> None:
+    """What does not integrate to 1 is refused as soon as it is looked at."""
+    with pytest.raises(gdp.InputError, match=words):
+        gdp.measure(P.Densities(**given))

@@ -1,0 +1,217 @@
+"""Each end of a curve's answers is on its own side, whatever the balls that it comes from."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from flint import arb
+
+from gdpbridge.curves.composed import ComposedCurve, _log_rest
+from gdpbridge.curves.pieces import Piece
+from gdpbridge.curves.tails import PlateauTail
+from gdpbridge.guarantees import formulas
+from gdpbridge.guarantees.envelope import _has_one_turn, _Signs, _Sweep
+from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import ball, to_fraction
+
+THIRD = Fraction(1, 3)
+
+
+def exactly(value: Fraction) -> arb:
+    """A number of 200 bits next to a fraction."""
+    with precision(200):
+        return ball(value).mid()
+
+
+def curve(low: Any, high: Any, failure: Fraction = Fraction(0)) -> Any:
+    """A curve whose loss knows two numbers for δ, and for ε."""
+    found: Any = ComposedCurve((), SimpleNamespace(level=None), None, failure)  # type: ignore[arg-type]
+    found.loss_to = lambda _: SimpleNamespace(
+        delta=lambda eps, _: (arb(low), arb(high)),
+        epsilon=lambda _: (THIRD, 2 * THIRD),
+        directions=(SimpleNamespace(bits=96),),
+    )
+    return found
+
+
+def test_what_composed_losses_answer_is_rounded_outward() -> None:
+    """δ and ε, as floats and as decimals."""
+    value = exactly(THIRD)
+    shown = curve(value, value)
+    low, high = shown.deltas_at([Fraction(1)])
+    exact = to_fraction(value)
+    assert Fraction(low[0]) < exact < Fraction(high[0])
+    interval = shown.delta_at(Fraction(1))
+    assert Fraction(interval.low) < exact < Fraction(interval.high)
+    low, high = shown.epsilons_at([THIRD])
+    assert Fraction(low[0]) < THIRD < 2 * THIRD < Fraction(high[0])
+    interval = shown.epsilon_at(THIRD)
+    assert Fraction(interval.low) < THIRD < 2 * THIRD < Fraction(interval.high)
+
+
+def test_what_composed_losses_answer_is_a_probability() -> None:
+    """Ends below 0 or above 1 are 0 or 1."""
+    low, high = curve(-0.25, 1.5).deltas_at([Fraction(1)])
+    assert (low[0], high[0]) == (0, 1)
+    interval = curve(-0.25, 1.5).delta_at(Fraction(1))
+    assert (interval.low, interval.high) == (0, 1)
+    interval = curve(0.25, 0.5).delta_at(Fraction(1))
+    assert (interval.low, interval.high) == (Decimal("0.25"), Decimal("0.5"))
+
+
+def test_a_curve_past_p_is_rounded_outward() -> None:
+    """(δ - p)/(1 - p), and 0 below p: exact numbers."""
+    value = exactly(Fraction(4, 7))
+    low, high = curve(value, value, THIRD)._ends(Fraction(1))
+    exact = (to_fraction(value) - THIRD) / (1 - THIRD)
+    assert low.is_exact()
+    assert high.is_exact()
+    assert to_fraction(low) < exact < to_fraction(high)
+    assert curve(0.25, 0.25, THIRD)._ends(Fraction(1)) == (0, 0)
+
+
+def test_a_ball_of_composed_losses_holds_both_ends() -> None:
+    """δ = 1/(2 + ε), on [1/2, 3/2] and from 0 on."""
+    shown = curve(0, 0)
+
+    def delta(eps: Fraction, _: object) -> tuple[arb, arb]:
+        assert eps >= 0
+        return exactly(1 / (2 + eps)), exactly(1 / (2 + eps))
+
+    shown.loss_to = lambda _: SimpleNamespace(delta=delta)
+    log = shown.enclose(arb(1, 0.5)).log()
+    rest = shown.enclose(arb(1, 0.5)).log_complement()
+    for eps in (0.5, 1, 1.5):
+        assert log.contains(-(arb(2) + eps).log().mid())
+        assert rest.contains((1 - 1 / (arb(2) + eps)).log().mid())
+    assert shown.enclose(arb(0, 0.5)).log().contains(-arb(2).log().mid())
+    assert curve(0, 0.5).enclose(arb(1)).log().is_nan()
+
+
+def test_logarithms_of_composed_losses_are_on_the_safe_side() -> None:
+    """Of the upper end, where there is one; e to their power is not below it."""
+    value = exactly(THIRD)
+    log, rest = (one[0] for one in curve(0, value).logs(np.array([1.0])))
+    assert Fraction(math.exp(log)) >= to_fraction(value)
+    assert Fraction(math.exp(rest)) <= 1 - to_fraction(value)
+    assert log < math.log(1 / 3) + 1e-14
+    assert [one[0] for one in curve(0, 0).logs(np.array([1.0]))] == [-math.inf, 0]
+    assert [one[0] for one in curve(0, 1).logs(np.array([1.0]))] == [0, -math.inf]
+    assert curve(0, 0).log_delta_above(Fraction(1)) == arb.neg_inf()
+    assert curve(0, value).log_delta_above(Fraction(1)) > value.log()
+
+
+def test_what_is_left_of_nearly_one_keeps_its_digits() -> None:
+    """1 - (1 - 2^-300)."""
+    with precision(400):
+        value = 1 - arb(2) ** -300
+    assert abs(float(_log_rest(value)) + 300 * math.log(2)) < 1e-9
+    assert _log_rest(arb(1)) == arb.neg_inf()
+
+
+def test_an_epsilon_where_losses_end_is_enclosed() -> None:
+    """It need not be a fraction."""
+    shown = curve(0, 0)
+    shown.tail = SimpleNamespace(
+        level=SimpleNamespace(value=Fraction(1, 8), start=lambda: arb(3).log())
+    )
+    low, high = shown._epsilons(Fraction(1, 8))
+    with precision(400):
+        assert ball(low) < arb(3).log() < ball(high)
+
+
+# --- formulas -------------------------------------------------------------------------------------
+
+
+def _whole(**given: Any) -> Any:
+    return SimpleNamespace(**given)
+
+
+def test_the_range_of_signs_holds_its_ends() -> None:
+    """Where δ̂ falls to 1 and to 0 is known as balls; what is asked about ends there."""
+    whole = _whole(
+        reach=Fraction(9), ranges=lambda: [("part", arb(0), arb(5)), ("rest", arb(5), arb(9))]
+    )
+    signs = _Signs(whole, lambda: arb(1, 0.125), lambda: arb(6, 0.125))
+    asked: list[tuple[Any, ...]] = []
+    signs._of_segment = lambda *given: asked.append(given) or []  # type: ignore[method-assign,func-returns-value]
+    signs.runs()
+    (_, first, middle), (_, after, last) = asked
+    assert middle == after == 5
+    assert 0.87 < first < 0.876
+    assert 6.124 < last < 6.13
+
+
+def test_a_cell_is_not_narrow_because_it_is_near_the_start() -> None:
+    """Only a cell that begins at the start may be as wide as an edge."""
+    signs = _Signs(_whole(reach=Fraction(9)), Fraction(1), None)
+    wide = SimpleNamespace(is_log=False, taylor=lambda *_: [arb(0, 1)] * 3)
+    width = arb(2) ** -140
+    with precision(400):
+        assert signs._is_narrow(wide, arb(1), 1 + width)  # type: ignore[arg-type]
+        assert not signs._is_narrow(wide, arb(1), arb(1.25))  # type: ignore[arg-type]
+        assert not signs._is_narrow(wide, arb(2), 2 + width)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("curvature", "one"), [(1.0, True), (-1.0, True), (0.0, False)])
+def test_a_turn_is_one_where_n_is_monotone(curvature: float, one: bool) -> None:
+    """N' has the sign of -δ̂'' where δ̂' = 0; unknown where it is a ball about 0."""
+    segment: Any = SimpleNamespace(
+        is_log=False, taylor=lambda *_: [arb(0.5), arb(0), arb(curvature, 0.5)]
+    )
+    assert _has_one_turn(segment, arb(1), arb(1.25)) is one
+
+
+def test_a_jump_to_zero_is_seen_next_to_the_end() -> None:
+    """Beyond its end the formula may be undefined, and the end itself is a ball."""
+    end = arb(1, 2.0**-60)
+
+    def taylor(low: arb, high: arb, length: int) -> list[arb]:
+        return [arb(0.25) if high < 1 else arb.nan()] * length
+
+    run: Any = SimpleNamespace(segment=SimpleNamespace(is_log=False, taylor=taylor))
+    assert _Sweep._drops_to_zero(SimpleNamespace(end=lambda: end), run)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("log", "least"), [(arb(-1, 0.01), math.exp(-0.991)), (arb(-(10**6)), 0.0)]
+)
+def test_a_formula_is_cut_at_its_largest_value(log: arb, least: float) -> None:
+    """The level from there on is not below the ball of it, and not out of reach."""
+    last = SimpleNamespace(log=lambda *_: log, tree=None)
+    found = formulas._cut(_whole(reach=Fraction(3), segments=[last]), (), (), None)
+    tail = found.curve.tail
+    assert isinstance(tail, PlateauTail)
+    level = tail.value
+    assert least < level < least + 0.02
+    assert level > 0
+
+
+def test_a_tail_is_proved_from_its_start_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which may be a ball."""
+    asked: list[Fraction] = []
+    monkeypatch.setattr(formulas, "proved_tail", lambda _, __, start: asked.append(start) or "tail")
+    last = SimpleNamespace(tree="tree", is_log=False, start=lambda: arb(2, 0.125))
+    assert formulas._tail(_whole(segments=[last]), None, None) == "tail"
+    assert asked[0] >= Fraction(17, 8)
+
+
+def test_a_formula_is_not_looked_at_beyond_its_reach() -> None:
+    """Where it is not proved not to rise."""
+
+    def anything(eps: Any, ops: Any) -> Any:
+        return SimpleNamespace(log=lambda: arb(-1))
+
+    segment = SimpleNamespace(
+        formula=None, cap=arb(1), point=lambda _: arb(0.5), log=lambda *_: arb(-0.5)
+    )
+    pieces = Piece(Fraction(0), anything), Piece(Fraction(4), anything)
+    for reach, found in ((3, 2.0), (1, None)):
+        whole = _whole(segments=[segment], reach=Fraction(reach), segment_at=lambda _: segment)
+        assert formulas._first_above(whole, pieces) == found
