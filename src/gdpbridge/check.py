@@ -34,7 +34,6 @@ __all__ = ["Checked", "certificate_of", "check"]
 
 # a μ that is as close to the claim is measured again, so closely
 _CLOSER = ("1e-15", "1e-30")
-# where a μ is shown to be too small
 _PLACES = tuple(2.0**power for power in range(-3, 15))
 _CLOSE_FORMS = (Form.SMOOTH, Form.LINEAR)
 _UNSAMPLED = "no sampling"

@@ -22,6 +22,7 @@ from gdpbridge.guarantees.boundary import zcdp_boundary
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.formula import Formula
+from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.table import Table
 from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
 from gdpbridge.mechanisms.zcdp import ZCDP
@@ -76,7 +77,7 @@ def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:
         claim: the claim.
         bits: the precision to which places are bracketed.
     """
-    by_rows = isinstance(profile, Formula | Table | TradeoffFunction)
+    by_rows = isinstance(profile, Formula | Renyi | Table | TradeoffFunction)
     no_formula = by_rows or isinstance(profile, ZCDP) or profile.curve.form is not Form.SMOOTH
     return Certificate(
         schema=Schema(name=NAME, version=VERSION),
@@ -100,7 +101,7 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     bare = replace(bare, evidence=evidence)
     composed = profile.curve.form is Form.COMPOSED
     by_tangents = isinstance(profile, ZCDP)
-    by_rows = isinstance(profile, Formula | Table | TradeoffFunction)
+    by_rows = isinstance(profile, Formula | Renyi | Table | TradeoffFunction)
     discrete = profile.curve.form is Form.LINEAR and not by_rows
     if composed:
         return with_directions(bare, proof)
@@ -108,7 +109,7 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
         return with_laws(bare, proof, profile)
     if by_tangents:
         return with_tangents(bare, proof, zcdp_boundary(profile.exact("rho")))
-    if isinstance(profile, Formula | Table | TradeoffFunction):
+    if isinstance(profile, Formula | Renyi | Table | TradeoffFunction):
         return with_chords(bare, proof, profile)
     checker = CellChecker(bare)
     proof = _past_where_it_decays(proof, checker)

@@ -28,6 +28,7 @@ from gdpbridge.losses.line_integral import ComposedLoss, Direction
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.formula import Formula
+from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.table import Table
 from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
 from gdpbridge.mechanisms.zcdp import ZCDP
@@ -93,6 +94,9 @@ def write_answers(profile: Profile, asked: Sequence[Asked]) -> Certificate:
         UndecidedError: if an answer is, or the checker cannot be convinced of it.
     """
     if why := uncertifiable_because(profile):
+        raise InputError("certificate", profile.kind, Advice(f"leave it out: {why}"))
+    if isinstance(profile.certified_as, Renyi):
+        why = "of a curve of divergences there are certificates of μ alone yet"
         raise InputError("certificate", profile.kind, Advice(f"leave it out: {why}"))
     named = profile.certified_as
     found = identify(named)
