@@ -18,7 +18,7 @@ from gdpbridge_verify.reader import content_of, parsed, read_as
 from gdpbridge_verify.refusal import OutOfWork, Refused, Undecided
 from gdpbridge_verify.statement import Check
 from gdpbridge_verify.tables import TableCheck, TradeoffCheck, with_rows
-from gdpbridge_verify.zcdp import ZcdpCheck
+from gdpbridge_verify.zcdp import RenyiCheck, ZcdpCheck
 
 __all__ = ["CellChecker", "Verification", "read", "verify"]
 
@@ -151,6 +151,7 @@ def _kind_of(document: Certificate) -> type[Check]:
 
 _CHECKS: dict[str, type[Check]] = {
     "formula": FormulaCheck,
+    "renyi": RenyiCheck,
     "table": TableCheck,
     "tradeoff-function": TradeoffCheck,
     "zcdp": ZcdpCheck,

@@ -53,7 +53,7 @@ SignedBinary = Annotated[
     ),
 ]
 # as people write them, or as a logarithm of 0
-_NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?"
+_NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?"
 Number = Annotated[str, Text("a decimal number", 400, f"{_NUMBER}|-inf")]
 Row = Annotated[tuple[Number, ...], Most(2)]
 Column = Literal["eps", "delta", "log_delta", "alpha", "beta", "epsilon"]

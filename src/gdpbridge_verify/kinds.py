@@ -88,6 +88,7 @@ KINDS = {
         {"A": _POSITIVE, "B": _POSITIVE, "sigma": _POSITIVE}, "bound", has_breakpoints=True
     ),
     "sequence": Kind(of_others=True),
+    "renyi": Kind(nature="class", alone=True, has_rows=True),
     "table": Kind(nature="class", alone=True, has_rows=True),
     "tradeoff-function": Kind(nature="class", alone=True, has_rows=True),
     "subsampled": Kind({"rate": _SHARE}, relations=("add-remove",), of_others=True),

@@ -29,7 +29,7 @@ from gdpbridge_verify.numbers import about, exact
 from gdpbridge_verify.reader import content_of, read_as
 from gdpbridge_verify.refusal import Malformed, Refused, Words
 
-__all__ = ["TableCheck", "TradeoffCheck", "rows_of_file", "with_rows"]
+__all__ = ["RowsCheck", "TableCheck", "TradeoffCheck", "rows_of_file", "with_rows"]
 
 # microseconds of a row
 _COST_OF_ROW = 25.0
@@ -70,7 +70,7 @@ def rows_of_file(table: Table, content: bytes) -> tuple[tuple[str, ...], ...]:
     return read_as(Table, {"columns": table.columns, "rows": rows}, "table").rows or ()
 
 
-class _RowsCheck(ConvexCheck):
+class RowsCheck(ConvexCheck):
     """What both have in common: rows of two numbers, in the document or from its file."""
 
     columns: tuple[tuple[str, str], ...]
@@ -94,13 +94,15 @@ class _RowsCheck(ConvexCheck):
     def rows(self) -> list[tuple[Fraction, Fraction | None]]:
         """The rows, exactly; None stands for a logarithm of 0."""
         assert self.document.table is not None
+        # once for every precision
+        self.arithmetic.work.charge(_COST_OF_ROW * len(self.document.table.rows or ()))
         return [
             (Fraction(first), None if second == "-inf" else Fraction(second))
             for first, second in self.document.table.rows or ()
         ]
 
 
-class TableCheck(_RowsCheck):
+class TableCheck(RowsCheck):
     """The lines of a certificate of a table of guarantees, at one precision."""
 
     columns = (("eps", "delta"), ("eps", "log_delta"))
@@ -165,6 +167,7 @@ class TableCheck(_RowsCheck):
 
     def falls_to(self, value: Fraction, at: Fraction) -> bool:
         """Whether a row says so, as it is written."""
+        self.arithmetic.work.charge(_COST_OF_ROW * len(self.rows) / 10)
         rows = [delta for eps, delta in self.rows if eps <= at]
         return any(
             self._is_zero(delta) or (delta is not None and not self._is_log and delta <= value)
@@ -182,7 +185,7 @@ class TableCheck(_RowsCheck):
             self._hold(f"{line}: row {number}", delta - (rest - other * t))
 
 
-class TradeoffCheck(_RowsCheck):
+class TradeoffCheck(RowsCheck):
     """The lines of a certificate of a trade-off function, at one precision."""
 
     columns = (("alpha", "beta"),)
@@ -221,6 +224,7 @@ class TradeoffCheck(_RowsCheck):
         if value == 0:
             return self.vanishes_at(at)
         exactly = self.arithmetic.exactly
+        self.arithmetic.work.charge(_COST_OF_ROW * len(self.rows))
         t = exactly(at).exp()
         return all(
             exactly(value) >= exactly(p) - exactly(q) * t if q else p <= value
@@ -229,5 +233,6 @@ class TradeoffCheck(_RowsCheck):
 
     def allows(self, line: str, p: Fraction, q: Fraction) -> None:
         """Find a point whose test tells more."""
+        self.arithmetic.work.charge(_COST_OF_ROW * len(self.rows) / 10)
         if not any(p <= inside and q >= outside for inside, outside in self._events()):
             raise Refused(line, "no point of the function allows it")

@@ -20,6 +20,7 @@ log cosh((α - ½)ε₀) - log cosh(ε₀/2) - α(α-1)ρ vanishes at α = 1 and
 from __future__ import annotations
 
 import bisect
+from abc import abstractmethod
 from fractions import Fraction
 from functools import cached_property
 
@@ -30,26 +31,19 @@ from gdpbridge_verify.mechanisms import GaussianDecay, Mechanism, parameters_of
 from gdpbridge_verify.numbers import about, binary
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 from gdpbridge_verify.statement import MAX_EPS
+from gdpbridge_verify.tables import RowsCheck
 
-__all__ = ["ZcdpCheck"]
+__all__ = ["RenyiCheck", "ZcdpCheck"]
+
+_MAX_ORDER = 10_000
 
 
-class ZcdpCheck(ConvexCheck):
-    """The lines of a certificate of ρ-zCDP, at one precision."""
+class TangentsCheck(ConvexCheck):
+    """What bounds on divergences have in common."""
 
-    uses = frozenset({"tangents"})
-
-    def build_mechanism(self) -> Mechanism:
-        """Return what is known of the tail; δ itself is bounded by tangents."""
-        rho = parameters_of(self.spec)["rho"]
-        if self.evidence.breakpoints:
-            raise Malformed("evidence.breakpoints", len(self.evidence.breakpoints), "none")
-        self._rho = self.arithmetic.exactly(rho)
-        # δ ≤ p ≤ e^{u(ρα-ε)}, least at u = (ε-ρ)/2ρ; the Gaussian mechanism falls no faster
-        decay = GaussianDecay(-self._rho / 4, (2 * self._rho).sqrt(), rho, Fraction(1, 2))
-        return Mechanism((), decay=decay)
-
-    # --- δ above ------------------------------------------------------------------------------
+    @abstractmethod
+    def most(self, order: Fraction) -> Interval:
+        """Enclose what D_α is at most."""
 
     @cached_property
     def _places(self) -> list[Fraction]:
@@ -84,16 +78,35 @@ class ZcdpCheck(ConvexCheck):
             raise Malformed(f"{line}: order", about(order), "at least 1, with ratios that differ")
         up, down = exactly(inside).exp(), (-exactly(outside)).exp()
         if less == 0:
-            top = self._most(order) + exactly(outside - 1) + down
+            top = self.most(order) + exactly(outside - 1) + down
             return (up - down) / exactly(gap), top / exactly(gap)
         # everything over e^{ua}, which may be beyond any exponent
         shrunk = (-exactly(less * gap)).exp()
         below = exactly(order) * (1 - shrunk)
         slope = exactly(less) * (up - down * shrunk) / below
-        most = (exactly(less) * (self._most(order) - exactly(inside))).exp()
+        most = (exactly(less) * (self.most(order) - exactly(inside))).exp()
         return slope, (most - shrunk * (exactly(order) - exactly(less) * down)) / below
 
-    def _most(self, order: Fraction) -> Interval:
+    def _exp_less_one(self, at: Fraction) -> Interval:
+        return self.arithmetic.exactly(at).expm1()
+
+
+class ZcdpCheck(TangentsCheck):
+    """The lines of a certificate of ρ-zCDP, at one precision."""
+
+    uses = frozenset({"tangents"})
+
+    def build_mechanism(self) -> Mechanism:
+        """Return what is known of the tail; δ itself is bounded by tangents."""
+        rho = parameters_of(self.spec)["rho"]
+        if self.evidence.breakpoints:
+            raise Malformed("evidence.breakpoints", len(self.evidence.breakpoints), "none")
+        self._rho = self.arithmetic.exactly(rho)
+        # δ ≤ p ≤ e^{u(ρα-ε)}, least at u = (ε-ρ)/2ρ; the Gaussian mechanism falls no faster
+        decay = GaussianDecay(-self._rho / 4, (2 * self._rho).sqrt(), rho, Fraction(1, 2))
+        return Mechanism((), decay=decay)
+
+    def most(self, order: Fraction) -> Interval:
         """Enclose what D_α is at most."""
         return self.arithmetic.exactly(order) * self._rho
 
@@ -127,9 +140,6 @@ class ZcdpCheck(ConvexCheck):
         """Enclose t·log((1 + t)/(1 - t)), which rises with t > 0."""
         return level.value * ((1 + level.value) / level.complement).log()
 
-    def _exp_less_one(self, at: Fraction) -> Interval:
-        return self.arithmetic.exactly(at).expm1()
-
     def _excess_at(self, at: Fraction, mu: Fraction) -> Interval:
         """Compare δ of randomized response, (1 + t)/2 - e^ε·(1 - t)/2, by the least t that will do.
 
@@ -139,3 +149,65 @@ class ZcdpCheck(ConvexCheck):
         level = Level(1 - least, least)
         # any t > 0 will do
         return self._rho if level.value <= 0 else self._rho - self._divergence(level)
+
+
+class RenyiCheck(TangentsCheck, RowsCheck):
+    """The lines of a certificate of bounds on D_α at some orders, at one precision.
+
+    Far out an event with p = 2e^ε·q and (2e^ε)^{α-1}·p ≤ e^{(α-1)ε_α} - 1 for every α is possible:
+    δ falls no faster than exponentially. A smaller order's divergence is no larger.
+    """
+
+    uses = frozenset({"tangents", "event"})
+    columns = (("alpha", "epsilon"),)
+
+    def tail(self) -> Mechanism:
+        """No finite μ covers every ε."""
+        for number, (alpha, most) in enumerate(self.rows):
+            if most is None or not (1 < alpha <= _MAX_ORDER and most > 0):
+                raise Malformed(f"table.rows[{number}]", about(alpha), "α > 1, and a number > 0")
+        return Mechanism((), slow=True)
+
+    def most(self, order: Fraction) -> Interval:
+        """Enclose the least bound at that order or a larger one."""
+        self.arithmetic.work.charge(2 * len(self.rows))
+        known = [most for alpha, most in self.rows if alpha >= order and most is not None]
+        if not known:
+            raise Refused("evidence.tangents: order", "nothing is known of it")
+        return self.arithmetic.exactly(min(known))
+
+    def below(self, line: str, at: Fraction, level: Level) -> None:
+        """Compare the chord between tangents, or the line through (-1, 1) before the first."""
+        if not self._places:
+            raise Refused(line, "there is no tangent")
+        number = bisect.bisect_right(self._places, at) - 1
+        if number < 0:
+            point = self.arithmetic.exactly(at)
+            share = (1 + point.exp()) / (1 + self.arithmetic.exactly(self._places[0]).exp())
+            self._hold(line, share * (1 - self._top(0)) - level.complement)
+            return
+        bound = self._top(number)
+        if number + 1 < len(self._places) and at != self._places[number]:
+            width = self._exp_less_one(self._places[number + 1] - self._places[number])
+            share = self._exp_less_one(at - self._places[number]) / width
+            bound = bound + share * (self._top(number + 1) - bound)
+        self._hold(line, level.value - bound)
+
+    def allows(self, line: str, p: Fraction, q: Fraction) -> None:
+        """Prove every bound, in both orders of the pair, for the law of one event."""
+        if not 0 < q <= p < 1:
+            raise Malformed(line, "out of range", "two probabilities between 0 and 1")
+        self.arithmetic.work.charge(60 * len(self.rows))
+        inside, outside, others, rest = (
+            self.arithmetic.exactly(one).log() for one in (p, q, 1 - p, 1 - q)
+        )
+        for number, (alpha, most) in enumerate(self.rows):
+            order, less = self.arithmetic.exactly(alpha), self.arithmetic.exactly(alpha - 1)
+            allowed = less * self.arithmetic.exactly(most or 0)
+            for one, other, not_one, not_other in (
+                (inside, outside, others, rest),
+                (outside, inside, rest, others),
+            ):
+                total = (order * one - less * other).exp()
+                total += (order * not_one - less * not_other).exp()
+                self._hold(f"{line}: row {number}", allowed - total.log())

@@ -576,6 +576,7 @@ def _as(engine: str, table: Any) -> Any:
             return pytest.importorskip("dask.dataframe").from_pandas(
                 table.to_pandas(), npartitions=3
             )
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     session = pytest.importorskip("pyspark.sql").SparkSession
     spark = session.builder.master("local[2]").config("spark.ui.enabled", False).getOrCreate()
     return spark.createDataFrame(table.to_pandas()).repartition(3)

@@ -247,7 +247,7 @@ def test_calibrate_says_proved_only_where_it_is(
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ("discrete-laplace --scale 1", "a mechanism of kind discrete-laplace yet"),
+        ("truncated-laplace --scale 1 --delta 0.01", "a mechanism of kind truncated-laplace yet"),
         ("laplace --scale 1 --method adaptive", "method adaptive is not proved"),
     ],
 )

@@ -34,6 +34,7 @@ _NUMBERS = {
     "expressions/isolate.py": {"exponent.value == 0"},
     "gaussian/ball.py": {"exact_delta == 0", "exact_delta == 1"},
     "guarantees/formulas.py": {"segment.start != end", "tail != declared"},
+    "guarantees/tradeoffs.py": {"before >= after"},
     "guarantees/decay.py": {"max(growth.terms) <= _LINEAR"},
     "losses/line.py": {
         "key == asked",
@@ -50,6 +51,8 @@ _NUMBERS = {
     "mechanisms/callable.py": {"found[1:] > least + slack"},
     "mechanisms/discrete_gaussian.py": {"x < len(tails)"},
     "mechanisms/table.py": {"last == 0", "last == 1"},
+    "reading/rows.py": {"max(map(len, texts), default=0) <= MAX_DIGITS"},
+    "measure/methods/breakpoints.py": {"last == self.count - 1"},
     "measure/methods/composed.py": {
         "self.problem.end < direction.end",
         "stretch.stop >= stop",

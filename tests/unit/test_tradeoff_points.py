@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -103,7 +105,7 @@ def test_files(tmp_path: Path) -> None:
         ({"alpha": [0.5], "beta": [-0.1]}, "β in row 1 is -0.1: must be a number in [0, 1]"),
         ({"alpha": [0.5, 0.6], "beta": [0.1]}, "beta is [0.1]: must be as many numbers"),
         ({"alpha": [], "beta": []}, "the number of points is 0"),
-        ({}, "file and alpha"),
+        ({}, "give one of them"),
     ],
 )
 def test_bad_input(given: dict[str, object], words: str) -> None:
@@ -111,3 +113,67 @@ def test_bad_input(given: dict[str, object], words: str) -> None:
     with pytest.raises(gdp.InputError) as caught:
         P.TradeoffFunction(**given)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("formula", "delta"),
+    [
+        ("beta = max(1-exp(1)*alpha, exp(-1)*(1-alpha))", P.PureDP(epsilon=1).delta),
+        # 1 - f(α) - αt is largest at √α = 1/(1 + t)
+        ("beta = (1-sqrt(alpha))**2", lambda eps: 1 / (1 + np.exp(eps))),
+        # a hump, which makes it no convex function, takes no part
+        (
+            "beta = max(1-2*alpha, (1-alpha)/2) + max(0, 0.01 - abs(alpha-0.6))",
+            lambda eps: np.maximum(2 - np.exp(eps), 0) / 3,
+        ),
+    ],
+)
+def test_a_formula(formula: str, delta: Any) -> None:
+    """Of a formula δ is bounded from above, hardly above what it is."""
+    profile = P.TradeoffFunction(formula=formula)
+    eps = np.array([0.0, 0.4, 1.5, 6.0])
+    found, truth = profile.delta(eps), delta(eps)
+    assert (found >= truth * (1 - 1e-9)).all()
+    assert (found <= truth * 1.0005).all()
+    assert profile.profile_is == "bound"
+
+
+def test_formulas_that_are_exact() -> None:
+    """Lines stay lines: δ falls to 0, and the whole range is covered."""
+    profile = P.TradeoffFunction(formula="beta = max(1-exp(1)*alpha, exp(-1)*(1-alpha))")
+    found = gdp.measure(profile)
+    assert (found.statement, found.mu) == ("whole", gdp.measure(P.PureDP(epsilon=1)).mu)
+
+
+def test_a_function() -> None:
+    """A Python function is sampled, taken on trust and never certified."""
+
+    def laplace(alpha: float) -> float:
+        share = math.exp(-1)
+        if alpha < share / 2:
+            return 1 - alpha / share
+        return share / (4 * alpha) if alpha <= 0.5 else share * (1 - alpha)
+
+    profile = P.TradeoffFunction(function=laplace)
+    found = gdp.measure(profile, eps_h=0.9)
+    assert not found.certified
+    assert any("laplace falls" in one for one in profile.assumptions)
+    exact = gdp.measure(P.Laplace(scale=1), eps_h=0.9).mu
+    assert exact.low <= found.mu.high <= float(exact.high) * 1.002
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"formula": "beta = 1 - alpha/2"}, "guessing does as well"),
+        ({"formula": "beta = 1 - a"}, "a formula of alpha"),
+        ({"formula": "alpha = 1"}, "a formula of alpha"),
+        ({"formula": "beta = 1", "file": "x.csv"}, "give one of them"),
+        ({"function": lambda alpha: 1.0}, r"must be a number in \[0"),
+        ({"function": lambda alpha: 1 / 0}, "itself failed"),
+    ],
+)
+def test_bad_formulas(given: dict[str, Any], words: str) -> None:
+    """What is no trade-off function is refused."""
+    with pytest.raises(gdp.InputError, match=words):
+        P.TradeoffFunction(**given)

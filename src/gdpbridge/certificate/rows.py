@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
+from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.table import Table
 from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
 from gdpbridge.numeric.exact import decimal_text
@@ -28,8 +29,13 @@ _Rows = tuple[tuple[str, ...], ...]
 _LOOKED_AT = 500
 
 
-def rows_of(profile: Table | TradeoffFunction) -> tuple[document.Table, tuple[int, ...] | None]:
+def rows_of(
+    profile: Renyi | Table | TradeoffFunction,
+) -> tuple[document.Table, tuple[int, ...] | None]:
     """Return the rows, the file where they stay in it, and of a table the numbers of corners."""
+    if isinstance(profile, Renyi):
+        bounds = tuple((_text(1 + one.tilt), _text(one.value)) for one in profile.bounds)
+        return document.Table(columns=("alpha", "epsilon"), rows=bounds), None
     if isinstance(profile, TradeoffFunction):
         pairs = tuple((_text(a), _text(b)) for a, b in profile.points)
         return document.Table(columns=("alpha", "beta"), rows=pairs), None

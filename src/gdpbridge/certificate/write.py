@@ -22,6 +22,7 @@ from gdpbridge.guarantees.boundary import zcdp_boundary
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.formula import Formula
+from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.table import Table
 from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
 from gdpbridge.mechanisms.zcdp import ZCDP
@@ -72,7 +73,7 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     composed = profile.curve.form is Form.COMPOSED
     by_tangents, by_rows = (
         isinstance(profile, ZCDP),
-        isinstance(profile, Formula | Table | TradeoffFunction),
+        isinstance(profile, Formula | Renyi | Table | TradeoffFunction),
     )
     discrete = profile.curve.form is Form.LINEAR and not by_rows
     no_formula = composed or by_tangents or by_rows or discrete
@@ -96,7 +97,7 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
         return with_laws(bare, proof, profile)
     if by_tangents:
         return with_tangents(bare, proof, zcdp_boundary(profile.exact("rho")))
-    if isinstance(profile, Formula | Table | TradeoffFunction):
+    if isinstance(profile, Formula | Renyi | Table | TradeoffFunction):
         return with_chords(bare, proof, profile)
     checker = CellChecker(bare)
     proof = _past_where_it_decays(proof, checker)

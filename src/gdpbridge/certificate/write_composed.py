@@ -28,6 +28,7 @@ def with_directions(bare: Certificate, proof: Proof) -> Certificate:
     Raises:
         UndecidedError: if the checker cannot be convinced of a cell, or of the lower end.
     """
+    proof = proof.shown()
     witness_line = None
     if proof.witness_line is not None:
         evidence, reverse = proof.witness_line

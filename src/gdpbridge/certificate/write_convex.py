@@ -6,10 +6,12 @@ the place where that is as steep as the chord over them.
 
 from __future__ import annotations
 
+import bisect
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 
 from flint import arb, arb_series
 
@@ -20,16 +22,19 @@ from gdpbridge.certificate.rows import rows_of
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.linear import LinearCurve
+from gdpbridge.curves.pieces import Piece
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.errors import UndecidedError
+from gdpbridge.guarantees.boundary import Bound
 from gdpbridge.mechanisms.formula import Formula
+from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.table import Table
 from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import SERIES, ball, to_fraction
 from gdpbridge_verify.check import CellChecker
-from gdpbridge_verify.document import Cell, Event, Range
+from gdpbridge_verify.document import Cell, Event, Range, Tangent
 
 __all__ = ["with_chords"]
 
@@ -41,7 +46,7 @@ _MAX_SPLITS = 40
 
 
 def with_chords(
-    bare: Certificate, proof: Proof, profile: Table | TradeoffFunction | Formula
+    bare: Certificate, proof: Proof, profile: Formula | Renyi | Table | TradeoffFunction
 ) -> Certificate:
     """Return a certificate with rows, if it has any, and the cells and the event that prove it.
 
@@ -50,6 +55,8 @@ def with_chords(
     """
     if isinstance(profile, Formula):
         return _of_formula(bare, proof, profile)
+    if isinstance(profile, Renyi):
+        return _of_divergences(bare, proof, profile)
     table, corners = rows_of(profile)
     bits = proof.bits + _MORE_BITS
     with precision(2 * bits):
@@ -87,6 +94,25 @@ def _of_formula(bare: Certificate, proof: Proof, profile: Formula) -> Certificat
     return _proved(bare, proof, curve)
 
 
+def _of_divergences(bare: Certificate, proof: Proof, profile: Renyi) -> Certificate:
+    table, _ = rows_of(profile)
+    evidence, curve = bare.evidence, profile.curve
+    assert isinstance(curve, SmoothCurve)
+    if isinstance(proof.witness, Fraction):
+        with precision(proof.bits + _MORE_BITS):
+            event = _tangent_event(curve, proof.witness, _ROOM + 4 * len(bare.claim.mu.low))
+        evidence = replace(evidence, event=event)
+    bare = replace(bare, table=table, evidence=evidence)
+    high: str = bare.claim.mu.high
+    if high != "inf":
+        writer = _TangentsWriter(bare, curve, proof, profile.bounds)
+        cells = tuple(writer.cells())
+        bare = replace(bare, evidence=replace(evidence, cells=cells, tangents=writer.tangents()))
+    if not CellChecker(bare).proves_ends():
+        raise UndecidedError("the lower end could not be certified")
+    return bare
+
+
 def _proved(bare: Certificate, proof: Proof, curve: Curve) -> Certificate:
     """Return the certificate with its cells."""
     high: str = bare.claim.mu.high
@@ -101,12 +127,16 @@ def _proved(bare: Certificate, proof: Proof, curve: Curve) -> Certificate:
 
 def _tangent_event(curve: SmoothCurve, at: Fraction, bits: int) -> Event:
     """Return the event of the tangent in e^ε at an ε."""
+    return _binary_event(*_touching(curve.pieces_on(ball(at), ball(at))[-1], at), bits)
+
+
+def _touching(piece: Piece, at: Fraction) -> tuple[arb, arb]:
+    """Return p and q of the tangent p - q·e^ε to a piece at an ε."""
     point = ball(at)
-    piece = curve.pieces_on(point, point)[-1]
     value = piece.formula(arb_series([point, 1], 2), SERIES).log()
     delta, t = value[0].exp(), point.exp()
     q = -(delta * value[1]) / t
-    return _binary_event(delta + q * t, q, bits)
+    return delta + q * t, q
 
 
 def _event(curve: Curve, witness: Fraction | str | None, bits: int) -> Event | None:
@@ -208,7 +238,11 @@ class _Writer:
     def _proved(self, low: Fraction, high: Fraction) -> Cell | None:
         centre = binary_text(self._centre(low, high))
         cell = Cell(low=binary_text(low), high=binary_text(high), centre=centre)
-        return cell if self.checker.proves(cell) else None
+        return cell if self.checker_of(low, high).proves(cell) else None
+
+    def checker_of(self, low: Fraction, high: Fraction) -> CellChecker:
+        """Return the checker of a document that can prove a cell."""
+        return self.checker
 
     def _centre(self, low: Fraction, high: Fraction) -> Fraction:
         """Return about where the Gaussian curve is as steep as the chord."""
@@ -230,3 +264,77 @@ class _Writer:
             return arb(0)
         value = self.curve.enclose(ball(eps)).log().exp()
         return arb(0) if value.is_nan() else value
+
+
+class _TangentsWriter(_Writer):
+    """The cells of bounds on divergences at some orders, and tangents at their ends.
+
+    A piece of the curve is a corner, whose line needs tangents at its ends alone, or an arc.
+    """
+
+    def __init__(
+        self, bare: Certificate, curve: SmoothCurve, proof: Proof, bounds: Sequence[Bound]
+    ) -> None:
+        super().__init__(bare, curve, proof)
+        self.bare, self.pieces, self.bounds = bare, curve.pieces, bounds
+        with precision(self.bits):
+            self.starts = [self._past(piece.bracket()[1]) for piece in self.pieces[1:]]
+        self.tangent, self.tilt = cache(self._tangent), cache(self._tilt)
+        self.used: set[Fraction] = set()
+
+    def _past(self, place: arb) -> Fraction:
+        scale = 2**self.bits
+        return Fraction(math.floor(to_fraction(place.upper()) * scale) + 1, scale)
+
+    def checker_of(self, low: Fraction, high: Fraction) -> CellChecker:
+        """Let the document have the tangents at the ends of a cell, or about them."""
+        places = {*self._places(low), *self._places(high)}
+        self.used |= places
+        tangents = tuple(self.tangent(place) for place in sorted(places))
+        return CellChecker(
+            replace(self.bare, evidence=replace(self.bare.evidence, tangents=tangents))
+        )
+
+    def tangents(self) -> tuple[Tangent, ...]:
+        """Return all that were used."""
+        return tuple(self.tangent(place) for place in sorted(self.used))
+
+    def _places(self, eps: Fraction) -> tuple[Fraction, ...]:
+        number = bisect.bisect_right(self.starts, eps)
+        if number % 2:
+            return (eps,)
+        # before and after a corner
+        return tuple(self.starts[max(number - 1, 0) : number + 1])
+
+    def _tangent(self, at: Fraction) -> Tangent:
+        """Return the tangent where the arc is as steep as a slightly smaller ε."""
+        number = bisect.bisect_right(self.starts, at)
+        # a corner is touched where the arc before it ends
+        number -= 1 - number % 2
+        with precision(self.bits + _MORE_BITS):
+            p, q = _touching(self.pieces[number], at * (1 - Fraction(1, 2 ** (self.bits - 8))))
+            inside, outside = (p / q).log(), ((1 - q) / (1 - p)).log()
+        tilt = self.tilt(number)
+        with precision(self.bits):
+            ratios = [to_fraction((one + 0).mid()) for one in (inside, outside)]
+        return Tangent(
+            at=binary_text(at),
+            order=binary_text(binary_below(1 + tilt, self.bits)),
+            inside=binary_text(ratios[0]),
+            outside=binary_text(ratios[1]),
+        )
+
+    def _tilt(self, number: int) -> Fraction:
+        """Return α - 1 of the bound that is attained on an arc."""
+        start = self.starts[number - 1]
+        end = self.starts[number] if number < len(self.starts) else start + 1
+        with precision(self.bits):
+            p, q = _touching(self.pieces[number], (start + end) / 2)
+            return max(self.bounds, key=lambda one: float(_divergence(one, p, q))).tilt
+
+
+def _divergence(bound: Bound, p: arb, q: arb) -> arb:
+    """Return D_α over its bound."""
+    u = ball(bound.tilt)
+    total = p * (p / q) ** u + (1 - p) * ((1 - p) / (1 - q)) ** u
+    return total.log() / u / ball(bound.value)

@@ -28,7 +28,7 @@ from gdpbridge.cli.parameters import (
     declared,
     example_words,
     fields_of,
-    is_word,
+    is_shown,
     read,
 )
 from gdpbridge.cli.specification import FROM_FILE, declared_file, names_file, read_file
@@ -380,7 +380,7 @@ def _summary(cls: type[Profile]) -> str:
 def example(command: str, cls: type[Profile], *, whole: bool = True) -> str:
     """A command line for a kind of mechanism, with typical values; else all but one of them."""
     words = ["gdpbridge", command, cls.model_fields["kind"].default]
-    needed = [(n, f) for n, f in cls.parameters().items() if f.is_required() or is_word(f)]
+    needed = [(n, f) for n, f in cls.parameters().items() if is_shown(f)]
     for name, field in needed if whole else needed[:-1]:
         words += example_words(name, field)
     return " ".join(words)

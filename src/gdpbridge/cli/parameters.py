@@ -19,7 +19,7 @@ from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.exact import exact
 
-__all__ = ["PREFIX", "declared", "example_words", "fields_of", "is_word", "read"]
+__all__ = ["PREFIX", "declared", "example_words", "fields_of", "is_shown", "is_word", "read"]
 
 # keeps a mechanism's parameter apart from an option of the command with the same name
 PREFIX = "parameter_"
@@ -50,7 +50,9 @@ def declared(name: str, field: FieldInfo) -> inspect.Parameter:
         annotation, default = Annotated[list[str] | None, option], None
     elif is_word(field):
         word = typer.Argument(metavar=name.upper(), help=about)
-        annotation, default = Annotated[str, word], inspect.Parameter.empty
+        needed = "instead" not in extra
+        annotation = Annotated[str, word] if needed else Annotated[str | None, word]
+        default = inspect.Parameter.empty if needed else None
     else:
         if field.default is not None and not field.is_required():
             shown = field.default if isinstance(field.default, str) else f"{field.default:g}"
@@ -88,6 +90,8 @@ def read(name: str, given: Any, field: FieldInfo) -> Any:
 
 def example_words(name: str, field: FieldInfo) -> list[str]:
     """Return words that give a required parameter a typical value."""
+    if "example" in _extra(field):
+        return [_spellings(name)[0], f"'{_extra(field)['example']}'"]
     if is_word(field):
         return [name.upper()]
     if choices := _choices(field):
@@ -148,6 +152,11 @@ def _choices(field: FieldInfo) -> list[str]:
 
 def _is_mapping(field: FieldInfo) -> bool:
     return get_origin(field.annotation) is dict
+
+
+def is_shown(field: FieldInfo) -> bool:
+    """Whether an example gives it: what is required, or stands for it."""
+    return field.is_required() or is_word(field) or "example" in _extra(field)
 
 
 def is_word(field: FieldInfo) -> bool:

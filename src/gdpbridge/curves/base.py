@@ -95,6 +95,10 @@ class Curve(Remade, ABC):
     def enclose(self, eps: arb) -> Probability:
         """Enclose δ(ε) at an exact ε ≥ 0; nan where the precision cannot tell it from 0."""
 
+    def enclose_roughly(self, eps: arb) -> Probability:
+        """Enclose δ(ε) with as little work as a few digits take."""
+        return self.enclose(eps)
+
     @abstractmethod
     def past(self, failure: Fraction) -> Curve:
         """Return ε ↦ max((δ(ε) - p)/(1 - p), 0) for a p in (0, 1) that δ falls to.
@@ -148,7 +152,7 @@ class Curve(Remade, ABC):
         """Return a lower bound of the supremum of G, at the working precision."""
         largest = arb(0)
         for eps in self.places():
-            value = self.enclose(eps)
+            value = self.enclose_roughly(eps)
             if certainly(value.log() > arb.neg_inf()):
                 largest = largest.max(gaussian.mu_of(eps, value).lower())
         return largest

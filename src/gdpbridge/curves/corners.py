@@ -21,7 +21,7 @@ from gdpbridge.curves.linear import linear_curve
 from gdpbridge.curves.lines import ArrayLines, Line, Segments
 from gdpbridge.curves.pieces import constant_piece
 from gdpbridge.curves.smooth import SmoothCurve, zero_curve
-from gdpbridge.curves.tails import ConstantTail
+from gdpbridge.curves.tails import ConstantTail, PlateauTail
 from gdpbridge.numeric.kinds import ball
 
 __all__ = ["Corner", "corner_curve", "lower_hull"]
@@ -47,11 +47,12 @@ def _turn(first: Corner, second: Corner, third: Corner) -> Fraction:
     )
 
 
-def corner_curve(corners: Sequence[Corner]) -> Curve:
+def corner_curve(corners: Sequence[Corner], *, cut_off: bool = False) -> Curve:
     """Return δ(ε) of corners with α + β ≤ 1, (0, 1) among them or under them.
 
     Args:
         corners: of a lower convex envelope, by growing α.
+        cut_off: whether less may fail than the first corner says.
     """
     failure = 1 - corners[0][1]
     lines = _CornerLines(corners)
@@ -62,7 +63,8 @@ def corner_curve(corners: Sequence[Corner]) -> Curve:
         return SmoothCurve(
             (constant_piece(Fraction(0), failure),), ConstantTail(Fraction(0), failure)
         )
-    return linear_curve(lines, ConstantTail(start, failure), None if failure else start)
+    kind = PlateauTail if cut_off and failure else ConstantTail
+    return linear_curve(lines, kind(start, failure), None if failure else start)
 
 
 class _CornerLines(ArrayLines):

@@ -18,20 +18,16 @@ import numpy as np
 from flint import arb, arb_series
 
 from gdpbridge.errors import UndecidedError
+from gdpbridge.losses.density_masses import ORDER, Cell, Density, Side, side_of
 from gdpbridge.losses.transforms.finite import FiniteTransform
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, float_above, float_below, to_fraction
 
-__all__ = ["Density", "Pair"]
+__all__ = ["Pair"]
 
 _BITS = 192
-_ORDER = 16
-# of a cell's mass, what its enclosure may be wide; where a formula has a kink, of 1
-_RELATIVE = arb(2) ** -80
-_AT_KINKS = arb(2) ** -90
-_TINY = arb(2) ** -2000
 # what the loss may vary where it is taken to be constant, and where that does not matter
 _FLAT = arb(2) ** -70
 _UNSEEN = arb(2) ** -85
@@ -45,64 +41,10 @@ _BRACKET = arb(2) ** -90
 
 
 @dataclass(frozen=True)
-class Density:
-    """A density.
-
-    Attributes:
-        value: its power series from that of x, not a number where it is not known.
-        log: that of its logarithm.
-    """
-
-    value: Callable[[arb_series], arb_series]
-    log: Callable[[arb_series], arb_series]
-
-
-@dataclass(frozen=True)
-class _Side:
-    """One density on a cell: its mass, and the polynomial that it is made of, with remainder."""
-
-    mass: arb
-    terms: tuple[arb, ...]
-
-    def up_to(self, shift: arb) -> arb:
-        """Return the mass from the middle to the middle plus the shift."""
-        total = arb(0)
-        for order in reversed(range(len(self.terms))):
-            total = total * shift + self.terms[order] / (order + 1)
-        return total * shift
-
-
-@dataclass(frozen=True)
-class _Cell:
-    """A range of x: the loss is monotonic on it, or hardly varies.
-
-    Attributes:
-        low: where it begins.
-        high: where it ends.
-        p: P on it.
-        q: Q on it.
-        loss: encloses the loss on all of it.
-        rises: whether the loss rises; None where it hardly varies.
-    """
-
-    low: arb
-    high: arb
-    p: _Side
-    q: _Side
-    loss: arb
-    rises: bool | None
-
-    @property
-    def middle(self) -> arb:
-        """Return what the polynomials are about."""
-        return ((self.low + self.high) / 2).mid()
-
-
-@dataclass(frozen=True)
 class _Table:
     """Cells by falling lower ends of their losses, these and the upper ends, and sums of masses."""
 
-    cells: list[_Cell]
+    cells: list[Cell]
     lows: Floats
     highs: Floats
     sums: list[tuple[arb, arb]]
@@ -133,7 +75,7 @@ class Pair:
     ) -> None:
         self._p, self._q = p, q
         self.bounded = low is not None and high is not None
-        with precision(_BITS, _ORDER + 1):
+        with precision(_BITS, ORDER + 1):
             cut = self._points if integers else self._cut
             if integers:
                 # ranges of whole numbers end before their upper end
@@ -146,8 +88,8 @@ class Pair:
     def normalized(self) -> Pair:
         """Return the pair with masses of 1, where what is written misses it a little."""
 
-        def scaled(side: _Side, total: arb) -> _Side:
-            return _Side(side.mass / total, tuple(term / total for term in side.terms))
+        def scaled(side: Side, total: arb) -> Side:
+            return Side(side.mass / total, tuple(term / total for term in side.terms))
 
         found = copy(self)
         with precision(_BITS):
@@ -195,8 +137,8 @@ class Pair:
         self,
         low: Fraction | None,
         high: Fraction | None,
-        cut: Callable[[arb, arb], list[_Cell]],
-    ) -> list[_Cell]:
+        cut: Callable[[arb, arb], list[Cell]],
+    ) -> list[Cell]:
         if low is not None and high is not None:
             return cut(ball(low), ball(high))
         ends = [ball(one) for one in (low, high) if one is not None]
@@ -214,7 +156,7 @@ class Pair:
                 break
         return found
 
-    def _points(self, low: arb, high: arb) -> list[_Cell]:
+    def _points(self, low: arb, high: arb) -> list[Cell]:
         """Return the whole numbers from low to before high."""
         first, last = (int(to_fraction(end)) for end in (low, high))
         if last - first > _MOST_CELLS:
@@ -224,16 +166,16 @@ class Pair:
         found = []
         for place in range(first, last):
             x = arb_series([place, 1], 2)
-            p, q = (_Side(one.value(x)[0], ()) for one in (self._p, self._q))
+            p, q = (Side(one.value(x)[0], ()) for one in (self._p, self._q))
             loss = (self._p.log(x) - self._q.log(x))[0]
             if not (p.mass.is_finite() and q.mass.is_finite()):
                 raise UndecidedError(f"a mass is not defined at x = {place}")
             if not (p.mass.is_zero() and q.mass.is_zero()):
                 at = arb(place)
-                found.append(_Cell(at, at, p, q, loss if loss.is_finite() else _ANY, None))
+                found.append(Cell(at, at, p, q, loss if loss.is_finite() else _ANY, None))
         return found
 
-    def _cut(self, low: arb, high: arb) -> list[_Cell]:
+    def _cut(self, low: arb, high: arb) -> list[Cell]:
         waiting, found = [(low, high)], []
         while waiting:
             left, right = waiting.pop()
@@ -252,35 +194,35 @@ class Pair:
                 )
         return found
 
-    def _cell(self, low: arb, high: arb, middle: arb) -> _Cell | None:
+    def _cell(self, low: arb, high: arb, middle: arb) -> Cell | None:
         """Return a cell, None where too little is known of it."""
         around, radius = low.union(high), ((high - low) / 2).upper()
-        p, q = (_side(one, middle, radius, around) for one in (self._p, self._q))
+        p, q = (side_of(one, middle, radius, around) for one in (self._p, self._q))
         if p is None or q is None:
             return None
         if p.mass.is_zero() and q.mass.is_zero():
-            return _Cell(low, high, p, q, arb(0), None)
+            return Cell(low, high, p, q, arb(0), None)
         loss, slope = self._spread(middle, radius, around)
         rises = True if certainly(slope >= 0) else (False if certainly(slope <= 0) else None)
         flat = loss.is_finite() and certainly(2 * arb(loss.rad()) < _FLAT)
         unseen = certainly(p.mass < _UNSEEN) and certainly(q.mass < _UNSEEN)
         if flat or (unseen and (rises is None or not loss.is_finite())):
-            return _Cell(low, high, p, q, loss if loss.is_finite() else _ANY, None)
+            return Cell(low, high, p, q, loss if loss.is_finite() else _ANY, None)
         if rises is None or not loss.is_finite():
             return None
-        return _Cell(low, high, p, q, loss, rises)
+        return Cell(low, high, p, q, loss, rises)
 
     def _spread(self, middle: arb, radius: arb, around: arb) -> tuple[arb, arb]:
         """Enclose the loss and its slope on a cell, by its polynomial about the middle."""
         at, over = (
             self._p.log(x) - self._q.log(x)
-            for x in (arb_series([one, 1], _ORDER + 1) for one in (middle, around))
+            for x in (arb_series([one, 1], ORDER + 1) for one in (middle, around))
         )
         coarse = over[0], over[1]
-        if not over[_ORDER].is_finite():
+        if not over[ORDER].is_finite():
             return coarse
-        slope, reach = _ORDER * over[_ORDER], arb(0, radius)
-        for order in range(_ORDER - 1, 0, -1):
+        slope, reach = ORDER * over[ORDER], arb(0, radius)
+        for order in range(ORDER - 1, 0, -1):
             slope = slope * reach + order * at[order]
         loss = at[0] + slope * reach
         loss, slope = (
@@ -311,7 +253,7 @@ class Pair:
             q += cell.q.mass.union(arb(0))
         return total, q, density
 
-    def _above(self, eps: arb) -> tuple[arb, arb, arb, list[_Cell]]:
+    def _above(self, eps: arb) -> tuple[arb, arb, arb, list[Cell]]:
         """Return P(L > ε), Q(L > ε), minus its slope, and flat cells that may be on either side."""
         table = self._table
         least, greatest = float_below(eps), float_above(eps)
@@ -349,7 +291,7 @@ class Pair:
         )
         return _Table(cells, lows, highs, sums)
 
-    def _part(self, cell: _Cell, eps: arb) -> tuple[arb, arb, arb]:
+    def _part(self, cell: Cell, eps: arb) -> tuple[arb, arb, arb]:
         """Return the masses of a cell where its loss is above ε, and the density of Q there."""
         place = self._place(cell, eps)
         sign = 1 if cell.rises else -1
@@ -362,7 +304,7 @@ class Pair:
         at = arb_series([place, 1], 2)
         return masses[0], masses[1], self._q.value(at)[0] / abs(self._loss(place)[1])
 
-    def _place(self, cell: _Cell, eps: arb) -> arb | None:
+    def _place(self, cell: Cell, eps: arb) -> arb | None:
         """Bracket the place where the loss is ε; None if that cannot be said."""
         low, high = cell.low, cell.high
         sign = 1 if cell.rises else -1
@@ -411,7 +353,7 @@ class Pair:
                 least, greatest = least.min(low), greatest.max(high)
         return least, greatest
 
-    def _ends(self, cell: _Cell) -> tuple[arb, arb]:
+    def _ends(self, cell: Cell) -> tuple[arb, arb]:
         """Enclose the least and the greatest loss on a cell."""
         if cell.rises is None:
             return cell.loss, cell.loss
@@ -482,28 +424,7 @@ def _held(value: arb) -> Callable[[], arb]:
     return lambda: value
 
 
-def _side(density: Density, middle: arb, radius: arb, around: arb) -> _Side | None:
-    """Return a density's mass on a cell, None where it is not known closely."""
-    over = density.value(arb_series([around, 1], _ORDER + 1))
-    if not over[0].is_finite():
-        return None
-    values = over[0].max(arb(0))
-    if certainly(values * radius < _TINY):
-        return _Side(2 * values * radius, (values,))
-    last = over[_ORDER]
-    if not last.is_finite():
-        mass = 2 * values * radius
-        return _Side(mass, (values,)) if certainly(arb(mass.rad()) < _AT_KINKS) else None
-    at = density.value(arb_series([middle, 1], _ORDER))
-    terms = (*(at[order] for order in range(_ORDER)), last)
-    side = _Side(arb(0), terms)
-    mass = side.up_to(radius) - side.up_to(-radius)
-    if not certainly(arb(mass.rad()) < _RELATIVE * abs(mass)):
-        return None
-    return _Side(mass, terms)
-
-
-def _totals(cells: Iterable[_Cell]) -> tuple[arb, arb]:
+def _totals(cells: Iterable[Cell]) -> tuple[arb, arb]:
     p, q = arb(0), arb(0)
     with precision(_BITS):
         for cell in cells:

@@ -33,7 +33,8 @@ from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.expressions.evaluate import Evaluation
 from gdpbridge.expressions.parse import parse_expression
 from gdpbridge.expressions.tree import Call, Node, Number, names, substituted
-from gdpbridge.losses.densities import Density, Pair
+from gdpbridge.losses.densities import Pair
+from gdpbridge.losses.density_masses import Density
 from gdpbridge.mechanisms.base import Profile, Real, parameter
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.decide import certainly
@@ -64,13 +65,14 @@ _ROUNDED = Fraction(1, 10**9)
 _POINTS, _MOST = 1024, 1 << 17
 
 
-def _formula(description: str) -> Any:
+def _formula(description: str, example: str | None = None) -> Any:
     return Field(
         default=None,
         description=description,
         json_schema_extra={
             "symbol": "FORMULA",
             "allowed": "a formula of x, such as exp(-abs(x))/2",
+            **({"example": example} if example else {}),
         },
     )
 
@@ -93,8 +95,8 @@ class Densities(Profile):
 
     nature: ClassVar[Nature] = Nature.OWN
     kind: Literal["densities"] = "densities"
-    p: str | None = _formula("the density of the one data set's answer")
-    q: str | None = _formula("that of the other one's")
+    p: str | None = _formula("the density of the one data set's answer", "exp(-abs(x))/2")
+    q: str | None = _formula("that of the other one's", "exp(-abs(x-1))/2")
     ratio: str | None = _formula("p/q, instead of one of both")
     values: dict[str, Real] = Field(
         default_factory=dict,

@@ -24,7 +24,7 @@ from gdpbridge.guarantees.boundary import Bound
 from gdpbridge.guarantees.renyi import renyi_curve
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import register
-from gdpbridge.numeric.exact import exact
+from gdpbridge.numeric.exact import exact, is_decimal
 from gdpbridge.reading.named import exact_number, pairs_of_file
 
 __all__ = ["Renyi"]
@@ -95,6 +95,12 @@ class Renyi(Profile):
     def bounds(self) -> tuple[Bound, ...]:
         """The finite bounds, by growing order, each order once."""
         return self._bounds
+
+    @property
+    def beyond_certificates(self) -> str:
+        """They hold numbers as decimals."""
+        exactly = all(is_decimal(part) for one in self._bounds for part in (one.tilt, one.value))
+        return "" if exactly else "there is no certificate for divergences that are no decimals"
 
     @property
     def composed_is(self) -> Nature:

@@ -6,6 +6,10 @@ between them. Where the points are samples of a curve that may lie below the lin
 such curve. δ(ε) = sup_α 1 - f(α) - α·e^ε, of f or its inverse, whichever is larger (Dong, Roth and
 Su 2022, proposition 2.12): one pair of distributions attains it. If f bounds both orders of the
 pair (``symmetric``), so does its inverse, and max(f, f⁻¹) is what is known.
+
+Instead of points there may be a formula, "beta = (1 - sqrt(alpha))**2": corners below it are
+proved, to a thousandth of δ(ε) or less, which is an upper bound; it need not be convex. Or a Python
+function, which is sampled and taken on trust.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PlainSerializer, PrivateAttr
 
-from gdpbridge.curves.base import Curve
+from gdpbridge.curves.base import DEFAULT_FAILURE, Curve
 from gdpbridge.curves.constants import logarithm
 from gdpbridge.curves.corners import Corner, corner_curve, lower_hull
 from gdpbridge.curves.nature import Nature
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["TradeoffFunction"]
 
 MAX_POINTS = 100_000
+_SOURCES = ("file", "alpha", "formula", "function")
 _ALPHA = ("alpha", "α", "fpr", "type1", "type_1")
 _BETA = ("beta", "β", "fnr", "type2", "type_2")
 _ALLOWED = "a number in [0, 1]"
@@ -70,6 +75,7 @@ class TradeoffFunction(Profile):
         json_schema_extra={
             "symbol": "FILE",
             "word": True,
+            "instead": "formula",
             "allowed": "a CSV, TSV or JSON file, or - for standard input",
         },
     )
@@ -83,6 +89,16 @@ class TradeoffFunction(Profile):
         description="the least type II error at each",
         json_schema_extra={"untyped": True, "allowed": "numbers in [0, 1], as many as alpha"},
     )
+    formula: str | None = Field(
+        default=None,
+        description="the function as a formula, instead of points",
+        json_schema_extra={"symbol": "FORMULA", "allowed": "beta = ..., a formula of alpha"},
+    )
+    function: Annotated[Any, PlainSerializer(lambda _: None)] = Field(
+        default=None,
+        description="the function itself, of a float, taken on trust",
+        json_schema_extra={"untyped": True, "allowed": "a function of alpha"},
+    )
     steps: bool = _switch("the points are samples: between two of them nothing more is known")
     symmetric: bool = _switch("the function bounds both orders of every pair of data sets")
     _corners: list[Corner] = PrivateAttr()
@@ -92,22 +108,47 @@ class TradeoffFunction(Profile):
 
     def model_post_init(self, _: Any) -> None:
         """Read the points, so that errors in them come at once."""
-        if (self.file is None) == (self.alpha is None):
-            given = "neither" if self.file is None else "both"
-            raise InputError("file and alpha", Words(given), Advice("give one of them"))
+        given = [name for name in _SOURCES if getattr(self, name) is not None]
+        if len(given) != 1:
+            shown = Words(" and ".join(given) or "none given")
+            raise InputError("file, alpha, formula or function", shown, Advice("give one of them"))
+        corners = self._below()
+        self._corners = _both_orders(corners) if self.symmetric else corners
+
+    def _below(self) -> list[Corner]:
+        """Return the corners of a convex function below the one that is given."""
+        from gdpbridge.guarantees.tradeoffs import corners_of_formula, corners_of_function
+
+        if self.formula is not None:
+            return corners_of_formula(self.formula, "formula")
+        if self.function is not None:
+            return corners_of_function(self.function, "function")
         if self.file is not None:
             found: Sequence[tuple[Any, Any]] = pairs_of_file(self.file, _ALPHA, _BETA, "errors")
         else:
             found = _paired(self.alpha, self.beta)
         points = _checked(found)
         known = _stepped(points) if self.steps else points
-        corners = lower_hull([*known, (_ZERO, _ONE), (_ONE, _ZERO)])
-        self._corners = _both_orders(corners) if self.symmetric else corners
+        return lower_hull([*known, (_ZERO, _ONE), (_ONE, _ZERO)])
+
+    @property
+    def profile_is(self) -> Nature:
+        """A bound of a formula or a function, which corners lie below."""
+        by_points = self.formula is None and self.function is None
+        return self.nature if by_points else Nature.BOUND
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What is relied on of a function."""
+        if self.function is None:
+            return ()
+        name = getattr(self.function, "__name__", "the function")
+        return (f"trusted, not proved: {name} falls, and is convex where its samples are",)
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """What is taken of the function between its points."""
-        if self.steps:
+        if self.steps or self.formula is not None or self.function is not None:
             return ()
         return ("the function is taken to be linear between its points: steps takes less",)
 
@@ -129,7 +170,25 @@ class TradeoffFunction(Profile):
     def build_curve(self) -> Curve:
         """Return the lines of the envelope of the function and its inverse."""
         mirrored = [(beta, alpha) for alpha, beta in self._corners]
-        return corner_curve(lower_hull([*self._corners, *mirrored]))
+        return corner_curve(
+            lower_hull([*self._corners, *mirrored]), cut_off=self.profile_is is Nature.BOUND
+        )
+
+    @property
+    def default_failure(self) -> Fraction | None:
+        """A little more than what was cut off, where a formula or a function was."""
+        rest = max(1 - self._corners[0][1], 1 - self._first_zero())
+        if not rest or self.profile_is is Nature.CLASS:
+            return None
+        return DEFAULT_FAILURE if rest < DEFAULT_FAILURE / 10**5 else DEFAULT_FAILURE + rest
+
+    @property
+    def least_failure(self) -> Fraction:
+        """None beside the default one, where what is below is cut off."""
+        return Fraction(0) if self.profile_is is Nature.CLASS else Fraction(1)
+
+    def _first_zero(self) -> Fraction:
+        return next(alpha for alpha, beta in self._corners if beta == 0)
 
     @property
     def composes_beside_others_only(self) -> bool:
@@ -147,7 +206,7 @@ class TradeoffFunction(Profile):
             if beta > below:
                 losses.append(logarithm((beta - below) / (right - alpha)))
                 masses.append(beta - below)
-        never = 1 - next(alpha for alpha, beta in self._corners if beta == 0)
+        never = 1 - self._first_zero()
         transform = FiniteTransform(
             losses[::-1],
             masses[::-1],

@@ -7,6 +7,7 @@ from typing import Any
 
 from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import Profile
+from gdpbridge.sources.budgets import is_budget, profile_of_budget
 
 __all__ = ["event_of", "profile_of"]
 
@@ -17,7 +18,9 @@ def profile_of(source: Any, *, distance: float = 1) -> Profile:
     Args:
         source: an Opacus accountant or its ``state_dict()``; a DpEvent, an RdpAccountant or a
             PrivacyLossDistribution of dp_accounting; a measurement of OpenDP, or the text that
-            ``dp.serialize`` makes of it.
+            ``dp.serialize`` makes of it; a budget: of OpenDP, a pair of its measure and bound such
+            as ``dp.loss_of(epsilon=1.0)``, or a ``PureDPBudget``, ``ApproxDPBudget`` or
+            ``RhoZCDPBudget`` of Tumult Analytics.
         distance: of a measurement of OpenDP, how far neighbouring inputs are apart in its metric.
 
     Returns:
@@ -28,6 +31,8 @@ def profile_of(source: Any, *, distance: float = 1) -> Profile:
     """
     if isinstance(source, Profile):
         return source
+    if is_budget(source):
+        return profile_of_budget(source)
     if isinstance(source, Mapping):
         from gdpbridge.mechanisms.opacus import history_in, profile_of_history
 
@@ -61,7 +66,8 @@ def profile_of(source: Any, *, distance: float = 1) -> Profile:
         "source",
         type(source).__name__,
         "an Opacus accountant or its state, a DpEvent, RdpAccountant or PrivacyLossDistribution "
-        "of dp_accounting, or a measurement of OpenDP or its dp.serialize",
+        "of dp_accounting, a measurement of OpenDP or its dp.serialize, or a budget of OpenDP or "
+        "Tumult Analytics",
     )
 
 

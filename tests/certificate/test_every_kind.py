@@ -1,0 +1,110 @@
+"""Every kind of the registry has a certificate, or says before any work why it has none.
+
+The page docs/certificates.md is this list; ``python tests/certificate/test_every_kind.py`` writes
+and checks a certificate of each, and prints the page, with sizes and times.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gdpbridge as gdp
+from gdpbridge.measure.method import DEFAULT_METHOD, method_for
+from gdpbridge.measure.result import no_certificate_because
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.registry import kinds
+
+PAGE = Path(__file__).parents[2] / "docs" / "certificates.md"
+ROWS = [(0, 0.3), (1, 0.08), (2, 0.01), (3, 0.0)]
+# for each kind its parameters, and what is asked for
+EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "approx-dp": ({"epsilon": 1, "delta": 1e-6}, {"failure": 1e-6}),
+    "bounded-range": ({"range": 1}, {}),
+    "densities": ({"p": "1", "q": "2*x", "low": 0, "high": 1}, {}),
+    "discrete-gaussian": ({"sigma": 2}, {}),
+    "discrete-laplace": ({"scale": 2}, {}),
+    "dpsgd": ({"noise_multiplier": 1, "sample_rate": 0.05, "steps": 100}, {"tol": 1e-4}),
+    "exponential": ({"epsilon": 1}, {}),
+    "formula": ({"text": "delta = 0.9*exp(-eps**2)"}, {}),
+    "gaussian": ({"sigma": 2}, {}),
+    "gdp": ({"mu": 1}, {}),
+    "icea": ({"messages": 50, "users": 10}, {"eps_h": 4}),
+    "laplace": ({"scale": 1}, {}),
+    "matrix": ({"entries": [[1, 0], [1, 1]], "sigma": 2}, {}),
+    "opacus": ({"history": [[1.0, 0.05, 100]]}, {"tol": 1e-4}),
+    "permute-and-flip": ({"epsilon": 1}, {}),
+    "pld": ({"remove": [[0.5, 0.6], [-0.5, 0.3]]}, {}),
+    "pure-dp": ({"epsilon": 1}, {}),
+    "randomized-response": ({"noise_parameter": 0.5, "buckets": 4}, {}),
+    "renyi": ({"orders": [2, 4, 8], "epsilons": [0.1, 0.2, 0.5]}, {"failure": 1e-3}),
+    "report-noisy-max": ({"noise": "gumbel", "scale": 2}, {}),
+    "sgd-family": ({"A": 1, "B": 2, "sigma": 1}, {}),
+    "sparse-vector": ({"threshold_scale": 2, "answer_scale": 2, "count": 1}, {}),
+    "table": ({"pairs": ROWS}, {}),
+    "thresholded-release": ({"noise": "laplace", "scale": 1, "threshold": 10}, {"failure": 0.1}),
+    "tradeoff": ({"text": "sigma = -2*log(delta)/eps", "set": {"sigma": 4}}, {"eps_h": 4}),
+    "tradeoff-function": ({"alpha": [0, 0.2], "beta": [1, 0.4]}, {}),
+    "truncated-laplace": ({"scale": 1, "delta": 1e-3}, {"failure": 0.01}),
+    "zcdp": ({"rho": 0.5}, {}),
+}
+
+
+def profile_of(kind: str) -> Profile:
+    """The example of a kind."""
+    return kinds()[kind](**EXAMPLES[kind][0])
+
+
+def reason_of(kind: str) -> str:
+    """Why the example has no certificate; empty if it has one."""
+    profile = profile_of(kind)
+    return no_certificate_because(profile, method_for(profile.curve.form, DEFAULT_METHOD))
+
+
+def page_rows() -> dict[str, str]:
+    """What the page says of each kind."""
+    lines = [line.split("|") for line in PAGE.read_text(encoding="utf-8").splitlines()]
+    return {row[1].strip(): row[2].strip() for row in lines if len(row) > 3 and row[1].strip()}
+
+
+def test_the_page_knows_every_kind() -> None:
+    """Each kind has a row, which says that it has certificates or gives the program's reason."""
+    rows = page_rows()
+    assert set(kinds()) <= set(EXAMPLES)
+    for kind in kinds():
+        assert rows[kind] == (reason_of(kind) or "yes"), kind
+
+
+@pytest.mark.parametrize("kind", sorted(kinds()))
+def test_every_kind(kind: str) -> None:
+    """What the program says before it measures is so: a certificate that holds, or none."""
+    reason = reason_of(kind)
+    if reason:
+        # no kind has some words of its own for this
+        assert reason.startswith("there is no certificate") or "is not proved" in reason
+        return
+    document = gdp.measure(profile_of(kind), **EXAMPLES[kind][1]).certificate
+    assert document is not None
+    assert gdp.verify(document).valid
+
+
+def main() -> None:
+    """Print the page's table."""
+    for kind in sorted(kinds()):
+        reason = reason_of(kind)
+        if reason:
+            print(f"| {kind} | {reason} | | |")
+            continue
+        document = gdp.measure(profile_of(kind), **EXAMPLES[kind][1]).certificate
+        assert document is not None
+        started = time.perf_counter()
+        assert gdp.verify(document).valid
+        taken = time.perf_counter() - started
+        print(f"| {kind} | yes | {len(document.to_json()) / 1000:.1f} kB | {taken:.2f} s |")
+
+
+if __name__ == "__main__":
+    main()
