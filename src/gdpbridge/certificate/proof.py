@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
@@ -68,11 +69,26 @@ class Proof:
         directions: of a composed loss, in place of the cells.
         witness_line: of a composed loss, the line that shows δ at the witness, and whether it is of
             Q against P.
+        unshown: finds the directions, where they are of another form than the search's: work that
+            is only done for whoever asks for a certificate, or for a pickle.
     """
 
     cells: tuple[ProvedCell, ...] = ()
     witness: Fraction | Literal["tail"] | None = None
     tail_from: Fraction | None = None
     bits: int = 256
-    directions: tuple[ProvedDirection, ...] = ()
+    directions: tuple[ProvedDirection, ...] = field(default=(), compare=False)
     witness_line: tuple[Evidence, bool] | None = None
+    unshown: Callable[[], tuple[ProvedDirection, ...]] | None = field(
+        default=None, compare=False, repr=False
+    )
+
+    def shown(self) -> Proof:
+        """Return it with its directions."""
+        if self.unshown is None:
+            return self
+        return replace(self, directions=self.unshown(), unshown=None)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        shown = self.shown()
+        return Proof, tuple(getattr(shown, one.name) for one in fields(Proof))

@@ -28,6 +28,7 @@ from gdpbridge.curves.points import (
 )
 from gdpbridge.curves.remade import Remade
 from gdpbridge.curves.tail import Tail
+from gdpbridge.errors import InputError, Words
 from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.interval import Interval
 from gdpbridge.numeric.arrays import Floats
@@ -38,7 +39,7 @@ from gdpbridge.numeric.kinds import BALLS, Probability
 if TYPE_CHECKING:
     from gdpbridge.curves.smooth import SmoothCurve
 
-__all__ = ["DEFAULT_FAILURE", "Curve", "Floats", "Form"]
+__all__ = ["DEFAULT_FAILURE", "BoundedCurve", "Curve", "Floats", "Form"]
 
 
 # of an approximate statement where none is asked for: below what is usually asked of a δ
@@ -94,6 +95,10 @@ class Curve(Remade, ABC):
     def enclose(self, eps: arb) -> Probability:
         """Enclose δ(ε) at an exact ε ≥ 0; nan where the precision cannot tell it from 0."""
 
+    def enclose_roughly(self, eps: arb) -> Probability:
+        """Enclose δ(ε) with as little work as a few digits take."""
+        return self.enclose(eps)
+
     @abstractmethod
     def past(self, failure: Fraction) -> Curve:
         """Return ε ↦ max((δ(ε) - p)/(1 - p), 0) for a p in (0, 1) that δ falls to.
@@ -147,7 +152,7 @@ class Curve(Remade, ABC):
         """Return a lower bound of the supremum of G, at the working precision."""
         largest = arb(0)
         for eps in self.places():
-            value = self.enclose(eps)
+            value = self.enclose_roughly(eps)
             if certainly(value.log() > arb.neg_inf()):
                 largest = largest.max(gaussian.mu_of(eps, value).lower())
         return largest
@@ -239,3 +244,19 @@ class Curve(Remade, ABC):
         if isinstance(self.end, Fraction) and eps >= self.end:
             return arb.neg_inf()
         return log_delta_above(self.enclose, eps)
+
+
+class BoundedCurve(Curve):
+    """A curve that is known between bounds, of losses that are composed."""
+
+    # far out, much is needed; the best ε for this α is nearly as good
+    least_alpha = 1e-30
+
+    def delta_range(self, eps: Floats) -> tuple[Floats, Floats]:
+        """The proved bounds: there are no others."""
+        low, high = self.delta_bounds(np.ravel(eps))
+        return low.reshape(eps.shape), high.reshape(eps.shape)
+
+    def sampled(self, _: Fraction) -> Curve:
+        """Refuse: sampling what is composed is another mechanism than composing what is sampled."""
+        raise InputError("mechanism", Words("composed"), "sampled before it is composed")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from gdpbridge.curves.base import DEFAULT_FAILURE, Curve, Floats, Form
+from gdpbridge.curves.base import DEFAULT_FAILURE, BoundedCurve, Curve, Floats, Form
 from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.pieces import Formula, Piece, past
 from gdpbridge.curves.points import each_answered
@@ -45,8 +45,8 @@ from gdpbridge.numeric.kinds import (
 
 __all__ = ["COARSE_DIGITS", "ComposedCurve"]
 
-# enough to see where the supremum is
-COARSE_DIGITS = 3
+# enough where the supremum is not near
+COARSE_DIGITS = 5
 # of log δ: lines are made for twelve digits
 _LINES_APART = arb(2) ** -36
 # of δ, in a decimal
@@ -54,7 +54,7 @@ _SHOWN_DIGITS = 20
 _SPARE_BITS = 64
 
 
-class ComposedCurve(Curve):
+class ComposedCurve(BoundedCurve):
     """What lies between smooth curves above and below the larger one of both directions.
 
     Args:
@@ -66,8 +66,6 @@ class ComposedCurve(Curve):
     """
 
     form = Form.COMPOSED
-    # far out, many lines are needed; the best ε for this α is nearly as good
-    least_alpha = 1e-30
 
     def __init__(
         self,
@@ -101,11 +99,13 @@ class ComposedCurve(Curve):
 
     # --- values -----------------------------------------------------------------------------
 
-    def _ends(self, eps: Fraction, stop: Fraction | None = None) -> tuple[arb, arb]:
+    def _ends(
+        self, eps: Fraction, stop: Fraction | None = None, digits: int = DEFAULT_DIGITS
+    ) -> tuple[arb, arb]:
         """Return exact bounds of δ(ε), past p; a line may go on to another ε."""
         if isinstance(self.end, Fraction) and eps >= self.end:
             return arb(0), arb(0)
-        low, high = self.loss.delta(eps, stop)
+        low, high = self.loss_to(digits).delta(eps, stop)
         if self.failure:
             with precision(256):
                 p, kept = ball(self.failure), ball(1 - self.failure)
@@ -115,11 +115,19 @@ class ComposedCurve(Curve):
 
     def enclose(self, eps: arb) -> Probability:
         """Enclose δ(ε) in what lies between the curves."""
+        return self._between(eps, DEFAULT_DIGITS)
+
+    def enclose_roughly(self, eps: arb) -> Probability:
+        """Enclose δ(ε) by coarse lines."""
+        return self._between(eps, COARSE_DIGITS)
+
+    def _between(self, eps: arb, digits: int) -> Probability:
         first, last = to_fraction(eps.lower()), to_fraction(eps.upper())
         if isinstance(self.end, Fraction) and first >= self.end:
             return Probability(arb.neg_inf, lambda: arb(0))
         # δ does not rise
-        low, high = self._ends(last)[0], self._ends(max(first, Fraction(0)))[1]
+        low = self._ends(last, digits=digits)[0]
+        high = self._ends(max(first, Fraction(0)), digits=digits)[1]
         return Probability(
             lambda: low.log().union(high.log()),
             lambda: _log_rest(low).union(_log_rest(high)),
@@ -155,11 +163,6 @@ class ComposedCurve(Curve):
             return max(float_below(low), 0.0), min(float_above(high), 1.0)
 
         return each_answered(rounded, "ε", eps, 1.0)
-
-    def delta_range(self, eps: Floats) -> tuple[Floats, Floats]:
-        """The proved bounds: there are no others."""
-        low, high = self.delta_bounds(np.ravel(eps))
-        return low.reshape(eps.shape), high.reshape(eps.shape)
 
     def delta_at(self, eps: Fraction) -> Interval:
         """Round the proved ends outward to decimals."""
@@ -236,13 +239,15 @@ class ComposedCurve(Curve):
 
     # --- curves -----------------------------------------------------------------------------
 
-    def sampled(self, _: Fraction) -> Curve:
-        """Refuse: sampling what is composed is another mechanism than composing what is sampled."""
-        raise InputError("mechanism", Words("composed"), "sampled before it is composed")
-
     def past(self, failure: Fraction) -> Curve:
-        """Cut the curve off where it falls to p."""
-        end = self.falls_to(failure)
+        """Cut the curve off where it has fallen to p, or a hair further on, where it is 0."""
+        level = self.tail.level
+        if level is not None and level.value == failure:
+            end = level.start
+        else:
+            found = self.loss_to(COARSE_DIGITS).epsilon(failure)
+            assert found is not None
+            end = found[1]
         if end == 0:
             return zero_curve()
         return ComposedCurve(self.parts, ConstantTail(end, Fraction(0)), end, failure, self)

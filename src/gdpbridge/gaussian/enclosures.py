@@ -34,6 +34,7 @@ __all__ = [
     "log_delta_tail_lower",
     "mu_of",
     "probability",
+    "tangent_of",
 ]
 
 Number = float | int | str | Decimal
@@ -58,6 +59,18 @@ def log_delta_complement_of(eps: arb, mu: arb) -> arb:
     with _guarded(eps, mu):
         x, y = _ends(eps, mu)
         return _log_density(x) + (_mills(-x) + _mills(y)).log()
+
+
+def tangent_of(eps: arb, mu: arb, *, complement: bool) -> tuple[arb, arb, arb]:
+    """Enclose δ_μ(ε), or 1 - δ_μ(ε), with -∂δ_μ/∂ε and φ(x), for ε ≥ 0 and μ > 0 of small radius.
+
+    In t = e^ε the slope of δ_μ is ∂δ_μ/∂ε/t, and its second derivative φ(x)/(μt²).
+    """
+    with _guarded(eps, mu):
+        x, y = _ends(eps, mu)
+        density, right = _log_density(x).exp(), _mills(y)
+        value = _mills(-x) + right if complement else _mills(x) - right
+        return density * value, density * right, density
 
 
 def probability(eps: arb, mu: arb) -> Probability:

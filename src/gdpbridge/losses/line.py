@@ -19,8 +19,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from flint import acb, acb_mat, arb, arb_poly, arb_series, fmpq
+from flint import acb, acb_mat, acb_poly, arb, arb_poly, arb_series, fmpq
 
+from gdpbridge.errors import WorkLimitError
 from gdpbridge.losses.choice import Choice
 from gdpbridge.losses.moments import Moments, kappa
 from gdpbridge.losses.transforms.base import Plan, powers, short
@@ -33,13 +34,17 @@ __all__ = ["Evidence", "Kind", "Line"]
 
 # h·N·r of a panel's Taylor polynomial: fewer terms for many nodes, where each costs more
 _REACH, _REACH_OF_MANY, _MANY = 3.0, 1.0, 4096
-# so many ε are evaluated one by one before a panel is made
-_SINGLY = 12
+# nodes up to which a sum is a polynomial by Horner's rule
+_POWERS = 256
+# runs whose product is one of a few factors
+_FEW_RUNS = 16
 # places that were asked for last, about which more may be asked
 _KEPT = 4
 # a panel may be used to so many of its radii
 _PANEL = 2
 _GUARD_BITS = 24
+# nodes times terms of each, in numbers of so many bits: some seconds
+MAX_WORK, _SHORT_BITS = 30_000_000, 128
 
 
 class Kind(Enum):
@@ -78,6 +83,9 @@ class Line:
         choice: the line.
         log_error: log of the relative error wanted.
         mirrored: whether it is a put that is wanted.
+
+    Raises:
+        WorkLimitError: if it would take many seconds.
     """
 
     def __init__(
@@ -94,6 +102,7 @@ class Line:
                 factor.plan(choice.c, -(depth + share + math.log(factor.times)))
                 for factor in moments.factors
             )
+            self._require_reach(plans)
             edge = choice.count * choice.h
             far = tuple(
                 factor.transform.beyond_plan(factor.place(choice.c), edge)
@@ -110,8 +119,20 @@ class Line:
             self._cut = top / (arb.pi() * ball(edge))
             self._aliases = [(ball(b), self._alias(b)) for b in (choice.right, choice.left)]
         self._panels: dict[int, _Panel] = {}
-        self._singly = 0
+        self._polynomials: list[acb_poly] = []
         self._kept: list[tuple[tuple[int, int], arb, list[arb]]] = []
+
+    def _require_reach(self, plans: tuple[Plan, ...]) -> None:
+        """Refuse a line that would take many seconds."""
+        terms = self.choice.count * sum(plan.terms for plan in plans)
+        work = terms * max(self.bits, _SHORT_BITS) // _SHORT_BITS
+        if work > MAX_WORK:
+            raise WorkLimitError(
+                f"the privacy loss of these parameters falls off too slowly: {work} terms would be "
+                "needed",
+                work,
+                MAX_WORK,
+            )
 
     def _evaluated(self, columns: list[list[acb]]) -> acb_mat:
         """Return the terms M(s_k)·(h/2π)/(s_k(s_k + 1)), twice for k > 0, with their sign.
@@ -189,15 +210,36 @@ class Line:
         return jet
 
     def _found(self, at: arb, length: int) -> list[arb]:
-        if at.is_exact() and (self.choice.count >= _MANY or self._singly < _SINGLY):
-            # a panel is dear for one ε
-            self._singly += 1
-            with precision(self.bits):
-                return self._taylor(at, arb(1), length)
+        if at.is_exact():
+            return self._exactly(at, length)
         width = 2 * self._radius
         # the panel of the middle; nothing is asked far from where the line is good
         panel = self._panel(math.floor(float(at.mid()) / float(width)))
         return panel.jet(at, length)
+
+    def _exactly(self, at: arb, length: int) -> list[arb]:
+        """Enclose the Taylor coefficients at an exact ε: polynomials in z = e^{-ihε}."""
+        step = ball(self.choice.h)
+        if self.choice.count >= _POWERS:
+            with precision(self.bits):
+                return self._taylor(at, arb(1), length)
+        # each step of Horner's rule turns the ball, and may widen it by the root of 2
+        with precision(self.bits + self.choice.count // 2 + 1):
+            turn = acb(0, -step * at).exp()
+            return [self._polynomial(number)(turn).real for number in range(length)]
+
+    def _polynomial(self, number: int) -> acb_poly:
+        """Return the polynomial of a Taylor coefficient."""
+        while len(self._polynomials) <= number:
+            j = len(self._polynomials)
+            if j == 0:
+                self._polynomials.append(acb_poly(self._weights.entries()))
+                continue
+            scale = acb(0, -ball(self.choice.h)) / j
+            before = self._polynomials[-1].coeffs()
+            found = [term * (scale * k) for k, term in enumerate(before)]
+            self._polynomials.append(acb_poly(found))
+        return self._polynomials[number]
 
     def _taylor(self, at: arb, unit: arb, terms: int) -> list[arb]:
         """Enclose the coefficients of the wave's powers of (ε - at)/unit, all nodes at once.
@@ -295,6 +337,9 @@ class _Panel:
 
 def _product(values: Sequence[acb], times: Sequence[int]) -> acb:
     """Return ∏ v^T by logarithms, which widen least; where v may be 0, only by its size."""
+    if len(values) == 1 and times[0] <= _FEW_RUNS:
+        power: acb = values[0] ** times[0]
+        return power
     if all(not value.contains(0) for value in values):
         total, sign = acb(0), 1
         for value, count in zip(values, times, strict=True):

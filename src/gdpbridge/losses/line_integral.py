@@ -50,9 +50,11 @@ class Direction(Stretches):
                 return failure.lower(), failure.upper()
             try:
                 line = self.stretch(eps, stop if stop is not None and stop > eps else None).line
-            except (UndecidedError, WorkLimitError):
+            except WorkLimitError:
                 if self.coarser is not None:
                     return self.coarser.delta(eps, stop)
+                return self._without_line(ball(eps))
+            except UndecidedError:
                 return self._without_line(ball(eps))
         with precision(max(self.bits, line.bits)):
             if line.kind is Kind.REST:
@@ -108,16 +110,19 @@ class Direction(Stretches):
 
     @cached_property
     def coarser(self) -> Direction | None:
-        """The same to half of the digits, as long as that says anything."""
-        fewer = self.digits // 2
+        """The same to three quarters of the digits, as long as that says anything."""
+        fewer = self.digits * 3 // 4
         if fewer <= _COARSE_DIGITS:
             return None if self.digits <= _COARSE_DIGITS else self.coarse
-        return Direction(self.moments, self.opposite, fewer)
+        found = Direction(self.moments, self.opposite, fewer)
+        # what it finds first is found already
+        found.coarse = self.coarse
+        return found
 
     def epsilon(self, delta: Fraction) -> tuple[Fraction, Fraction] | None:
         """Return ε with δ(ε) > δ, or 0, and ε with δ(ε) ≤ δ; None for none.
 
-        They are as close as the digits, or as half of them where a line would be too much work.
+        They are as close as the digits, or as fewer of them where a line would be too much work.
 
         Raises:
             UndecidedError: if no line is close enough there.

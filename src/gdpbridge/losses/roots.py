@@ -42,13 +42,15 @@ def least_epsilon(direction: Direction, delta: Fraction) -> tuple[Fraction, Frac
         target, failure = ball(delta), direction.moments.failure()
         if is_above(failure, target):
             return None
-        if direction.is_at_most(Fraction(0), target):
-            return Fraction(0), Fraction(0)
         share = target - failure
         at, top = _guessed(
             direction, float(share.log().mid()) if certainly(share > 0) else -math.inf
         )
-        at = _root(direction.coarse, at, top, target, Fraction(1, _CLOSE))
+        if at == 0 and direction.is_at_most(at, target):
+            return at, at
+        at = _root(direction.coarse, at or top / 4, top, target, Fraction(1, _CLOSE))
+        if at == 0:
+            return at, at
         at = _root(direction, at, top, target, Fraction(1, 10**direction.digits))
         return _proved(direction, at, target)
 
@@ -56,8 +58,12 @@ def least_epsilon(direction: Direction, delta: Fraction) -> tuple[Fraction, Frac
 def _root(
     direction: Direction, at: Fraction, top: Fraction, target: arb, unit: Fraction
 ) -> Fraction:
-    """Return about where δ falls to a number, by Newton's steps between 0 and ``top``."""
+    """Return about where δ falls to a number, by Newton's steps between 0 and ``top``.
+
+    It is 0 if δ(0) is proved to be at most that.
+    """
     low, high = Fraction(0), top
+    is_zero_open = True
     with precision(direction.bits):
         for _ in range(_NEWTON_STEPS):
             step = _newton(direction, at, target)
@@ -66,6 +72,10 @@ def _root(
             else:
                 high = min(high, at)
             after = at - step
+            if after <= 0 and is_zero_open:
+                is_zero_open = False
+                if direction.is_at_most(Fraction(0), target):
+                    return Fraction(0)
             if not low < after < high:
                 # nearer to the lower end, where the ends are far apart: there δ is cheaper
                 after = 4 * low if 0 < 16 * low < high else low + (high - low) / 4
@@ -111,7 +121,7 @@ def _proved(direction: Direction, at: Fraction, target: arb) -> tuple[Fraction, 
 
 
 def _guessed(direction: Direction, log_delta: float) -> tuple[Fraction, Fraction]:
-    """Return an ε at which log D is about a number, and one above it by Chernoff's bound."""
+    """Return an ε ≥ 0 at which log D is about a number, and one above it by Chernoff's bound."""
     moments = direction.moments
     tilts = TILTS[: direction.chernoff_logs.size]
     high = float(((direction.chernoff_logs - log_delta) / tilts).min(initial=math.inf))
@@ -127,8 +137,7 @@ def _guessed(direction: Direction, log_delta: float) -> tuple[Fraction, Fraction
         return math.log(max(deviation * (density - z * below), 1e-300))
 
     z = min((k / 8 for k in range(-64, 97)), key=lambda z: abs(bulk(z) - log_delta))
-    near = min(max(mean + z * deviation, 0.0), high)
-    return Fraction(near if near > 0 else high / 4), Fraction(high)
+    return Fraction(min(max(mean + z * deviation, 0.0), high)), Fraction(high)
 
 
 def short_of(value: Fraction, bits: int) -> Fraction:

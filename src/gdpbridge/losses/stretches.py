@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -32,11 +32,15 @@ from gdpbridge.numeric.kinds import ball
 __all__ = ["Stretch", "Stretches", "log_of"]
 
 # a line is made for so many deviations of the loss at once
-_SPAN = 5.0
+_SPAN = 8.0
 _LEAST_REACH = 1e-300
 # how often a line is made anew because its aliases hide δ; each time it is wanted 10^digits closer
 _ATTEMPTS = 16
 _FURTHER = 3.0
+# the share of the digits that will do where all of them are too much work
+_NEARLY = 0.75
+# log of how far below what a line shows δ may be, and fewer digits still help
+_HOPELESS = 20.0
 # log of a D or 1 - δ below which that is computed, and not the other
 _SMALL = math.log(0.02)
 # nodes from which a line of another kind is looked for
@@ -56,11 +60,13 @@ class Stretch:
         start: where it begins.
         stop: where it ends.
         line: the line.
+        share: the share of the digits that it has at least; below 1 where more are too much work.
     """
 
     start: Fraction
     stop: Fraction
     line: Line
+    share: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -82,11 +88,13 @@ class _Judged:
 
     Attributes:
         good: whether it is close enough.
+        log_off: log of how far its ends are apart, beside the smaller one of D and 1 - δ.
         call: log of what it shows to be above D.
         put: the same of 1 - δ.
     """
 
     good: bool
+    log_off: float
     call: float
     put: float
 
@@ -125,8 +133,8 @@ class Stretches:
                 if eps == known.stop:
                     return known
             for known in self._stretches[-_RECENT:]:
-                if self._judged(known.line, eps).good:
-                    return Stretch(eps, eps, known.line)
+                if self._judged(known.line, eps).log_off <= known.share * self.log_tol:
+                    return replace(known, start=eps, stop=eps)
         found = self._made(eps, stop)
         self._stretches.append(found)
         return found
@@ -147,10 +155,17 @@ class Stretches:
         places = _places(eps, end)
         guesses = self._guesses(places)
         below = 0.0
-        for _ in range(_ATTEMPTS):
+        last: tuple[Line, float] | None = None
+        for number in range(_ATTEMPTS):
             try:
                 line = self._cheapest(places, guesses, below)
-            except WorkLimitError:
+            except WorkLimitError as error:
+                if last is not None and last[1] <= _NEARLY * self.log_tol:
+                    # no line with fewer digits would be closer than the one before
+                    return Stretch(eps, eps, last[0], _NEARLY)
+                if below > _HOPELESS:
+                    # fewer digits would not help: most of the work is to come down to δ
+                    raise UndecidedError(str(error)) from error
                 if len(places) == 1:
                     raise
                 # a shorter stretch may need fewer nodes, and one ε fewest
@@ -161,7 +176,8 @@ class Stretches:
             found = [self._judged(line, at) for at in places]
             if all(one.good for one in found):
                 return Stretch(eps, end, line)
-            if len(places) > 1 and found[0].good:
+            last = line, found[0].log_off
+            if number and len(places) > 1 and found[0].good:
                 # where the rest is of another kind, another line does better
                 if found[1].good:
                     return Stretch(eps, places[1], line)
@@ -179,7 +195,8 @@ class Stretches:
             if max(min(one.call, one.put) for one in guesses) < _LOG_LEAST:
                 break
             # δ may lie far below Chernoff's bound, and is then approached in growing steps
-            below = 2 * below if below else _FURTHER
+            if number or len(places) == 1:
+                below = 2 * below if below else _FURTHER
         raise UndecidedError(f"no line comes close enough to δ at ε = {float(eps):g}")
 
     def _cheapest(self, places: list[Fraction], guesses: list[_Guess], below: float) -> Line:
@@ -247,11 +264,14 @@ class Stretches:
 
     def _guesses(self, places: list[Fraction]) -> list[_Guess]:
         eps = _floats(places)
-        put = self.moments.tilts_inside.at(eps).guess.tolist()
         if self.moments.domain[1] <= 0:
             # δ is known to be small only when it is seen
-            return [_Guess(0.0, log) for log in put]
-        call = self.moments.tilts.at(eps).guess.tolist()
+            return [_Guess(0.0, log) for log in self.moments.tilts_inside.at(eps).guess.tolist()]
+        saddles = self.moments.tilts.at(eps)
+        call = saddles.guess.tolist()
+        if (saddles.bound < _SMALL).all():
+            return [_Guess(log, 0.0) for log in call]
+        put = self.moments.tilts_inside.at(eps).guess.tolist()
         return [_Guess(*both) for both in zip(call, put, strict=True)]
 
     def _judged(self, line: Line, eps: Fraction) -> _Judged:
@@ -264,8 +284,9 @@ class Stretches:
             call = [value - failure for value in self.bounds(line, at)]
             rest = self.complements(line, at)
             smaller = call[0].min(rest[0]).lower()
-            good = certainly(smaller > 0) and certainly(off <= smaller * arb(self.log_tol).exp())
-            return _Judged(good, log_of(call[1].upper()), log_of(rest[1].upper()))
+            log_off = log_of((off / smaller).upper()) if certainly(smaller > 0) else math.inf
+            good = log_off <= self.log_tol
+            return _Judged(good, log_off, log_of(call[1].upper()), log_of(rest[1].upper()))
 
     # --- what a line says -----------------------------------------------------------------------
 

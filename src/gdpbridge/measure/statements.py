@@ -276,7 +276,7 @@ class Request:
                     f"the interval could only be narrowed to [{float(answer.low):.12g}, "
                     f"{float(answer.high):.12g}]: ask for a larger --tol"
                 )
-            wider = f"the interval is wider than {float(self.tol):g}: no transform that fits in "
+            wider = f"the interval is wider than {float(self.tol):g}: no lattice that fits in "
             notes = (*notes, wider + "the stated memory makes it narrower")
         return _Found(
             statement,
@@ -311,7 +311,7 @@ def _seen_at(curve: Curve, places: Sequence[Fraction]) -> Iterator[arb]:
     for eps in places:
         if eps == 0:
             continue
-        value = curve.enclose(ball(eps))
+        value = curve.enclose_roughly(ball(eps))
         if certainly(value.log() > arb.neg_inf()):
             yield gaussian.mu_of(ball(eps), value)
 

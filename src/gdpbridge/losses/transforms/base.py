@@ -57,6 +57,11 @@ class Plan:
     can repeat the evaluation in another arithmetic.
     """
 
+    @property
+    def terms(self) -> int:
+        """How many terms a value takes."""
+        return 1
+
 
 NO_PLAN = Plan()
 

@@ -58,6 +58,11 @@ class Ray(Plan):
     first: int
     last: int
 
+    @property
+    def terms(self) -> int:
+        """How many nodes there are."""
+        return self.last - self.first + 1
+
 
 class FixedSizeTransform(Transform):
     """One step of the Gaussian mechanism on a batch of a fixed size, replace-one neighbours.

@@ -64,6 +64,11 @@ class Quadrature(Plan):
     first: int
     last: int
 
+    @property
+    def terms(self) -> int:
+        """How many nodes there are."""
+        return self.last - self.first + 1
+
 
 class SampledGaussianSearch(Transform):
     """The floats of one step of the Poisson-subsampled Gaussian mechanism.

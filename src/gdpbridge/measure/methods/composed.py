@@ -1,8 +1,9 @@
-"""Composed privacy losses: both ends of μ, proved on smooth curves above and below δ.
+"""Composed privacy losses: both ends of μ, proved on curves above and below δ.
 
-Each direction of the loss has a smooth curve above its δ, made of lines (see losses/line.py), and
-δ is the larger one of both: a μ that the certified method proves for every direction covers δ. The
-lower end is G at one ε, from the curve below.
+Each direction of the loss has a curve above its δ, made of lines (see losses/line.py), and δ is the
+larger one of both: a μ that is proved for every direction covers δ. Proved is it by tangents (see
+tangents.py), from the place where G is largest on. The lower end is G at one ε, from the curve
+below.
 
 Where the supremum is not, little is needed: first Chernoff's bound at one tilt, then a line of few
 digits; a line of all digits only where neither is below what some ε is known to ask for.
@@ -12,40 +13,47 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
-from flint import arb
+from flint import arb, arb_series
 
 from gdpbridge.certificate.proof import Proof, ProvedDirection, ProvedPiece
 from gdpbridge.curves.base import Form
 from gdpbridge.curves.composed import COARSE_DIGITS, ComposedCurve
 from gdpbridge.curves.constants import upper_bound
-from gdpbridge.curves.pieces import Formula, Piece
+from gdpbridge.curves.pieces import Piece as SmoothPiece
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tails import UnknownTail
 from gdpbridge.errors import UndecidedError
 from gdpbridge.gaussian import enclosures as gaussian
-from gdpbridge.gaussian.kernels import mu_from_logs
-from gdpbridge.losses.line import Evidence, Line
+from gdpbridge.gaussian.kernels import log1mexp, log_pair, mu_from_logs
+from gdpbridge.losses.line import Evidence
 from gdpbridge.losses.line_integral import DEFAULT_DIGITS, Direction
+from gdpbridge.losses.tilts import log_kappa
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.measure.method import PROVED, Method
 from gdpbridge.measure.methods import certified
-from gdpbridge.measure.problem import Answer, Forward, Problem
+from gdpbridge.measure.pieces import LOOKS, Piece, piece_at, pieces_on, rise
+from gdpbridge.measure.problem import Answer, Problem
+from gdpbridge.measure.tangents import NotProvedError, Tangents
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
-from gdpbridge.numeric.exact import digits_of, floor_to_places
+from gdpbridge.numeric.exact import ceiling_to_places, digits_of, floor_to_places
 from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import FLOATS, Probability, ball, to_fraction
+from gdpbridge.numeric.kinds import SERIES, Probability, ball, float_above, to_fraction
+from gdpbridge.progress import silent
 
 __all__ = ["METHOD", "solve"]
 
 # of δ beyond those of μ
 _MORE_DIGITS = 3
 _ROUNDS = 3
-# G must be that much smaller than what is known, relative to it, where it is not looked at closely
+# how often a place where G is larger may be found
+_RAISES = 40
+# G must be that much smaller than what is known, relative to it, where Chernoff's bound will do
 _MARGIN = 1e-3
 # pieces of Chernoff's bound that are shorter, beside the range, are no longer worth their number
 _LEAST_PIECE = 1e-3
@@ -58,98 +66,349 @@ _PAST = 1e-9
 _GRID = 2**64
 # the share of the work that a first look is
 _LOOKED = 0.4
-# where on a piece that is looked at
-_LOOKS = 9
 # shares of the rest of the range that a piece of Chernoff's bound may take
 _SHARES = (1.0, 0.5, 0.25, 0.1, 0.03)
+# a coarse line will do where its error is so small a share of what there is to spare
+_SPARE = 10
+_CLIMB_STEPS = 40
 
 
 def solve(problem: Problem) -> Answer:
     """Measure with proof; see the module's text.
 
     Raises:
-        UndecidedError: if the precision cap is reached, or no line comes close enough.
-        WorkLimitError: if too many cells or nodes would be needed.
+        UndecidedError: if no line comes close enough, or a cell cannot be proved.
+        WorkLimitError: if too many nodes would be needed.
     """
     digits = digits_of(problem.tol) + _MORE_DIGITS
-    best = _Best()
-    for number in range(_ROUNDS):
-        answer = _Search(problem, digits, best, fine=number > 0).run()
+    for _ in range(_ROUNDS):
+        answer = _Search(problem, digits).run()
         if answer.high - answer.low <= problem.tol:
             break
         digits += _MORE_DIGITS
     return answer
 
 
-@dataclass
-class _Best:
-    """The largest G that is proved to be exceeded.
-
-    Attributes:
-        low: it.
-        witness: where.
-    """
-
-    low: Fraction = Fraction(0)
-    witness: Fraction = Fraction(0)
-
-
 class _Search:
     """One attempt."""
 
-    def __init__(self, problem: Problem, digits: int, best: _Best, *, fine: bool) -> None:
+    def __init__(self, problem: Problem, digits: int) -> None:
         curve = problem.curve
         assert isinstance(curve, ComposedCurve)
         if problem.failure:
             # past where δ is only known to have fallen to p, a certificate shows that it is below
             past = problem.end + short(_PAST * (1 + float(problem.end)))
             problem = replace(problem, end=Fraction(math.ceil(past * _GRID), _GRID))
-        self.problem, self.curve = problem, curve
-        self.digits, self.best, self.fine = digits, best, fine
+        self.problem, self.curve, self.digits = problem, curve, digits
         self.places = digits_of(problem.tol) + 2
-        self.loss = self.curve.loss_to(digits)
-        self.coarse = self.curve.loss_to(min(COARSE_DIGITS, digits))
+        self.bits = 64 + 4 * digits
+        self.loss = curve.loss_to(digits)
+        self.coarse = curve.loss_to(min(COARSE_DIGITS, digits))
+        # the largest G that is seen, and the ends that it proves
+        self.seen, self.low, self.high = -1.0, Fraction(0), Fraction(0)
+        self.witness: tuple[Fraction, int, Evidence] | None = None
+        self.evaluations = 0
 
     def run(self) -> Answer:
         """Look at all of the range coarsely, then prove an upper bound in every direction."""
-        self._look()
-        high = Fraction(0)
-        proved: list[ProvedDirection] = []
-        evaluations = 0
-        pairs = list(zip(self.loss.directions, self.coarse.directions, strict=True))
-        for number, (direction, coarse) in enumerate(pairs):
-            found = list(self._pieces(direction, coarse))
-            upper = SmoothCurve([piece for piece, _ in found], UnknownTail())
-            pieces = [evidence for _, evidence in found]
-            if not self._ends_with_losses and (
-                direction.end is None or self.problem.end < direction.end
-            ):
-                # what δ is at the end is known to the usual digits, whatever the piece before
-                closest = self.loss if self.digits >= DEFAULT_DIGITS else self.curve.loss
-                last = closest.directions[number].stretch(self.problem.end).line
-                pieces.append(ProvedPiece(self.problem.end, line=last.evidence))
-            least = max(self.best.low, high - self.problem.tol / 2)
-            shares = [_LOOKED + (1 - _LOOKED) * one / len(pairs) for one in (number, number + 1)]
-            progress = Forward(self.problem.progress, *shares)
-            part = replace(self.problem, curve=upper, least=least, progress=progress)
-            answer = certified.solve(part)
-            high = max(high, answer.high)
-            cells = answer.proof.cells if answer.proof is not None else ()
-            proved.append(ProvedDirection(tuple(pieces), cells))
-            evaluations += answer.evaluations
-            self._accept(answer.attained_at)
+        pieces: list[list[Piece]] = []
+        best = 0, Fraction(0)
+        for number, direction in enumerate(self.coarse.directions):
+            pieces.append([])
+            for piece in self._looked(direction):
+                pieces[number].append(piece)
+                top, at = self._top(piece)
+                if top > self.seen:
+                    self.seen, best = top, (number, at)
+        self._accept(*best, pieces)
+        for _ in range(_RAISES):
+            try:
+                counts = [self._proved(number, pieces) for number in range(len(pieces))]
+                break
+            except _RaisedError:
+                continue
+        else:
+            raise UndecidedError("G has too many places at which it is nearly largest")
         return Answer(
-            low=min(self.best.low, high),
-            high=high,
-            attained_at=self.best.witness,
-            evaluations=evaluations,
-            cells=sum(len(one.cells) for one in proved),
+            low=self.low,
+            high=self.high,
+            attained_at=self.witness[0] if self.witness else Fraction(0),
+            evaluations=self.evaluations,
+            cells=sum(counts),
             proof=Proof(
-                witness=self.best.witness,
-                directions=tuple(proved),
-                witness_line=self._witness_line(),
+                witness=self.witness[0] if self.witness else Fraction(0),
+                unshown=partial(self._shown, pieces),
+                witness_line=self.witness and (self.witness[2], bool(self.witness[1])),
             ),
         )
+
+    # --- what is known of the supremum ----------------------------------------------------------
+
+    def _top(self, piece: Piece) -> tuple[float, Fraction]:
+        """Return the largest G on a piece's points, and where."""
+        points = piece.points
+        values = self._gs(points, *piece.logs(points))
+        self.evaluations += points.size
+        if piece.line is None:
+            # what is looked at is a bound, and no value
+            return -1.0, piece.start
+        top = int(np.argmax(values))
+        # a float may lie beyond the end that it rounds
+        at = min(max(Fraction(float(points[top])), piece.start), piece.stop)
+        return float(values[top]), at
+
+    def _gs(self, points: Floats, log: Floats, rest: Floats) -> Floats:
+        """Return G past p of log δ and log(1 - δ); 0 where δ ≤ p, infinity where nothing is known.
+
+        A coarse bound of δ may be above 1.
+        """
+        p = float(self.problem.failure)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            if p:
+                log = log + log1mexp(np.minimum(math.log(p) - log, 0.0)) - math.log1p(-p)
+                rest = np.minimum(rest - math.log1p(-p), 0.0)
+            value = mu_from_logs(points, np.nan_to_num(np.fmin(log, 0.0), nan=-np.inf), rest)
+        return np.where(log >= 0, np.inf, np.nan_to_num(value, nan=0.0))
+
+    def _accept(self, number: int, eps: Fraction, pieces: list[list[Piece]]) -> bool:
+        """Raise the ends to what G is about an ε, if that is more."""
+        self._refine(number, pieces, eps)
+        piece = piece_at(pieces[number], eps)
+        if piece.line is None:
+            return False
+        with precision(max(self.bits, piece.line.bits)):
+            eps = self._climbed(piece, eps)
+            low, high = self._mu(piece, eps)
+        raised = high > self.high
+        if low > self.low:
+            self.low, self.witness = low, (eps, number, piece.line.evidence)
+        self.high = max(self.high, high)
+        self.seen = max(self.seen, float(low))
+        return raised
+
+    def _mu(self, piece: Piece, eps: Fraction) -> tuple[Fraction, Fraction]:
+        """Return an end below G and one that is half of the width above what is above it."""
+        assert piece.line is not None
+        at, p, spare = ball(eps), self.problem.failure, self.problem.tol / 2
+        bounds = piece.direction.bounds(piece.line, at)
+        rests = piece.direction.complements(piece.line, at)[::-1]
+        ends = []
+        for value, rest in zip(bounds, rests, strict=True):
+            left, other = ((value - ball(p)) / ball(1 - p)), rest / ball(1 - p)
+            some = certainly(left > 0)
+            ends.append(gaussian.mu_of(at, Probability(left.log, other.log)) if some else arb(0))
+        low = Fraction(floor_to_places(to_fraction(ends[0].lower()), self.places))
+        high = to_fraction(ends[1].upper()) + spare
+        return low, Fraction(ceiling_to_places(high, self.places))
+
+    def _climbed(self, piece: Piece, start: Fraction) -> Fraction:
+        """Return where G is largest about an ε on a piece, by Newton's method in a bracket."""
+        assert piece.line is not None
+        low, high = piece.start, piece.stop
+        formula = self.curve.upper_formula(piece.direction, piece.line)
+        near = float(self.problem.tol) ** 0.5 / 64
+        grid = 2 ** math.ceil(1 - math.log2(near))
+        point = start
+        for _ in range(_CLIMB_STEPS):
+            slope, bend = rise(ball(point), formula(arb_series([ball(point), 1], 3), SERIES))
+            if not (math.isfinite(slope) and math.isfinite(bend)):
+                return point
+            low, high = (point, high) if slope > 0 else (low, point)
+            if high - low <= near:
+                return point
+            after = point - Fraction(slope / bend) if bend < 0 else high
+            if not low < after < high:
+                after = (low + high) / 2
+            after = Fraction(round(after * grid), grid)
+            if abs(after - point) < near or not low < after < high:
+                return point
+            point = after
+        return point
+
+    # --- pieces -----------------------------------------------------------------------------------
+
+    def _looked(self, direction: Direction) -> Iterator[Piece]:
+        """Yield a coarse curve above δ, by Chernoff's bound where it is below what was seen."""
+        end = self.problem.end
+        at = Fraction(0)
+        stop = end if direction.end is None else min(end, direction.end)
+        while True:
+            self.problem.progress("looking", _LOOKED * float(at) / (float(end) or 1.0))
+            found = self._by_chernoff(direction, at)
+            if found is None:
+                if at >= stop:
+                    raise UndecidedError(f"no line ends where the losses do, at ε = {float(at):g}")
+                stretch = direction.stretch(at, stop)
+                found = Piece(at, min(stretch.stop, stop), direction, stretch.line)
+            yield found
+            if found.stop >= end:
+                return
+            at = found.stop
+
+    def _by_chernoff(self, direction: Direction, at: Fraction) -> Piece | None:
+        """Return Chernoff's bound as far as it is below what was seen."""
+        moments, end = direction.moments, self.problem.end
+        known = self.seen * (1 - _MARGIN)
+        if moments.domain[1] <= 0 or known <= 0:
+            return None
+        # at the largest loss the best tilt is infinite
+        near = float(at) if direction.end is None else min(float(at), _NEAR * float(direction.end))
+        best = float(moments.tilts.at(np.array([near])).tilt[0])
+        # past the largest loss larger tilts are better, and none is best
+        past = direction.end is not None and near < float(at)
+        tilts = [short(best * 2**power) for power in range(_DOUBLINGS if past else 1)]
+        least = _LEAST_PIECE * (1 + float(end))
+        failure = float_above(moments.failure())
+        for share in _SHARES:
+            length = float(end - at) * share
+            if share < 1 and length < least:
+                break
+            after = end if share == 1 else at + short(length)
+            points = np.linspace(float(at), float(after), LOOKS)
+            for tilt in tilts:
+                b = float(tilt)
+                log = float(log_kappa(np.array(b))) + moments.log(b) - b * points
+                with np.errstate(divide="ignore"):
+                    log = np.logaddexp(log, np.log(failure)) if failure else log
+                rest = log1mexp(np.minimum(log, 0.0))
+                if float(self._gs(points, log, rest).max()) < known:
+                    return Piece(at, after, direction, tilt=tilt)
+        return None
+
+    def _refine(self, number: int, pieces: list[list[Piece]], eps: Fraction | None = None) -> None:
+        """Put lines of all digits where coarse ones do not show enough, or about an ε."""
+        fine = self.loss.directions[number]
+        found: list[Piece] = []
+        for piece in pieces[number]:
+            if piece.line is None or piece.direction is fine:
+                found.append(piece)
+                continue
+            points = piece.points
+            bad = ~(self._margin(points, piece) > _SPARE * 10.0**-piece.direction.digits)
+            if eps is not None and piece.start <= eps < piece.stop:
+                bad[int(np.abs(points - float(eps)).argmin())] = True
+            where = np.flatnonzero(bad)
+            if not where.size:
+                found.append(piece)
+                continue
+            first, last = int(where[0]) - 1, int(where[-1]) + 1
+            low = Fraction(float(points[first])) if first > 0 else piece.start
+            high = Fraction(float(points[last])) if last < points.size - 1 else piece.stop
+            if low > piece.start:
+                found.append(replace(piece, stop=low))
+            found += pieces_on(fine, low, high)
+            if high < piece.stop:
+                found.append(replace(piece, start=high))
+        pieces[number] = found
+
+    def _margin(self, points: Floats, piece: Piece) -> Floats:
+        """Return log of what is claimed over what the piece shows, in floats."""
+        p = float(self.problem.failure)
+        mu = max(float(self.high), self.seen)
+        if not mu > 0:
+            return np.full(points.shape, -np.inf)
+        log, rest = log_pair(points, np.full(points.shape, mu))
+        if piece.complement:
+            return np.asarray(piece.logs(points)[1] - rest - math.log1p(-p))
+        if p:
+            log = np.logaddexp(math.log(p), math.log1p(-p) + log)
+        return np.asarray(log - piece.logs(points)[0])
+
+    # --- the proof --------------------------------------------------------------------------------
+
+    def _proved(self, number: int, pieces: list[list[Piece]]) -> int:
+        """Prove the upper end in one direction, and return how many cells it takes.
+
+        Raises:
+            _RaisedError: if G is larger somewhere.
+            UndecidedError: if a cell cannot be proved.
+        """
+        if self._is_near_ceiling:
+            assert self.problem.ceiling is not None
+            self.high = Fraction(ceiling_to_places(self.problem.ceiling, self.places))
+            return 0
+        while True:
+            self._refine(number, pieces)
+            self.problem.progress("covering", _LOOKED + (1 - _LOOKED) * number / len(pieces))
+            try:
+                return self._covered(pieces[number])
+            except NotProvedError as error:
+                self._unproved(number, pieces, error.eps)
+
+    def _shown(self, pieces: list[list[Piece]]) -> tuple[ProvedDirection, ...]:
+        """Return pieces and cells for a certificate: fewer, and of the form that it has.
+
+        Raises:
+            UndecidedError: if the upper end cannot be proved in that form.
+        """
+        return tuple(self._shown_in(number, some) for number, some in enumerate(pieces))
+
+    def _shown_in(self, number: int, pieces: list[Piece]) -> ProvedDirection:
+        formulas, known = [], [piece.evidence() for piece in pieces]
+        for piece in pieces:
+            if piece.line is not None:
+                formula = self.curve.upper_formula(piece.direction, piece.line)
+            else:
+                assert piece.tilt is not None
+                formula = self.curve.chernoff_formula(piece.direction, piece.tilt)
+            formulas.append(SmoothPiece(piece.start, formula))
+        direction, end = self.loss.directions[number], self.problem.end
+        if not self._ends_with_losses and (direction.end is None or end < direction.end):
+            # what δ is at the end is known to the usual digits, whatever the piece before
+            closest = self.loss if self.digits >= DEFAULT_DIGITS else self.curve.loss
+            line = closest.directions[number].stretch(end).line
+            known.append(ProvedPiece(end, line=line.evidence))
+        if self._is_near_ceiling:
+            return ProvedDirection(tuple(known), ())
+        hair = Fraction(2, 10**self.places)
+        least = max(self.high - self.problem.tol / 2 - hair, Fraction(0))
+        curve = SmoothCurve(formulas, UnknownTail())
+        part = replace(self.problem, curve=curve, least=least, ceiling=None, progress=silent)
+        answer = certified.solve(part)
+        if answer.high > self.high or answer.proof is None:
+            raise UndecidedError("the upper end cannot be shown in the form of a certificate")
+        return ProvedDirection(tuple(known), answer.proof.cells)
+
+    @property
+    def _is_near_ceiling(self) -> bool:
+        """Whether what is known beforehand is as sharp as what is asked for."""
+        ceiling = self.problem.ceiling
+        return ceiling is not None and ceiling - self.low <= self.problem.tol
+
+    def _unproved(self, number: int, pieces: list[list[Piece]], eps: Fraction) -> None:
+        """Make a piece sharper, or raise the ends."""
+        piece = piece_at(pieces[number], eps)
+        fine = self.loss.directions[number]
+        if piece.direction is fine and piece.line is not None:
+            if self._accept(number, eps, pieces):
+                raise _RaisedError
+            raise UndecidedError(f"a cell at ε = {float(eps):.12g} could not be proved")
+        sharper = fine if piece.line is not None else self.coarse.directions[number]
+        at = pieces[number].index(piece)
+        pieces[number][at : at + 1] = pieces_on(sharper, piece.start, piece.stop)
+
+    def _covered(self, pieces: list[Piece]) -> int:
+        """Cover the range by proved cells, from where G is largest outward; return their number."""
+        start = self.witness[0] if self.witness else Fraction(0)
+        middle = pieces.index(piece_at(pieces, start))
+        count = 0
+        for run, left in ((pieces[middle::-1], True), (pieces[middle:], False)):
+            with precision(self.bits):
+                margin = float(self.problem.tol / 2)
+                claim = Tangents(ball(self.high), self.problem.failure, margin)
+            width, at = claim.first, start
+            for piece in run:
+                stop = piece.start if left else piece.stop
+                with precision(max(self.bits, piece.line.bits if piece.line else 0)):
+                    for reached, after in claim.cells(piece, at, stop, width):
+                        width = after
+                        count += 1
+                        if count % 32 == 0:
+                            share = float(reached) / float(self.problem.end)
+                            self.problem.progress("covering", _LOOKED + (1 - _LOOKED) * share)
+                at = stop
+            self.evaluations += claim.evaluations
+        return count
 
     @property
     def _ends_with_losses(self) -> bool:
@@ -157,135 +416,9 @@ class _Search:
         end = self.curve.end
         return not self.problem.failure and end is not None and self.problem.end >= upper_bound(end)
 
-    def _witness_line(self) -> tuple[Evidence, bool] | None:
-        """Return the line that shows the larger δ at the witness, and whether it is backward."""
-        if not self.best.low:
-            return None
-        eps = self.best.witness
-        lows = [direction.delta(eps)[0] for direction in self.loss.directions]
-        backward = max(range(len(lows)), key=lambda number: to_fraction(lows[number]))
-        line = self.loss.directions[backward].stretch(eps).line
-        return line.evidence, bool(backward)
 
-    # --- the lower end ------------------------------------------------------------------------
-
-    def _accept(self, eps: Fraction) -> None:
-        """Make an ε the witness if the curve below shows a larger G there."""
-        low = self.loss.delta(eps)[0]
-        p = self.problem.failure
-        with precision(8 * self.digits + 64):
-            low = ((low - ball(p)) / ball(1 - p)).lower()
-            if not certainly(low > 0):
-                return
-            value = gaussian.mu_of(ball(eps), _probability(low))
-            found = Fraction(floor_to_places(to_fraction(value.lower()), self.places + 2))
-        if found > self.best.low:
-            self.best.low, self.best.witness = found, eps
-
-    def _look(self) -> None:
-        """See where the supremum is, on coarse lines."""
-        end = self.problem.end
-        best, at = -1.0, Fraction(0)
-        for direction in self.coarse.directions:
-            stop = end if direction.end is None else min(end, direction.end)
-            start = Fraction(0)
-            while True:
-                if self._by_chernoff(direction, start, stop, best) is not None:
-                    break
-                stretch = direction.stretch(start, stop)
-                self.problem.progress("looking", _LOOKED * float(start) / (float(stop) or 1.0))
-                points = _points(start, min(stretch.stop, stop))
-                formula = self.curve.upper_formula(direction, stretch.line)
-                values = _gs(formula, points)
-                top = int(np.argmax(values))
-                if values[top] > best:
-                    best, at = float(values[top]), Fraction(float(points[top]))
-                if stretch.stop >= stop:
-                    break
-                start = stretch.stop
-        self._accept(min(at, end))
-
-    # --- the upper end ------------------------------------------------------------------------
-
-    def _pieces(
-        self, direction: Direction, coarse: Direction
-    ) -> Iterator[tuple[Piece, ProvedPiece]]:
-        """Yield smooth pieces above δ, no closer than needed, and what each rests on."""
-        end = self.problem.end
-        at = Fraction(0)
-        stop = end if direction.end is None else min(end, direction.end)
-        while True:
-            known = float(self.best.low) * (1 - _MARGIN)
-            found = self._by_chernoff(direction, at, end, known)
-            if found is not None:
-                formula, after, tilt = found
-                evidence = ProvedPiece(at, tilt=tilt)
-            else:
-                formula, after, line = self._by_line(direction, coarse, at, stop, known)
-                evidence = ProvedPiece(at, line=line.evidence)
-            yield Piece(at, formula), evidence
-            if after >= end:
-                return
-            at = after
-
-    def _by_line(
-        self, direction: Direction, coarse: Direction, at: Fraction, stop: Fraction, known: float
-    ) -> tuple[Formula, Fraction, Line]:
-        if at >= stop:
-            raise UndecidedError(f"no line ends where the losses do, at ε = {float(at):g}")
-        if not self.fine:
-            stretch = coarse.stretch(at, stop)
-            after = min(stretch.stop, stop)
-            formula = self.curve.upper_formula(coarse, stretch.line)
-            if float(_gs(formula, _points(at, after)).max()) < known:
-                return formula, after, stretch.line
-        stretch = direction.stretch(at, stop)
-        formula = self.curve.upper_formula(direction, stretch.line)
-        return formula, min(stretch.stop, stop), stretch.line
-
-    def _by_chernoff(
-        self, direction: Direction, at: Fraction, end: Fraction, known: float
-    ) -> tuple[Formula, Fraction, Fraction] | None:
-        """Return Chernoff's bound where it will do, to where it does, and its tilt."""
-        if direction.moments.domain[1] <= 0 or known <= 0:
-            return None
-        # at the largest loss the best tilt is infinite
-        near = float(at) if direction.end is None else min(float(at), _NEAR * float(direction.end))
-        best = float(direction.moments.tilts.at(np.array([near])).tilt[0])
-        # past the largest loss larger tilts are better, and none is best
-        past = direction.end is not None and near < float(at)
-        tilts = [short(best * 2**power) for power in range(_DOUBLINGS if past else 1)]
-        least = _LEAST_PIECE * (1 + float(end))
-        for share in _SHARES:
-            length = float(end - at) * share
-            if share < 1 and length < least:
-                break
-            after = end if share == 1 else at + short(length)
-            for tilt in tilts:
-                formula = self.curve.chernoff_formula(direction, tilt)
-                if float(_gs(formula, _points(at, after)).max()) < known:
-                    return formula, after, tilt
-        return None
-
-
-def _points(low: Fraction, high: Fraction) -> Floats:
-    return np.linspace(float(low), float(high), _LOOKS)
-
-
-def _gs(formula: Formula, points: Floats) -> Floats:
-    """Return G on floats; nothing where δ is not positive."""
-    value = formula(points, FLOATS)
-    log = np.fmin(np.nan_to_num(value.log(), nan=-np.inf, neginf=-np.inf), 0.0)
-    left = value.log_complement()
-    rest = np.fmin(np.nan_to_num(left, nan=0.0, neginf=-np.inf), 0.0)
-    # a bound above 1 says nothing
-    return np.where(
-        np.isnan(left), np.inf, np.nan_to_num(mu_from_logs(points, log, rest), nan=np.inf)
-    )
-
-
-def _probability(value: arb) -> Probability:
-    return Probability(value.log, (-value).log1p)
+class _RaisedError(Exception):
+    """G was found to be larger than was thought."""
 
 
 METHOD = Method(

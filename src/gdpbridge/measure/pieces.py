@@ -1,0 +1,111 @@
+"""Curves above δ of a composed loss, in pieces: lines, or Chernoff's bound."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from flint import arb
+
+from gdpbridge.certificate.proof import ProvedPiece
+from gdpbridge.errors import UndecidedError
+from gdpbridge.gaussian import enclosures as gaussian
+from gdpbridge.gaussian.kernels import log1mexp
+from gdpbridge.losses.line import Kind, Line
+from gdpbridge.losses.line_integral import Direction
+from gdpbridge.numeric.arrays import Floats
+from gdpbridge.numeric.decide import certainly
+from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import Probability
+
+__all__ = ["LOOKS", "Piece", "piece_at", "pieces_on", "rise"]
+
+# where on a piece G is looked at
+LOOKS = 17
+_LOG_HALF = -math.log(2.0)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A curve above δ in one direction, on a range.
+
+    Attributes:
+        start: where it begins.
+        stop: where it ends.
+        direction: which direction, at the digits of the line.
+        line: the line, or None.
+        tilt: then the tilt of Chernoff's bound.
+    """
+
+    start: Fraction
+    stop: Fraction
+    direction: Direction
+    line: Line | None = None
+    tilt: Fraction | None = None
+
+    @property
+    def complement(self) -> bool:
+        """Whether it bounds 1 - δ from below."""
+        return self.line is not None and self.line.kind is Kind.REST
+
+    def at(self, eps: arb) -> arb:
+        """Bound δ from above, or 1 - δ from below."""
+        if self.line is not None:
+            side = self.direction.upper_complement if self.complement else self.direction.upper
+            value: arb = side(self.line, eps)
+            return value.lower() if self.complement else value.upper()
+        assert self.tilt is not None
+        moments = self.direction.moments
+        return (moments.chernoff(self.tilt, eps) + moments.failure()).upper()
+
+    def logs(self, points: Floats) -> tuple[Floats, Floats]:
+        """Return log δ and log(1 - δ) in floats; not a number where the bound says nothing."""
+        with precision(self.direction.bits):
+            values = np.array([_log(self.at(arb(one))) for one in points.tolist()])
+        with np.errstate(invalid="ignore"):
+            other = log1mexp(values)
+        return (other, values) if self.complement else (values, other)
+
+    @property
+    def points(self) -> Floats:
+        """Some ε of the range."""
+        return np.linspace(float(self.start), float(self.stop), LOOKS)
+
+    def evidence(self) -> ProvedPiece:
+        """Return what it rests on."""
+        line = None if self.line is None else self.line.evidence
+        return ProvedPiece(self.start, line, self.tilt)
+
+
+def pieces_on(direction: Direction, low: Fraction, high: Fraction) -> list[Piece]:
+    """Return lines that cover a range."""
+    return [
+        Piece(stretch.start, stretch.stop, direction, stretch.line)
+        for stretch in direction.cover(low, high)
+    ]
+
+
+def piece_at(pieces: list[Piece], eps: Fraction) -> Piece:
+    """Return the piece that holds an ε."""
+    return next((piece for piece in pieces if eps < piece.stop), pieces[-1])
+
+
+def rise(eps: arb, value: Probability) -> tuple[float, float]:
+    """Return the first derivatives of G at an ε, up to a positive factor."""
+    logs, rests = value.log(), value.log_complement()
+    try:
+        mu = gaussian.mu_of(eps, Probability(lambda: logs[0], lambda: rests[0])).mid()
+    except UndecidedError:
+        return math.nan, math.nan
+    if certainly(logs[0] > _LOG_HALF):
+        off = rests - gaussian.log_delta_complement_series(eps, eps, mu)
+    else:
+        off = gaussian.log_delta_series(eps, eps, mu) - logs
+    return -float(off[1].mid()), -2 * float(off[2].mid())
+
+
+def _log(value: arb) -> float:
+    """Return a logarithm in floats, not a number where there is none."""
+    return float(value.log().mid()) if certainly(value > 0) else math.nan
