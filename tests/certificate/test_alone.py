@@ -88,6 +88,6 @@ def test_the_page_names_functions_that_there_are() -> None:
     for name in named:
         last = name.rsplit(".", 1)[-1]
         # a module, or what one of them defines
-        defined = re.compile(rf"^ *(def|class) {last}\b|^{last}\b.* = ", re.MULTILINE)
+        defined = re.compile(rf"^ *(def|class) {last}\b|^ *{last}\b.*[:=]", re.MULTILINE)
         found = name in sources or any(defined.search(source) for source in sources.values())
         assert found or name == "src/gdpbridge_verify", name
