@@ -27,7 +27,7 @@ __all__ = ["Law"]
 
 # multiples of one unit, and sums of all losses, that a law may have
 _MOST_PLACES, _MOST_SUMS = 1 << 20, 1 << 17
-_JOINT_PLACES = 1 << 16
+_JOINT_PLACES = 1 << 19
 
 
 class _Row(NamedTuple):

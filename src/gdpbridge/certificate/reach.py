@@ -29,7 +29,8 @@ def uncertifiable_because(profile: Profile) -> str:
         whole = known.alone or (known.discrete and named.kind not in ONLY_COMPOSED)
         if whole and one is not named:
             return f"there is no certificate yet for what is made of {one.kind}"
-    if named.kind in ONLY_COMPOSED and named.curve.form not in (Form.COMPOSED, Form.LINEAR):
+    composed = Form.COMPOSED, Form.LINEAR, Form.BETWEEN
+    if named.kind in ONLY_COMPOSED and named.curve.form not in composed:
         return f"there is no certificate for {named.kind} without a part that is composed by lines"
     return named.beyond_certificates
 
