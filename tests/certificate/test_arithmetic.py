@@ -194,6 +194,13 @@ def test_a_cosine_past_its_least_value_is_anything() -> None:
     assert around.high >= mpmath.cos(5)
 
 
+def test_a_hull_holds_both() -> None:
+    """Whichever comes first; the ends are its own."""
+    first, second = AT.between(Fraction(1), Fraction(2)), AT.between(Fraction(3), Fraction(4))
+    for hull in (first.hull(second), second.hull(first)):
+        assert [(end.low, end.high) for end in hull.ends()] == [(1, 1), (4, 4)]
+
+
 def test_both_ends_of_a_range_are_rounded_outward() -> None:
     """Neither third has four bits."""
     around = COARSE.between(Fraction(1, 3), Fraction(2, 3))

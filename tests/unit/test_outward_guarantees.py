@@ -17,6 +17,7 @@ from gdpbridge.guarantees.implicit import _Solution
 from gdpbridge.guarantees.participation import Participation, _above, _by_rows, of_toeplitz
 from gdpbridge.guarantees.quotients import expm1_quotient, log1p_quotient
 from gdpbridge.guarantees.renyi import Bound, _possible
+from gdpbridge.guarantees.repeated import _log_inverse_gamma, _mean, _with_mean
 from gdpbridge.guarantees.segments import (
     Guarantees,
     Segment,
@@ -25,7 +26,8 @@ from gdpbridge.guarantees.segments import (
     _is_within_reach,
     doubling,
 )
-from gdpbridge.numeric.kinds import BALLS
+from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import BALLS, ball
 
 ZERO, TWO = Fraction(0), Fraction(2)
 
@@ -246,3 +248,12 @@ def test_an_event_that_every_order_allows(
     """p = (e^{uε_α} - 1)/(2e^ε)^u is at most 1/2, and within the other bound from there on."""
     bounds = [Bound(Fraction(tilt), Fraction(value)) for tilt, value in (last, other)]
     assert _possible(*bounds, Fraction(eps)) is possible
+
+
+def test_divergences_of_the_best_of_many_are_rounded_up() -> None:
+    """1/3 + log 3; and the distribution has at least the mean that is asked for."""
+    found = _with_mean({Fraction(1): Fraction(1, 3)}, Fraction(3), lambda _: arb(0))
+    with precision(300):
+        assert ball(found[Fraction(1)]) > ball(Fraction(1, 3)) + arb(3).log()
+        for mean in (Fraction(3, 2), Fraction(50)):
+            assert _mean(_log_inverse_gamma(mean, Fraction(1)), Fraction(1)) >= ball(mean)
