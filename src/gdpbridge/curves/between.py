@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 
-import numpy as np
 from flint import arb
 
-from gdpbridge.curves.base import DEFAULT_FAILURE, Curve, Floats, Form
+from gdpbridge.curves.base import DEFAULT_FAILURE, BoundedCurve, Curve, Floats, Form
 from gdpbridge.curves.constants import Constant, upper_bound
 from gdpbridge.curves.loss_distribution import loss_curve
 from gdpbridge.curves.smooth import SmoothCurve, zero_curve
@@ -17,7 +16,7 @@ from gdpbridge.curves.tail import Tail
 from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.errors import InputError, Words
 from gdpbridge.interval import Interval
-from gdpbridge.losses.lattices import MAX_SPAN, between
+from gdpbridge.losses.lattices import MAX_SPAN, between, unit_between
 from gdpbridge.losses.moments import Factor
 from gdpbridge.numeric.kinds import Probability
 
@@ -28,7 +27,7 @@ LEVELS = (MAX_SPAN >> 6, MAX_SPAN >> 3, MAX_SPAN)
 _USUAL = 1
 
 
-class BetweenCurve(Curve):
+class BetweenCurve(BoundedCurve):
     """What lies between a curve below and one above δ, each exact for a law on a lattice.
 
     Args:
@@ -39,7 +38,6 @@ class BetweenCurve(Curve):
     """
 
     form = Form.BETWEEN
-    least_alpha = 1e-30
 
     def __init__(
         self,
@@ -58,6 +56,14 @@ class BetweenCurve(Curve):
         if not self.failure:
             return low, high
         return _past(low, self.failure), _past(high, self.failure)
+
+    def unit(self, level: int, *, single: bool) -> Fraction:
+        """Return the unit of the laws of a level, or of single points if that is finer.
+
+        With two directions it is that of the first.
+        """
+        finest = max(level, _USUAL) if single else level
+        return unit_between(self.directions[0], LEVELS[finest])
 
     @property
     def lower(self) -> Curve:
@@ -107,11 +113,6 @@ class BetweenCurve(Curve):
         """Take each bound from its curve."""
         return Interval(self.lower.epsilon_at(delta).low, self.upper.epsilon_at(delta).high)
 
-    def delta_range(self, eps: Floats) -> tuple[Floats, Floats]:
-        """The proved bounds: there are no others."""
-        low, high = self.delta_bounds(np.ravel(eps))
-        return low.reshape(eps.shape), high.reshape(eps.shape)
-
     def least_epsilon(self, delta: Floats) -> Floats:
         """Take the upper one of both bounds."""
         return self.upper.least_epsilon(delta)
@@ -129,10 +130,6 @@ class BetweenCurve(Curve):
         return self.lower.largest_seen()
 
     # --- curves -----------------------------------------------------------------------------
-
-    def sampled(self, _: Fraction) -> Curve:
-        """Refuse: sampling what is composed is another mechanism than composing what is sampled."""
-        raise InputError("mechanism", Words("composed"), "sampled before it is composed")
 
     def past(self, failure: Fraction) -> Curve:
         """Cut both curves off where they fall to p."""
