@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from operator import methodcaller
 from pathlib import Path
 from typing import Any, TypeVar
 
+from gdpbridge_verify.answers import answer, count_of_answers
 from gdpbridge_verify.arithmetic import Arithmetic, Work
 from gdpbridge_verify.composed import ComposedCheck, is_composed
 from gdpbridge_verify.discrete import DiscreteCheck, is_discrete
@@ -38,11 +40,13 @@ class Verification:
         valid: whether every line was proved.
         reason: what was proved in one sentence, or the first line that fails and by how much.
         claims: what was proved, a sentence each; what was assumed comes last.
+        margins: lines, such as those of cells, and how much each has to spare, in its own units.
     """
 
     valid: bool
     reason: str
     claims: tuple[str, ...]
+    margins: tuple[tuple[str, float], ...] = field(default=(), repr=False)
 
 
 def read(source: dict[str, Any] | str | bytes | Path) -> Certificate:
@@ -80,31 +84,36 @@ def verify(
     if folder is None:
         folder = Path(source).parent if isinstance(source, str | Path) else Path()
     document = with_rows(document, Path(folder))
-    decide = _Ladder(document).decide
+    ladder = _Ladder(document)
+    decide = ladder.decide
     try:
         claims = [
             *decide(lambda check: check.nature()),
             *decide(lambda check: check.far_out()),
             *decide(lambda check: check.failure_at_head()),
         ]
+        for number in range(count_of_answers(document)):
+            claims.append(decide(partial(answer, number=number)))
         for number in range(decide(lambda check: check.count_of_cells())):
             decide(methodcaller("numbered_cell", number))
-        claims += [
-            decide(lambda check: check.upper_end()),
-            decide(lambda check: check.lower_end()),
-            decide(lambda check: check.assumption()),
-        ]
+        if document.claim.statement != "answers":
+            claims += [decide(lambda check: check.upper_end())]
+            claims += [decide(lambda check: check.lower_end())]
+        claims += [decide(lambda check: check.assumption())]
     except Refused as refused:
         return Verification(False, f"refused at {refused}", ())
     except OutOfWork:
         raise Undecided("undecided: more work than is allowed for one certificate") from None
     except Undecided as undecided:
         raise Undecided(f"{undecided}: undecided with {MAX_PRECISION} bits of precision") from None
-    return Verification(True, f"all {len(claims)} claims hold", tuple(claims))
+    margins = tuple(ladder.margins.items())
+    return Verification(True, f"all {len(claims)} claims hold", tuple(claims), margins)
 
 
 def _first_precision(document: Certificate) -> int:
-    digits = max(len(document.claim.mu.low), len(document.claim.mu.high))
+    claim = document.claim
+    texts = [text for one in claim.answers or () for text in (one.low, one.high)]
+    digits = max(map(len, (claim.mu.low, claim.mu.high, *texts)))
     return FIRST_PRECISION + 4 * digits
 
 
@@ -112,6 +121,7 @@ class CellChecker:
     """Whether single cells are proved as they stand; for the writer of certificates."""
 
     def __init__(self, document: Certificate) -> None:
+        self._document = document
         # what the writer tries is at least what the checker will do, but for short lines
         self._ladder = _Ladder(document, share=0.9)
 
@@ -130,6 +140,11 @@ class CellChecker:
             OutOfWork: if that is more work than the checker allows, together with the cells.
         """
         return self._holds(lambda check: (check.failure_at_head(), check.lower_end()))
+
+    def proves_answers(self) -> bool:
+        """Whether the checker will accept the answers."""
+        numbers = range(count_of_answers(self._document))
+        return all(self._holds(partial(answer, number=number)) for number in numbers)
 
     def proves_tail(self, start: Fraction) -> bool:
         """Whether the checker will accept that nothing need be proved from here on."""
@@ -166,6 +181,11 @@ class _Ladder:
         self._document = document
         self._kind: type[Check] | None = None
         self._checks: dict[int, Check] = {}
+
+    @property
+    def margins(self) -> dict[str, float]:
+        """How much the lines that were proved have to spare."""
+        return self._work.margins
 
     def decide(self, line: Callable[[Check], T]) -> T:
         """Return what a line returns at the first precision that decides it.

@@ -14,6 +14,7 @@ from gdpbridge_verify.reader import Most, Text, Whole
 
 __all__ = [
     "DECIMAL_PATTERN",
+    "Answer",
     "Breakpoint",
     "Cell",
     "Certificate",
@@ -23,6 +24,7 @@ __all__ = [
     "Evidence",
     "Line",
     "Nodes",
+    "Point",
     "Range",
     "Schema",
     "Tangent",
@@ -60,6 +62,7 @@ Column = Literal["eps", "delta", "log_delta", "alpha", "beta", "epsilon"]
 Delimiter = Literal[",", ";", "\t"]
 FileName = Annotated[str, Text("the name of a file", 200, r"[^/\\\x00-\x1f]+")]
 Hash = Annotated[str, Text("a SHA-256 in hexadecimal", 64, "[0-9a-f]{64}")]
+Ratio = Annotated[str, Text("a fraction of whole numbers", 400, "[0-9]+(/[0-9]+)?")]
 Name = Annotated[str, Text("a name", 40)]
 # numbers are short; what is long lists losses and their probabilities
 Parameter = Annotated[str, Text("a text", 100_000)]
@@ -82,6 +85,20 @@ class Range:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Answer:
+    """Another number of the mechanism than μ."""
+
+    quantity: Annotated[
+        Literal["delta", "epsilon", "advantage", "tpr", "beta"],
+        "δ at an ε; the least ε ≥ 0 at a δ; δ(0); an attacker's true-positive rate at a "
+        "false-positive rate; its least type II error f at a type I error",
+    ]
+    at: Annotated[Decimal | None, "that ε, δ or rate; null for an advantage"]
+    low: Annotated[MuDecimal, "at most the number; 0 of a rate"]
+    high: Annotated[MuDecimal, "at least the number; 1 of f"]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Claim:
     """What is said to be true of the mechanism."""
 
@@ -90,8 +107,9 @@ class Claim:
         "gdp: some finite μ covers every ε ≥ 0; not-gdp: none does; unknown: nothing is said of it",
     ]
     statement: Annotated[
-        Literal["whole", "head", "approximate"],
-        "what mu covers: every ε, ε up to eps_h, or all but failure_probability",
+        Literal["whole", "head", "approximate", "answers"],
+        "what mu covers: every ε, ε up to eps_h, or all but failure_probability; answers: nothing "
+        "is said of mu, which is [0, inf], and all of the answers",
     ]
     mu: Annotated[Range, "holds the least μ for which the statement is true"]
     eps_h: Annotated[Decimal | None, "the end of the head, for a head statement"]
@@ -105,6 +123,7 @@ class Claim:
         "mechanisms with its guarantee; bound: an upper bound, so that mu.low says that no smaller "
         "μ follows from it. Not said by version 0.1.0",
     ] = None
+    answers: Annotated[tuple[Answer, ...] | None, Most(1000), "other numbers than μ"] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,6 +186,9 @@ class CurvePiece:
     tilt: Annotated[
         Binary | None, "or the tilt of Chernoff's bound, or of the law of discrete losses"
     ] = None
+    unit: Annotated[
+        Ratio | None, "of a law: the unit on whose multiples densities are cut into cells"
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,6 +225,19 @@ class Event:
 
     inside: Annotated[Binary, "its probability p under the one data set"]
     outside: Annotated[Binary, "and q under the other"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """What the proof of an answer needs besides the mechanism."""
+
+    touch: Annotated[
+        SignedBinary | None, "of a rate or f: the ε of the line 1 - δ - e^ε·α that shows it"
+    ] = None
+    event: Annotated[Event | None, "of a table: the event that shows the lower end of δ"] = None
+    witness_line: Annotated[
+        WitnessLine | None, "of a composed loss: what shows the lower end of δ"
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,6 +298,7 @@ class Evidence:
         "of a formula: where lines touch it, through (-1, 1) in e^ε or those of the event",
     ] = None
     event: Annotated[Event | None, "of a class: an event that attains mu.low"] = None
+    points: Annotated[tuple[Point, ...] | None, Most(1000), "one for each answer"] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,7 +26,7 @@ from functools import cached_property
 
 from gdpbridge_verify.arithmetic import Interval
 from gdpbridge_verify.convex import ConvexCheck, Level
-from gdpbridge_verify.document import Tangent
+from gdpbridge_verify.document import Event, Tangent
 from gdpbridge_verify.mechanisms import GaussianDecay, Mechanism, parameters_of
 from gdpbridge_verify.numbers import about, binary
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
@@ -140,12 +140,12 @@ class ZcdpCheck(TangentsCheck):
         """Enclose t·log((1 + t)/(1 - t)), which rises with t > 0."""
         return level.value * ((1 + level.value) / level.complement).log()
 
-    def _excess_at(self, at: Fraction, mu: Fraction) -> Interval:
+    def excess(self, at: Fraction, wanted: Level, _: Event | None) -> Interval:
         """Compare δ of randomized response, (1 + t)/2 - e^ε·(1 - t)/2, by the least t that will do.
 
         What is returned has the sign of the difference.
         """
-        least = 2 * self._wanted(at, mu).complement / (1 + self.arithmetic.exactly(at).exp())
+        least = 2 * wanted.complement / (1 + self.arithmetic.exactly(at).exp())
         level = Level(1 - least, least)
         # any t > 0 will do
         return self._rho if level.value <= 0 else self._rho - self._divergence(level)
@@ -180,18 +180,7 @@ class RenyiCheck(TangentsCheck, RowsCheck):
         """Compare the chord between tangents, or the line through (-1, 1) before the first."""
         if not self._places:
             raise Refused(line, "there is no tangent")
-        number = bisect.bisect_right(self._places, at) - 1
-        if number < 0:
-            point = self.arithmetic.exactly(at)
-            share = (1 + point.exp()) / (1 + self.arithmetic.exactly(self._places[0]).exp())
-            self._hold(line, share * (1 - self._top(0)) - level.complement)
-            return
-        bound = self._top(number)
-        if number + 1 < len(self._places) and at != self._places[number]:
-            width = self._exp_less_one(self._places[number + 1] - self._places[number])
-            share = self._exp_less_one(at - self._places[number]) / width
-            bound = bound + share * (self._top(number + 1) - bound)
-        self._hold(line, level.value - bound)
+        self.below_chord(line, at, level, self._places, self._top)
 
     def allows(self, line: str, p: Fraction, q: Fraction) -> None:
         """Prove every bound, in both orders of the pair, for the law of one event."""
