@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.complexes import Ball, Complexes
-from gdpbridge_verify.numbers import binary
+from gdpbridge_verify.numbers import about, binary
 from gdpbridge_verify.refusal import Malformed, OutOfWork
 from gdpbridge_verify.transforms import Nodes, Transform
 
@@ -293,7 +293,7 @@ class DiscreteGaussian(Finite):
         reach = math.isqrt(math.ceil(2 * self.sigma**2 * (of.precision + 8))) + 2
         middle = -math.floor(shift)
         if reach > _MOST_ATOMS:
-            raise Malformed("mechanism.sigma", float(self.sigma), "less")
+            raise Malformed("mechanism.sigma", about(self.sigma), "less")
         of.work.charge(2 * reach * (10 + of.precision / 30))
         rate = -1 / (2 * self.sigma**2)
         kept = {
