@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from gdpbridge.claims import Claim, read_all
 from gdpbridge.convert import beta_at, delta_at, epsilon_at
 from gdpbridge.curves.base import Form
 from gdpbridge.curves.nature import Nature
-from gdpbridge.errors import InputError, UndecidedError, WorkLimitError
+from gdpbridge.errors import Advice, InputError, UndecidedError, WorkLimitError
 from gdpbridge.interval import Interval
-from gdpbridge.measure import measure
+from gdpbridge.measure import Measurement, Statement, measure
 from gdpbridge.measure.entry import is_provable
 from gdpbridge.mechanisms.base import Neighbours, Profile, as_profile
 from gdpbridge.numeric.exact import decimal_text, float_ceiling, float_floor
@@ -27,11 +27,13 @@ from gdpbridge.showing import Shown
 from gdpbridge.sources.entry import profile_of
 from gdpbridge.transformations.subsample import SCHEMES
 
-__all__ = ["Checked", "check"]
+if TYPE_CHECKING:
+    from gdpbridge.certificate.model import Certificate
+
+__all__ = ["Checked", "certificate_of", "check"]
 
 # a μ that is as close to the claim is measured again, so closely
 _CLOSER = ("1e-15", "1e-30")
-# where a μ is shown to be too small
 _PLACES = tuple(2.0**power for power in range(-3, 15))
 _CLOSE_FORMS = (Form.SMOOTH, Form.LINEAR)
 _UNSAMPLED = "no sampling"
@@ -73,6 +75,54 @@ class Checked(Shown):
     certified: bool
     reason: str
     notes: tuple[str, ...]
+
+    @property
+    def certificate(self) -> Certificate:
+        """A document that proves a true claim to someone else.
+
+        Raises:
+            InputError: where the claim is not true, or there are no certificates of such
+                mechanisms.
+            UndecidedError: if the checker cannot be convinced.
+        """
+        return certificate_of([self])
+
+
+def certificate_of(answers: Sequence[Checked]) -> Certificate:
+    """Return one document that proves several claims about one mechanism.
+
+    Raises:
+        InputError: where one is not true, or they do not go together.
+        UndecidedError: if the checker cannot be convinced.
+    """
+    for one in answers:
+        if not one.holds:
+            raise InputError("certificate", one.claim.text, "of claims that are true")
+        if one.profile != answers[0].profile:
+            raise InputError("certificate", one.claim.text, "of claims for the same neighbours")
+    first = answers[0]
+    if any(one.claim.quantity == "mu" for one in answers):
+        if len(answers) > 1 or first.claim.at_least:
+            advice = Advice("a claim of μ has one of its own: give it alone, with <=")
+            raise InputError("certificate", first.claim.text, advice)
+        found = _measured(first.profile, first.claim, None)
+        if found.certificate is None or found.statement is not _statement(first.claim):
+            why = found.uncertified_because or "μ is that of the run without sampling"
+            raise InputError("certificate", first.claim.text, Advice(f"leave it out: {why}"))
+        return found.certificate
+    from gdpbridge.certificate.write_answers import Asked, write_answers
+
+    asked = [
+        Asked(cast(Any, one.claim.quantity), one.claim.at, one.claim.bound, one.claim.at_least)
+        for one in answers
+    ]
+    return write_answers(first.profile, asked)
+
+
+def _statement(claim: Claim) -> Statement:
+    if claim.head is not None:
+        return Statement.HEAD
+    return Statement.WHOLE if claim.failure is None else Statement.APPROXIMATE
 
 
 @overload
@@ -191,15 +241,9 @@ def _value(profile: Profile, claim: Claim) -> tuple[Interval, float | None]:
 
 def _mu(profile: Profile, claim: Claim) -> tuple[Interval, float | None]:
     """Measure, as closely as the claim asks."""
-    head, failure = (
-        None if one is None else decimal_text(one) for one in (claim.head, claim.failure)
-    )
-    whole = head is None and failure is None
-    if whole and profile.default_failure is not None:
-        # what the whole range has stands beside any statement, of which this one is the least work
-        failure = "0.9"
+    whole = _statement(claim) is Statement.WHOLE
     for tol in (None, *_CLOSER):
-        found = measure(profile, tol, head, failure)
+        found = _measured(profile, claim, tol)
         value: Interval | None = found.whole_range_mu if whole else found.mu
         if value is None:
             raise UndecidedError("no μ for every ε is known, as the tail is not")
@@ -208,11 +252,18 @@ def _mu(profile: Profile, claim: Claim) -> tuple[Interval, float | None]:
     return value or found.mu, found.attained_at if value is found.mu else None
 
 
-def _ends(value: Interval) -> tuple[Fraction | float, Fraction | float]:
-    low, high = (
-        math.inf if end.is_infinite() else Fraction(end) for end in (value.low, value.high)
+def _measured(profile: Profile, claim: Claim, tol: str | None) -> Measurement:
+    head, failure = (
+        None if one is None else decimal_text(one) for one in (claim.head, claim.failure)
     )
-    return low, high
+    if _statement(claim) is Statement.WHOLE and profile.default_failure is not None:
+        # what the whole range has stands beside any statement, of which this one is the least work
+        failure = "0.9"
+    return measure(profile, tol, head, failure)
+
+
+def _ends(value: Interval) -> list[Fraction | float]:
+    return [math.inf if end.is_infinite() else Fraction(end) for end in (value.low, value.high)]
 
 
 def _holds(value: Interval, claim: Claim) -> bool | None:
@@ -265,8 +316,8 @@ def _mu_witness(
         if found.low > delta_at(allowed, eps).high:
             return {"epsilon": eps, "delta": found.lower}
     tail = profile.tail.mu_tail
-    by_tail = claim.head is None and claim.failure is None and tail is not None
-    return {"mu_tail": tail.lower} if by_tail and tail is not None else {"mu": value.lower}
+    by_tail = tail is not None and _statement(claim) is Statement.WHOLE
+    return {"mu_tail": tail.lower} if by_tail and tail else {"mu": value.lower}
 
 
 # --- other neighbours, other samples ------------------------------------------------------------

@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from gdpbridge.mechanisms.permute_and_flip import PermuteAndFlip
     from gdpbridge.mechanisms.pld import PLD
     from gdpbridge.mechanisms.pure_dp import PureDP
+    from gdpbridge.mechanisms.random_allocation import RandomAllocation
     from gdpbridge.mechanisms.randomized_response import RandomizedResponse
     from gdpbridge.mechanisms.renyi import Renyi
     from gdpbridge.mechanisms.report_noisy_max import ReportNoisyMax
     from gdpbridge.mechanisms.sgd_family import SGDFamily
+    from gdpbridge.mechanisms.shuffled_epochs import ShuffledEpochs
     from gdpbridge.mechanisms.sparse_vector import SparseVector
     from gdpbridge.mechanisms.table import Table
     from gdpbridge.mechanisms.thresholded_release import ThresholdedRelease
@@ -58,11 +60,13 @@ __all__ = [
     "OpacusHistory",
     "PermuteAndFlip",
     "PureDP",
+    "RandomAllocation",
     "RandomizedResponse",
     "Renyi",
     "ReportNoisyMax",
     "SGDFamily",
     "Sequence",
+    "ShuffledEpochs",
     "SparseVector",
     "Table",
     "ThresholdedRelease",
@@ -79,6 +83,7 @@ _HOMES = {
     "Renyi": "mechanisms.renyi",
     "TruncatedLaplace": "mechanisms.truncated_laplace",
     "ThresholdedRelease": "mechanisms.thresholded_release",
+    "ShuffledEpochs": "mechanisms.shuffled_epochs",
     "SparseVector": "mechanisms.sparse_vector",
     "ReportNoisyMax": "mechanisms.report_noisy_max",
     "PermuteAndFlip": "mechanisms.permute_and_flip",
@@ -98,6 +103,7 @@ _HOMES = {
     "OpacusHistory": "mechanisms.opacus",
     "PLD": "mechanisms.pld",
     "PureDP": "mechanisms.pure_dp",
+    "RandomAllocation": "mechanisms.random_allocation",
     "RandomizedResponse": "mechanisms.randomized_response",
     "SGDFamily": "mechanisms.sgd_family",
     "Sequence": "transformations.sequence",

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from operator import methodcaller
 from pathlib import Path
 from typing import Any, TypeVar
 
+from gdpbridge_verify.answers import answer, count_of_answers
 from gdpbridge_verify.arithmetic import Arithmetic, Work
 from gdpbridge_verify.composed import ComposedCheck, is_composed
 from gdpbridge_verify.discrete import DiscreteCheck, is_discrete
@@ -87,13 +89,14 @@ def verify(
             *decide(lambda check: check.far_out()),
             *decide(lambda check: check.failure_at_head()),
         ]
+        for number in range(count_of_answers(document)):
+            claims.append(decide(partial(answer, number=number)))
         for number in range(decide(lambda check: check.count_of_cells())):
             decide(methodcaller("numbered_cell", number))
-        claims += [
-            decide(lambda check: check.upper_end()),
-            decide(lambda check: check.lower_end()),
-            decide(lambda check: check.assumption()),
-        ]
+        if document.claim.statement != "answers":
+            claims += [decide(lambda check: check.upper_end())]
+            claims += [decide(lambda check: check.lower_end())]
+        claims += [decide(lambda check: check.assumption())]
     except Refused as refused:
         return Verification(False, f"refused at {refused}", ())
     except OutOfWork:
@@ -104,7 +107,9 @@ def verify(
 
 
 def _first_precision(document: Certificate) -> int:
-    digits = max(len(document.claim.mu.low), len(document.claim.mu.high))
+    claim = document.claim
+    texts = [text for one in claim.answers or () for text in (one.low, one.high)]
+    digits = max(map(len, (claim.mu.low, claim.mu.high, *texts)))
     return FIRST_PRECISION + 4 * digits
 
 
@@ -112,6 +117,7 @@ class CellChecker:
     """Whether single cells are proved as they stand; for the writer of certificates."""
 
     def __init__(self, document: Certificate) -> None:
+        self._document = document
         # what the writer tries is at least what the checker will do, but for short lines
         self._ladder = _Ladder(document, share=0.9)
 
@@ -130,6 +136,11 @@ class CellChecker:
             OutOfWork: if that is more work than the checker allows, together with the cells.
         """
         return self._holds(lambda check: (check.failure_at_head(), check.lower_end()))
+
+    def proves_answers(self) -> bool:
+        """Whether the checker will accept the answers."""
+        numbers = range(count_of_answers(self._document))
+        return all(self._holds(partial(answer, number=number)) for number in numbers)
 
     def proves_tail(self, start: Fraction) -> bool:
         """Whether the checker will accept that nothing need be proved from here on."""

@@ -13,12 +13,12 @@ from functools import cached_property
 from gdpbridge_verify.arithmetic import Interval, Jet
 from gdpbridge_verify.composition import Composition, composition_of
 from gdpbridge_verify.curve import GaussianCurve
-from gdpbridge_verify.document import Cell, CurvePiece, Evidence
+from gdpbridge_verify.document import Cell, CurvePiece, Evidence, Point, WitnessLine
 from gdpbridge_verify.document import Line as LineModel
 from gdpbridge_verify.document import Nodes as NodesModel
 from gdpbridge_verify.lines import Line, LineData, log_chernoff
 from gdpbridge_verify.mechanisms import Mechanism, Part, log1mexp
-from gdpbridge_verify.numbers import about, binary, mu_range
+from gdpbridge_verify.numbers import about, binary, mu_range, signed
 from gdpbridge_verify.refusal import Malformed, Refused
 from gdpbridge_verify.statement import Check
 from gdpbridge_verify.transforms import Nodes, Transform
@@ -56,13 +56,17 @@ class ComposedCheck(Check):
         if self.evidence.tail_from is not None and not self.may_say_tail:
             raise Malformed("evidence.tail_from", self.evidence.tail_from, "null")
         directions = self.evidence.directions or ()
-        wanted = 1 if all(part.symmetric for part in found.parts) else 2
         # the head's δ needs them too, a whole statement none where the tail is all of the proof
         by_tail = self._is_whole and not self.count_of_cells()
         needed = self.claim.statement == "head" or (self.claim.mu.high != "inf" and not by_tail)
+        wanted = self._wanted_directions
         if len(directions) != wanted and needed:
             raise Malformed("evidence.directions", len(directions), f"{wanted} of them")
         return Mechanism(())
+
+    @property
+    def _wanted_directions(self) -> int:
+        return 1 if all(part.symmetric for part in self.composition.parts) else 2
 
     @property
     def _is_whole(self) -> bool:
@@ -92,14 +96,17 @@ class ComposedCheck(Check):
             log += self.arithmetic.exactly(times) * (-self.arithmetic.exactly(one.failure)).log1p()
         return -log.expm1()
 
-    def _sets_aside_all(self) -> bool:
-        """Whether p_∞ is at most what is set aside."""
+    def _sets_aside_all(self, value: Fraction | Interval) -> bool:
+        """Whether p_∞ is at most a number."""
         for backward in (False, True):
             known = self._failure_exactly(backward=backward)
             if known is None:
-                if not self.failure_towards(backward=backward) <= self._failure:
+                if not self.failure_towards(backward=backward) <= self.enclosed(value):
                     return False
-            elif known > self.failure:
+            elif isinstance(value, Fraction):
+                if known > value:
+                    return False
+            elif not self.enclosed(known) <= value:
                 return False
         return True
 
@@ -161,18 +168,40 @@ class ComposedCheck(Check):
 
     # --- the upper end ---------------------------------------------------------------------------
 
-    def failure_at_head(self) -> list[str]:
-        """Prove δ(ε_h) ≤ p in every direction, by its last piece."""
-        if self.eps_h is None:
-            return []
-        line = "claim.failure_probability"
-        for number in range(self._count_of_directions):
-            if not self._has_ended(self.eps_h):
-                log = self._log_above(number, self.eps_h)
-                if self.failure == 0:
-                    raise Refused(line, "it is 0, but δ(eps_h) is positive")
-                self._hold(line, self.arithmetic.exactly(self.failure).log() - log)
-        return [f"δ at eps_h = {self.claim.eps_h} is at most {self.claim.failure_probability}"]
+    def at_most(self, line: str, at: Fraction, value: Fraction | Interval) -> None:
+        """Prove that δ(ε) is at most a number, in every direction."""
+        number = self.enclosed(value)
+        if value == 1:
+            return
+        if self._is_past_losses(at) and (not self._fails or self._sets_aside_all(value)):
+            self._hold(line, number)
+            return
+        if self._count_of_directions != self._wanted_directions:
+            raise Refused(line, "it is not proved in every direction")
+        for direction in range(self._count_of_directions):
+            self._hold(line, number - self.delta_above(direction, at))
+
+    def delta_above(self, direction: int, at: Fraction) -> Interval:
+        """Enclose what is above δ of a direction."""
+        return self._log_above(direction, at).exp()
+
+    def at_least(
+        self, line: str, at: Fraction, value: Fraction, point: Point, *, strictly: bool
+    ) -> None:
+        """Prove that δ(ε) is at least a number, or above it, by a line of one direction."""
+        number = self.enclosed(value)
+        if self.failure_mass > number:
+            return
+        if point.witness_line is None:
+            raise Refused(line, "there is no line")
+        eps = Jet.variable(self.arithmetic.exactly(at))
+        log = self._below_at(point.witness_line, eps).log(eps).value
+        self.hold(line, log.exp() - number, strictly=strictly)
+
+    def never_below(self, line: str, value: Fraction) -> None:
+        """Prove that δ is above a number at every ε."""
+        if not self.failure_mass > self.enclosed(value):
+            raise Refused(line, "it is infinite, and nothing shows it")
 
     def _log_above(self, direction: int, at: Fraction) -> Interval:
         point = Jet.variable(self.arithmetic.exactly(at))
@@ -183,7 +212,7 @@ class ComposedCheck(Check):
         """Whether there is nothing left of δ at ε but, at most, p_∞, which is at most p."""
         if not self._is_past_losses(at):
             return False
-        return not self._fails or self._sets_aside_all()
+        return not self._fails or self._sets_aside_all(self.failure)
 
     @property
     def _count_of_directions(self) -> int:
@@ -283,8 +312,16 @@ class ComposedCheck(Check):
                 self._curves[key] = self._of_line(self._line(piece.line, bool(direction)))
         return self._curves[key]
 
+    @cached_property
+    def _lines(self) -> dict[tuple[LineModel, bool], Line]:
+        return {}
+
     def _line(self, model: LineModel, backward: bool) -> Line:
-        return Line(self.composition.parts, backward, _data(model), self.arithmetic)
+        key = model, backward
+        if key not in self._lines:
+            parts = self.composition.parts
+            self._lines[key] = Line(parts, backward, _data(model), self.arithmetic)
+        return self._lines[key]
 
     def _of_line(self, line: Line) -> Part:
         if line.is_complement:
@@ -342,21 +379,24 @@ class ComposedCheck(Check):
         given = self.evidence.witness_line
         if given is None:
             raise Refused("evidence.witness_line", "there is none for a positive mu.low")
-        curve = self._line(given.line, given.reverse)
         eps = self.arithmetic.exactly(at)
         point = Jet.variable(eps)
-        if curve.is_complement:
-            complement = curve.above(point)
-            below = Part(Fraction(0), None, lambda _: log1mexp(complement), lambda _: complement)
-        else:
-            failure = self.failure_towards(backward=given.reverse)
-            log = curve.below(point)
-            log = (log.exp() + failure).log() if self._fails else log
-            below = Part(Fraction(0), None, lambda _: log, lambda _: log1mexp(log))
+        below = self._below_at(given, point)
         gaussian = GaussianCurve(self.arithmetic.exactly(mu))
         if self.is_large(below, point):
             return gaussian.log_complement(eps) - self.log_complement(below, point).value
         return self.log(below, point).value - gaussian.log_delta(eps)
+
+    def _below_at(self, given: WitnessLine, point: Jet) -> Part:
+        """Return what one line shows of δ from below, at one ε."""
+        curve = self._line(given.line, given.reverse)
+        if curve.is_complement:
+            complement = curve.above(point)
+            return Part(Fraction(0), None, lambda _: log1mexp(complement), lambda _: complement)
+        log = curve.below(point)
+        if self._fails:
+            log = (log.exp() + self.failure_towards(backward=given.reverse)).log()
+        return Part(Fraction(0), None, lambda _: log, lambda _: log1mexp(log))
 
 
 def _data(model: LineModel) -> LineData:
@@ -377,8 +417,3 @@ def _nodes(model: NodesModel | None) -> Nodes | None:
     return Nodes(
         binary(model.shift), binary(model.strip), binary(model.step), model.first, model.last
     )
-
-
-def signed(text: str) -> Fraction:
-    """Return the number that ``-0x…p…`` or ``0x…p…`` stands for."""
-    return -binary(text[1:]) if text.startswith("-") else binary(text)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from gdpbridge_verify.arithmetic import Interval
 from gdpbridge_verify.curve import GaussianCurve
-from gdpbridge_verify.document import Cell
+from gdpbridge_verify.document import Cell, Event, Point
 from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.refusal import Malformed, Refused
 from gdpbridge_verify.statement import Check
@@ -45,14 +45,20 @@ class ConvexCheck(Check):
 
     # --- lines ----------------------------------------------------------------------------------
 
-    def failure_at_head(self) -> list[str]:
-        """Prove δ(ε_h) ≤ p."""
-        if self.eps_h is None:
-            return []
-        if self.failure < 1 and not self.falls_to(self.failure, self.eps_h):
-            level = Level(self._failure, 1 - self._failure)
-            self.below("claim.failure_probability", self.eps_h, level)
-        return [f"δ at eps_h = {self.claim.eps_h} is at most {self.claim.failure_probability}"]
+    def at_most(self, line: str, at: Fraction, value: Fraction | Interval) -> None:
+        """Prove that δ(ε) is at most a number."""
+        if value == 1 or (isinstance(value, Fraction) and self.falls_to(value, at)):
+            return
+        number = self.enclosed(value)
+        self.below(line, at, Level(number, 1 - number))
+
+    def at_least(
+        self, line: str, at: Fraction, value: Fraction, point: Point, *, strictly: bool
+    ) -> None:
+        """Prove that δ(ε) is at least a number, or above it."""
+        number = self.enclosed(value)
+        excess = self.excess(at, Level(number, 1 - number), point.event)
+        self.hold(line, excess, strictly=strictly)
 
     def cell(self, line: str, cell: Cell) -> None:
         """Prove that the chord of δ is below a tangent to the Gaussian curve, at both ends."""
@@ -87,10 +93,14 @@ class ConvexCheck(Check):
         return self._past(Level(curve.log_delta(eps).exp(), curve.log_complement(eps).exp()))
 
     def _excess_at(self, at: Fraction, mu: Fraction) -> Interval:
-        """Return by how much p - e^ε·q of the event exceeds what is wanted."""
-        event, line = self.evidence.event, "evidence.event"
+        """Return by how much δ exceeds what is wanted, or a number of that sign."""
+        return self.excess(at, self._wanted(at, mu), self.evidence.event)
+
+    def excess(self, at: Fraction, wanted: Level, event: Event | None) -> Interval:
+        """Return by how much p - e^ε·q of the event exceeds a number."""
+        line = "evidence.event"
         if event is None:
-            raise Refused(line, "there is none for a positive mu.low")
+            raise Refused(line, "there is none for a positive lower end")
         p, q = binary(event.inside), binary(event.outside)
         if not 0 <= q <= p <= 1:
             raise Malformed(
@@ -98,4 +108,4 @@ class ConvexCheck(Check):
             )
         self.allows(line, p, q)
         exactly = self.arithmetic.exactly
-        return exactly(p) - exactly(at).exp() * exactly(q) - self._wanted(at, mu).value
+        return exactly(p) - exactly(at).exp() * exactly(q) - wanted.value

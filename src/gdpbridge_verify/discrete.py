@@ -9,7 +9,7 @@ from gdpbridge_verify.arithmetic import Interval
 from gdpbridge_verify.composed import ComposedCheck
 from gdpbridge_verify.composition import composition_of
 from gdpbridge_verify.convex import ConvexCheck, Level
-from gdpbridge_verify.document import Certificate
+from gdpbridge_verify.document import Certificate, Event
 from gdpbridge_verify.finite import DiscreteGaussian, Finite
 from gdpbridge_verify.law import Law
 from gdpbridge_verify.mechanisms import GaussianDecay, Mechanism
@@ -108,23 +108,25 @@ class DiscreteCheck(ConvexCheck, ComposedCheck):
         """Whether δ(at) ≤ value as all finite losses are below, and p_∞ is what is set aside."""
         return self.vanishes_at(at) or (value == self.failure and self._has_ended(at))
 
-    def failure_at_head(self) -> list[str]:
-        """Prove δ(ε_h) ≤ p in every direction."""
-        found: list[str] = []
-        for number in range(self._count_of_directions):
-            self._direction = number
-            found = super().failure_at_head()
-        return found
+    def at_most(self, line: str, at: Fraction, value: Fraction | Interval) -> None:
+        """Prove that δ(ε) is at most a number, in every direction."""
+        ComposedCheck.at_most(self, line, at, value)
+
+    def delta_above(self, direction: int, at: Fraction) -> Interval:
+        """Enclose δ of a direction."""
+        return self._delta(direction, at)
 
     def _require_reach(self, direction: int, reached: Fraction) -> None:
         """Prove that cells up to ``reached`` are all that the statement needs."""
         self._direction = direction
         self._reach(reached)
 
-    def _excess_at(self, at: Fraction, mu: Fraction) -> Interval:
+    def excess(self, at: Fraction, wanted: Level, _: Event | None) -> Interval:
         """Return by how much δ of the larger direction exceeds what is wanted."""
         found = [self._delta(number, at) for number in range(self._count_of_directions)]
-        return max(found, key=lambda one: one.low) - self._wanted(at, mu).value
+        if not found:
+            raise Refused("evidence.directions", "there are none")
+        return max(found, key=lambda one: one.low) - wanted.value
 
 
 def _top(value: Fraction | Interval) -> Fraction:

@@ -14,6 +14,7 @@ from gdpbridge_verify.reader import Most, Text, Whole
 
 __all__ = [
     "DECIMAL_PATTERN",
+    "Answer",
     "Breakpoint",
     "Cell",
     "Certificate",
@@ -23,6 +24,7 @@ __all__ = [
     "Evidence",
     "Line",
     "Nodes",
+    "Point",
     "Range",
     "Schema",
     "Tangent",
@@ -53,7 +55,7 @@ SignedBinary = Annotated[
     ),
 ]
 # as people write them, or as a logarithm of 0
-_NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?"
+_NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?"
 Number = Annotated[str, Text("a decimal number", 400, f"{_NUMBER}|-inf")]
 Row = Annotated[tuple[Number, ...], Most(2)]
 Column = Literal["eps", "delta", "log_delta", "alpha", "beta", "epsilon"]
@@ -82,6 +84,20 @@ class Range:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Answer:
+    """Another number of the mechanism than μ."""
+
+    quantity: Annotated[
+        Literal["delta", "epsilon", "advantage", "tpr", "beta"],
+        "δ at an ε; the least ε ≥ 0 at a δ; δ(0); an attacker's true-positive rate at a "
+        "false-positive rate; its least type II error f at a type I error",
+    ]
+    at: Annotated[Decimal | None, "that ε, δ or rate; null for an advantage"]
+    low: Annotated[MuDecimal, "at most the number; 0 of a rate"]
+    high: Annotated[MuDecimal, "at least the number; 1 of f"]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Claim:
     """What is said to be true of the mechanism."""
 
@@ -90,8 +106,9 @@ class Claim:
         "gdp: some finite μ covers every ε ≥ 0; not-gdp: none does; unknown: nothing is said of it",
     ]
     statement: Annotated[
-        Literal["whole", "head", "approximate"],
-        "what mu covers: every ε, ε up to eps_h, or all but failure_probability",
+        Literal["whole", "head", "approximate", "answers"],
+        "what mu covers: every ε, ε up to eps_h, or all but failure_probability; answers: nothing "
+        "is said of mu, which is [0, inf], and all of the answers",
     ]
     mu: Annotated[Range, "holds the least μ for which the statement is true"]
     eps_h: Annotated[Decimal | None, "the end of the head, for a head statement"]
@@ -105,6 +122,7 @@ class Claim:
         "mechanisms with its guarantee; bound: an upper bound, so that mu.low says that no smaller "
         "μ follows from it. Not said by version 0.1.0",
     ] = None
+    answers: Annotated[tuple[Answer, ...] | None, Most(1000), "other numbers than μ"] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,6 +224,19 @@ class Event:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Point:
+    """What the proof of an answer needs besides the mechanism."""
+
+    touch: Annotated[
+        SignedBinary | None, "of a rate or f: the ε of the line 1 - δ - e^ε·α that shows it"
+    ] = None
+    event: Annotated[Event | None, "of a table: the event that shows the lower end of δ"] = None
+    witness_line: Annotated[
+        WitnessLine | None, "of a composed loss: what shows the lower end of δ"
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Table:
     """Rows of two numbers that a mechanism is known by, here or in a file beside the document."""
 
@@ -263,6 +294,7 @@ class Evidence:
         "of a formula: where lines touch it, through (-1, 1) in e^ε or those of the event",
     ] = None
     event: Annotated[Event | None, "of a class: an event that attains mu.low"] = None
+    points: Annotated[tuple[Point, ...] | None, Most(1000), "one for each answer"] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ from gmpy2 import mpfr
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Jet
 from gdpbridge_verify.convex import ConvexCheck, Level
+from gdpbridge_verify.document import Event
 from gdpbridge_verify.mechanisms import GaussianDecay, Mechanism, decimal_parameter, parameters_of
 from gdpbridge_verify.numbers import binary, exact
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
@@ -360,11 +361,11 @@ class FormulaCheck(ConvexCheck):
             raise Refused("claim.verdict", "nothing is said of the tail: it is unknown")
         return super().verdict()
 
-    def _excess_at(self, at: Fraction, mu: Fraction) -> Interval:
+    def excess(self, at: Fraction, wanted: Level, event: Event | None) -> Interval:
         """Of a mechanism's own profile no event is needed."""
         if self.nature_of_kind == "own":
-            return self._at(at) - self._wanted(at, mu).value
-        return super()._excess_at(at, mu)
+            return self._at(at) - wanted.value
+        return super().excess(at, wanted, event)
 
     def below(self, line: str, at: Fraction, level: Level) -> None:
         """Compare δ̂, or the line through (-1, 1) that touches it farther out."""

@@ -8,7 +8,7 @@ import gmpy2
 
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 
-__all__ = ["about", "binary", "exact", "mu_range"]
+__all__ = ["about", "binary", "exact", "mu_range", "signed"]
 
 MAX_MU = Fraction(10) ** 6
 
@@ -18,6 +18,11 @@ def binary(text: str) -> Fraction:
     mantissa, exponent = text.split("p")
     whole, power = int(mantissa, 16), int(exponent)
     return Fraction(whole << power) if power >= 0 else Fraction(whole, 1 << -power)
+
+
+def signed(text: str) -> Fraction:
+    """Return the number that ``-0x…p…`` or ``0x…p…`` stands for."""
+    return -binary(text[1:]) if text.startswith("-") else binary(text)
 
 
 def exact(value: gmpy2.mpfr) -> Fraction:

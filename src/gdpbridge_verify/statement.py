@@ -12,15 +12,16 @@ from gdpbridge_verify.document import Cell, Certificate, Range
 from gdpbridge_verify.kinds import KINDS, Nature
 from gdpbridge_verify.mechanisms import Mechanism, Part
 from gdpbridge_verify.numbers import about, binary, mu_range
+from gdpbridge_verify.points import Points
 from gdpbridge_verify.rectified import mechanism_of
-from gdpbridge_verify.refusal import Malformed, Refused, Undecided, Words
+from gdpbridge_verify.refusal import Malformed, Refused, Words
 
 __all__ = ["Check"]
 
 MAX_EPS = Fraction(2) ** 200
 
 
-class Check:
+class Check(Points):
     """One attempt at one precision."""
 
     # what of the evidence that is not for every kind
@@ -50,7 +51,7 @@ class Check:
             raise Malformed("claim.eps_h", self.claim.eps_h, "given for a head, and only then")
         if self.eps_h is not None and not 0 < self.eps_h <= MAX_EPS:
             raise Malformed("claim.eps_h", self.claim.eps_h, "a number > 0")
-        if self.claim.statement == "whole" and self.failure != 0:
+        if self.claim.statement in ("whole", "answers") and self.failure != 0:
             raise Malformed("claim.failure_probability", self.claim.failure_probability, "0")
 
     def build_mechanism(self) -> Mechanism:
@@ -128,12 +129,7 @@ class Check:
         """Prove the failure probability of a head statement: δ(ε_h) ≤ p."""
         if self.eps_h is None:
             return []
-        line = "claim.failure_probability"
-        if not self.falls_to(self.failure, self.eps_h):
-            log = self._point(self.eps_h).log(Jet.variable(self.arithmetic.exactly(self.eps_h)))
-            if self.failure == 0:
-                raise Refused(line, "it is 0, but δ(eps_h) is positive")
-            self._hold(line, self.arithmetic.exactly(self.failure).log() - log.value)
+        self.at_most("claim.failure_probability", self.eps_h, self.failure)
         return [f"δ at eps_h = {self.claim.eps_h} is at most {self.claim.failure_probability}"]
 
     def upper_end(self) -> str:
@@ -387,28 +383,6 @@ class Check:
         bound -= eps.square() / (2 * decay.mu_t.square())
         self._hold(line, self._bound.log_delta_tail_lower(eps) - bound)
 
-    def falls_to(self, value: Fraction, at: Fraction) -> bool:
-        """Whether δ(at) ≤ value by the mechanism's constant tail alone."""
-        if self.vanishes_at(at):
-            return True
-        floor, parts = self.mechanism.floor, self.mechanism.parts
-        return 0 < floor <= value and bool(parts) and at >= parts[-1].low
-
-    def vanishes_at(self, at: Fraction) -> bool:
-        """Whether δ is 0 at an ε."""
-        return self.mechanism.vanishes_at(self.arithmetic.exactly(at), at)
-
-    def part_on(self, line: str, low: Fraction, high: Fraction) -> Part:
-        """Return the formula that holds on a range."""
-        # where two parts meet, the later one is regular
-        for part in reversed(self.mechanism.parts):
-            if part.low <= low and (part.high is None or high <= part.high):
-                return part
-        raise Refused(line, "it straddles a point at which the profile changes its formula")
-
-    def _point(self, at: Fraction) -> Part:
-        return self.part_on(f"ε = {about(at)}", at, at)
-
     @property
     def _is_its_own_proof(self) -> bool:
         """Whether the profile is a Gaussian curve, and the claim about that curve's μ."""
@@ -439,14 +413,6 @@ class Check:
         if not self.high:
             raise Refused("claim.mu.high", "it is 0, and δ is not")
         return GaussianCurve(self.arithmetic.exactly(self.high))
-
-    @staticmethod
-    def _hold(line: str, difference: Interval) -> None:
-        if difference >= 0:
-            return
-        if difference < 0:
-            raise Refused(line, f"short by {float(-difference.high):.3g}")
-        raise Undecided(line)
 
 
 def _least(a: Interval, b: Interval) -> Interval:

@@ -94,6 +94,8 @@ class RowsCheck(ConvexCheck):
     def rows(self) -> list[tuple[Fraction, Fraction | None]]:
         """The rows, exactly; None stands for a logarithm of 0."""
         assert self.document.table is not None
+        # once for every precision
+        self.arithmetic.work.charge(_COST_OF_ROW * len(self.document.table.rows or ()))
         return [
             (Fraction(first), None if second == "-inf" else Fraction(second))
             for first, second in self.document.table.rows or ()
@@ -165,6 +167,7 @@ class TableCheck(RowsCheck):
 
     def falls_to(self, value: Fraction, at: Fraction) -> bool:
         """Whether a row says so, as it is written."""
+        self.arithmetic.work.charge(_COST_OF_ROW * len(self.rows) / 10)
         rows = [delta for eps, delta in self.rows if eps <= at]
         return any(
             self._is_zero(delta) or (delta is not None and not self._is_log and delta <= value)
@@ -221,6 +224,7 @@ class TradeoffCheck(RowsCheck):
         if value == 0:
             return self.vanishes_at(at)
         exactly = self.arithmetic.exactly
+        self.arithmetic.work.charge(_COST_OF_ROW * len(self.rows))
         t = exactly(at).exp()
         return all(
             exactly(value) >= exactly(p) - exactly(q) * t if q else p <= value
@@ -229,5 +233,6 @@ class TradeoffCheck(RowsCheck):
 
     def allows(self, line: str, p: Fraction, q: Fraction) -> None:
         """Find a point whose test tells more."""
+        self.arithmetic.work.charge(_COST_OF_ROW * len(self.rows) / 10)
         if not any(p <= inside and q >= outside for inside, outside in self._events()):
             raise Refused(line, "no point of the function allows it")

@@ -26,7 +26,7 @@ from functools import cached_property
 
 from gdpbridge_verify.arithmetic import Interval
 from gdpbridge_verify.convex import ConvexCheck, Level
-from gdpbridge_verify.document import Tangent
+from gdpbridge_verify.document import Event, Tangent
 from gdpbridge_verify.mechanisms import GaussianDecay, Mechanism, parameters_of
 from gdpbridge_verify.numbers import about, binary
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
@@ -140,12 +140,12 @@ class ZcdpCheck(TangentsCheck):
         """Enclose t·log((1 + t)/(1 - t)), which rises with t > 0."""
         return level.value * ((1 + level.value) / level.complement).log()
 
-    def _excess_at(self, at: Fraction, mu: Fraction) -> Interval:
+    def excess(self, at: Fraction, wanted: Level, _: Event | None) -> Interval:
         """Compare δ of randomized response, (1 + t)/2 - e^ε·(1 - t)/2, by the least t that will do.
 
         What is returned has the sign of the difference.
         """
-        least = 2 * self._wanted(at, mu).complement / (1 + self.arithmetic.exactly(at).exp())
+        least = 2 * wanted.complement / (1 + self.arithmetic.exactly(at).exp())
         level = Level(1 - least, least)
         # any t > 0 will do
         return self._rho if level.value <= 0 else self._rho - self._divergence(level)
@@ -170,6 +170,7 @@ class RenyiCheck(TangentsCheck, RowsCheck):
 
     def most(self, order: Fraction) -> Interval:
         """Enclose the least bound at that order or a larger one."""
+        self.arithmetic.work.charge(2 * len(self.rows))
         known = [most for alpha, most in self.rows if alpha >= order and most is not None]
         if not known:
             raise Refused("evidence.tangents: order", "nothing is known of it")

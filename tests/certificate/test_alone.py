@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -75,3 +76,18 @@ def test_the_program_of_the_wheel(alone: Run, tmp_path: Path) -> None:
         assert "Traceback" not in wrong.stderr
     version = text.replace('"version": 1', '"version": 1.0')
     assert "version is 1.0: must be 1" in alone("-", given=version).stderr
+
+
+def test_the_page_names_functions_that_there_are() -> None:
+    """Each function that the page maps mathematics to is defined in the checker."""
+    page = (ROOT / "docs" / "check-a-mu.md").read_text(encoding="utf-8")
+    table = page[page.index("## Which function computes what") :]
+    sources = {path.name: path.read_text() for path in (ROOT / "src/gdpbridge_verify").glob("*.py")}
+    named = re.findall(r"`([\w.*]+)`", table)
+    assert len(named) > 40
+    for name in named:
+        last = name.rsplit(".", 1)[-1]
+        # a module, or what one of them defines
+        defined = re.compile(rf"^ *(def|class) {last}\b|^ *{last}\b.*[:=]", re.MULTILINE)
+        found = name in sources or any(defined.search(source) for source in sources.values())
+        assert found or name == "src/gdpbridge_verify", name

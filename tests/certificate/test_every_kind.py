@@ -7,12 +7,14 @@ and checks a certificate of each, and prints the page, with sizes and times.
 from __future__ import annotations
 
 import time
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import gdpbridge as gdp
+from gdpbridge.certificate.write_answers import Asked, write_answers
 from gdpbridge.measure.method import DEFAULT_METHOD, method_for
 from gdpbridge.measure.result import no_certificate_because
 from gdpbridge.mechanisms.base import Profile
@@ -39,10 +41,12 @@ EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "permute-and-flip": ({"epsilon": 1}, {}),
     "pld": ({"remove": [[0.5, 0.6], [-0.5, 0.3]]}, {}),
     "pure-dp": ({"epsilon": 1}, {}),
+    "random-allocation": ({"noise_multiplier": 2, "steps": 10}, {}),
     "randomized-response": ({"noise_parameter": 0.5, "buckets": 4}, {}),
     "renyi": ({"orders": [2, 4, 8], "epsilons": [0.1, 0.2, 0.5]}, {"failure": 1e-3}),
     "report-noisy-max": ({"noise": "gumbel", "scale": 2}, {}),
     "sgd-family": ({"A": 1, "B": 2, "sigma": 1}, {}),
+    "shuffled-epochs": ({"noise_multiplier": 2, "steps": 10}, {}),
     "sparse-vector": ({"threshold_scale": 2, "answer_scale": 2, "count": 1}, {}),
     "table": ({"pairs": ROWS}, {}),
     "thresholded-release": ({"noise": "laplace", "scale": 1, "threshold": 10}, {"failure": 0.1}),
@@ -91,19 +95,55 @@ def test_every_kind(kind: str) -> None:
     assert gdp.verify(document).valid
 
 
+# every sort of answer besides μ
+ANSWERS = (
+    Asked("delta", Fraction(1, 2)),
+    Asked("epsilon", Fraction(1, 10)),
+    Asked("advantage"),
+    Asked("tpr", Fraction(1, 100)),
+    Asked("beta", Fraction(1, 20)),
+)
+
+
+def answers_of(kind: str) -> gdp.Certificate | None:
+    """The certificate of the answers, None for kinds that have none of these."""
+    if reason_of(kind) or kind == "renyi":
+        return None
+    # a line for each end of each answer is the work of composed losses
+    return write_answers(profile_of(kind), ANSWERS[:2] if kind in ("dpsgd", "opacus") else ANSWERS)
+
+
+@pytest.mark.parametrize("kind", sorted(kinds()))
+def test_every_answer(kind: str) -> None:
+    """δ at ε, ε at δ, advantage, TPR and f(α) of every kind that has certificates hold."""
+    document = answers_of(kind)
+    if document is None:
+        return
+    found = gdp.verify(document)
+    assert found.valid
+    assert len(document.claim.answers or ()) + 3 <= len(found.claims)
+
+
+def checked(document: gdp.Certificate | None) -> str:
+    """The size of a document, and how long it took to check it."""
+    if document is None:
+        return " | "
+    started = time.perf_counter()
+    assert gdp.verify(document).valid
+    taken = time.perf_counter() - started
+    return f"{len(document.to_json()) / 1000:.1f} kB | {taken:.2f} s"
+
+
 def main() -> None:
     """Print the page's table."""
     for kind in sorted(kinds()):
         reason = reason_of(kind)
         if reason:
-            print(f"| {kind} | {reason} | | |")
+            print(f"| {kind} | {reason} | | | | |")
             continue
         document = gdp.measure(profile_of(kind), **EXAMPLES[kind][1]).certificate
         assert document is not None
-        started = time.perf_counter()
-        assert gdp.verify(document).valid
-        taken = time.perf_counter() - started
-        print(f"| {kind} | yes | {len(document.to_json()) / 1000:.1f} kB | {taken:.2f} s |")
+        print(f"| {kind} | yes | {checked(document)} | {checked(answers_of(kind))} |")
 
 
 if __name__ == "__main__":

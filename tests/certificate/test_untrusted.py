@@ -251,8 +251,9 @@ def many_cells(count: int, digits: int, **claim: str) -> dict[str, Any]:
         lambda: many_cells(8_000, 390),
         lambda: many_cells(1, 0),
         lambda: moved_right(8_000, 40),
+        lambda: many_rows(20_000),
     ],
-    ids=["many cells", "many digits", "one cell", "slow erfc"],
+    ids=["many cells", "many digits", "one cell", "slow erfc", "many rows"],
 )
 def test_work_is_bounded(
     attack: Callable[[], dict[str, Any]],
@@ -268,6 +269,17 @@ def test_work_is_bounded(
     document = attack()
     with at_most_calls(MOST_CALLS), contextlib.suppress(UndecidedError):
         assert not verify(document).valid
+
+
+def many_rows(count: int) -> dict[str, Any]:
+    """A table whose every row has to be looked at, of long numbers."""
+    table = profiles.Table(pairs=[(0, 0.3), (1, 0.0)])
+    document = gdpbridge.measure(table).certificate
+    assert document is not None
+    changed: dict[str, Any] = json.loads(document.to_json())
+    changed["table"]["rows"] = [[f"{i}e-4", f"0.{'9' * 300}"] for i in range(count)] + [["9", "0"]]
+    changed["evidence"]["corners"] = list(range(count))
+    return changed
 
 
 def moved_right(count: int, eps: int) -> dict[str, Any]:

@@ -96,7 +96,6 @@ def test_repeat_and_select(mean: float, shape: float) -> None:
     [
         (events.NonPrivateDpEvent(), "an event of a private mechanism"),
         (events.UnsupportedDpEvent(), "an event that dp_accounting supports"),
-        (events.MixtureOfGaussiansDpEvent(1.0, [1.0, 2.0], [0.5, 0.5]), "none yet"),
     ],
 )
 def test_what_has_no_profile(event: Any, words: str) -> None:
@@ -142,3 +141,24 @@ def test_what_is_no_event() -> None:
     """A mechanism without an event is named."""
     with pytest.raises(gdp.InputError, match="profile is 'icea'"):
         gdp.event_of(P.ICEA(messages=20, users=4))
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        events.MixtureOfGaussiansDpEvent(20.0, [1.0, 2.0], [0.5, 0.5]),
+        events.TruncatedSubsampledGaussianDpEvent(1000, 0.02, 30, 2.0),
+    ],
+    ids=lambda event: type(event).__name__,
+)
+def test_events_by_their_distribution(event: Any) -> None:
+    """Truncated Poisson batches and mixtures: δ of what dp_accounting composes, not below it."""
+    from dp_accounting.pld import PLDAccountant
+
+    runs = events.SelfComposedDpEvent(event, 3)
+    accountant = PLDAccountant(value_discretization_interval=1e-3).compose(runs)
+    profile = gdp.profile_of(runs)
+    for eps in (0.1, 0.5):
+        low, high = profile.delta_bounds(eps)
+        assert accountant.get_delta(eps) == pytest.approx(float(high), rel=1e-6)
+        assert low == pytest.approx(high, rel=1e-9)

@@ -10,13 +10,25 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flint import arb
+from flint import arb, arb_series
 
 from gdpbridge.curves.composed import ComposedCurve, _log_rest
+from gdpbridge.curves.composition import _failure, _largest
+from gdpbridge.curves.largest import _largest_on
+from gdpbridge.curves.least import Crossing
 from gdpbridge.curves.pieces import Piece
-from gdpbridge.curves.tails import PlateauTail
+from gdpbridge.curves.smooth import SmoothCurve
+from gdpbridge.curves.tails import CoarseDecayTail, PlateauTail
+from gdpbridge.expressions.parse import parse_expression
 from gdpbridge.guarantees import formulas
+from gdpbridge.guarantees.decay import proved_tail
 from gdpbridge.guarantees.envelope import _has_one_turn, _Signs, _Sweep
+from gdpbridge.guarantees.refine import _Root
+from gdpbridge.losses.moments import Part
+from gdpbridge.losses.transforms.finite import FiniteTransform, two_valued
+from gdpbridge.measure.methods.certified import _Proof
+from gdpbridge.mechanisms.approx_dp import ApproxDP
+from gdpbridge.numeric.decide import MorePrecisionError
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 
@@ -215,3 +227,110 @@ def test_a_formula_is_not_looked_at_beyond_its_reach() -> None:
     for reach, found in ((3, 2.0), (1, None)):
         whole = _whole(segments=[segment], reach=Fraction(reach), segment_at=lambda _: segment)
         assert formulas._first_above(whole, pieces) == found
+
+
+# --- other curves ---------------------------------------------------------------------------------
+
+
+def test_an_epsilon_at_a_level_is_rounded_outward() -> None:
+    """1/10 is no float."""
+    level = ApproxDP(epsilon=0.1, delta=1e-6)  # type: ignore[call-arg]
+    low, high = level.curve.epsilons_at([Fraction(1, 10**6)])
+    assert Fraction(low[0]) < Fraction(1, 10) < Fraction(high[0])
+
+
+def test_what_is_known_of_parts_is_that_of_the_worse_direction() -> None:
+    """Their failures add up and are rounded up; the largest loss is that of either direction."""
+    assert _failure([Part(two_valued(Fraction(1), THIRD), 2)]) > 1 - Fraction(4, 9)
+    one_sided = FiniteTransform([Fraction(-3), Fraction(1)], [THIRD, 2 * THIRD])
+    assert _largest(Part(one_sided, 1)) == 3
+
+
+def _log(value: Any) -> Any:
+    return SimpleNamespace(log=lambda: value)
+
+
+def test_the_largest_curve_on_a_range_is_known_or_not() -> None:
+    """-ε and ε - 1 cross at 1/2: on a range about it neither is the larger one."""
+    formulas = [lambda eps, _: _log(-eps), lambda eps, _: _log(eps - 1)]
+    on = [_largest_on(formulas, arb_series([arb(at, 0.25), 1], 2)) for at in (0, 0.5, 1)]
+    assert on == [formulas[0], None, formulas[1]]
+
+
+def _line(slope: int, start: arb | int) -> Any:
+    def formula(eps: Any, _: Any) -> Any:
+        return _log(eps * slope + start)
+
+    piece = SimpleNamespace(formula=formula)
+    return SimpleNamespace(enclose=lambda eps: formula(eps, None), pieces_on=lambda *_: [piece])
+
+
+@pytest.mark.parametrize("bits", [64, 300])
+def test_a_crossing_is_enclosed(bits: int) -> None:
+    """-ε and log 3 - 2ε."""
+    with precision(bits):
+        found = Crossing(_line(-1, 0), _line(-2, arb(3).log()), 1.1)()
+    with precision(400):
+        assert found.contains(arb(3).log().mid())
+        assert found.rad() < arb(2) ** (20 - bits)
+
+
+def test_curves_that_overlap_have_no_sign() -> None:
+    """Which one is larger is told only where it is certain."""
+    first, second = _line(-1, 0), _line(-1, arb(0.25, 0.125))
+    assert Crossing(first, second, 1)._sign(arb(1)) == -1
+    assert Crossing(second, first, 1)._sign(arb(1)) == 1
+    assert Crossing(first, _line(-1, arb(0, 0.125)), 1)._sign(arb(1)) == 0
+
+
+def test_a_search_begins_at_or_below_what_is_proved() -> None:
+    """1/3 has no ten digits."""
+    blank = object.__new__(SmoothCurve)
+    problem: Any = SimpleNamespace(curve=blank, tol=Fraction(1, 10**9), least=THIRD, ceiling=None)
+    assert THIRD - Fraction(1, 10**9) < _Proof(problem).low < THIRD
+
+
+def test_a_fast_tail_falls_no_faster_than_it_is_said_to() -> None:
+    """-e^{ε/300} where it is proved from: there the bound must be above."""
+    tail = proved_tail(parse_expression("-exp(eps/300)", "text"), True, Fraction(0))
+    assert isinstance(tail, CoarseDecayTail)
+    assert isinstance(tail.start, Fraction)
+    assert tail.start**2 / (2 * tail.width**2) <= math.exp(tail.start / 300) * (1 + 1e-9)
+
+
+FUNCTIONS = {
+    "rising": lambda eps: eps - ball(THIRD),
+    "falling": lambda eps: ball(THIRD) - eps,
+    "rising, lost in rounding": lambda eps: eps - ball(THIRD) + arb(0, 2.0**-40),
+    "falling, lost in rounding": lambda eps: ball(THIRD) - eps + arb(0, 2.0**-40),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("ends", [("0", "1"), ("1/5", "1/2"), ("1/3000", "7/20"), ("3/10", "9")])
+def test_a_root_lies_between_certain_signs(name: str, ends: tuple[str, str]) -> None:
+    """Where rounding hides the sign, the enclosure reaches to where it does not."""
+    with precision(128):
+        found = _Root(FUNCTIONS[name], *map(Fraction, ends))._solve(100)
+        off = 2.0**-40 if "lost" in name else 0.0
+        assert found.lower() <= ball(THIRD) - off
+        assert found.upper() >= ball(THIRD) + off
+        assert found.rad() < 2.0**-36
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if "lost" in name])
+@pytest.mark.parametrize("side", [-1, 1])
+def test_a_root_is_widened_to_both_sides(name: str, side: int) -> None:
+    """Also where one of them is certain before the other one."""
+    with precision(128):
+        middle = (ball(THIRD) + side * arb(2) ** -41).mid()
+        found = _Root(FUNCTIONS[name], Fraction(0), Fraction(1))._widened(middle, 100)
+        assert found.lower() < ball(THIRD) - arb(2) ** -40
+        assert found.upper() > ball(THIRD) + arb(2) ** -40
+
+
+@pytest.mark.parametrize("value", [1, -1, 0])
+def test_a_root_needs_two_signs(value: int) -> None:
+    """A function of one sign, or of none."""
+    with precision(128), pytest.raises(MorePrecisionError):
+        _Root(lambda eps: value + 0 * eps, Fraction(0), Fraction(1))._solve(100)

@@ -43,7 +43,7 @@ from gdpbridge_verify.document import (
 from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.refusal import OutOfWork
 
-__all__ = ["range_of", "write"]
+__all__ = ["begun", "range_of", "write"]
 
 # by which a tail may begin later than in the search
 _MOST_STEPS = 40
@@ -69,28 +69,40 @@ def write(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
         raise UndecidedError("the certificate would be too long to check") from None
 
 
-def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
-    composed = profile.curve.form is Form.COMPOSED
-    by_tangents, by_rows = (
-        isinstance(profile, ZCDP),
-        isinstance(profile, Formula | Renyi | Table | TradeoffFunction),
-    )
-    discrete = profile.curve.form is Form.LINEAR and not by_rows
-    no_formula = composed or by_tangents or by_rows or discrete
-    breakpoints = () if no_formula else _breakpoints(profile, proof.bits)
-    proof = _past_the_last_bracket(proof, breakpoints)
-    bare = Certificate(
+def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:
+    """Return a certificate with nothing of its proof but what the mechanism needs.
+
+    Args:
+        profile: the mechanism.
+        claim: the claim.
+        bits: the precision to which places are bracketed.
+    """
+    by_rows = isinstance(profile, Formula | Renyi | Table | TradeoffFunction)
+    no_formula = by_rows or isinstance(profile, ZCDP) or profile.curve.form is not Form.SMOOTH
+    return Certificate(
         schema=Schema(name=NAME, version=VERSION),
         generator=f"gdpbridge {version('gdpbridge')}",
         mechanism=_specification(profile) if by_rows else profile.specification(),
         claim=claim,
         evidence=Evidence(
-            breakpoints=breakpoints,
+            breakpoints=() if no_formula else _breakpoints(profile, bits),
             cells=(),
-            witness=_witness(proof),
-            tail_from=optional_binary_text(proof.tail_from),
+            witness=None,
+            tail_from=None,
         ),
     )
+
+
+def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
+    bare = begun(profile, claim, proof.bits)
+    proof = _past_the_last_bracket(proof, bare.evidence.breakpoints)
+    tail_from = optional_binary_text(proof.tail_from)
+    evidence = replace(bare.evidence, witness=_witness(proof), tail_from=tail_from)
+    bare = replace(bare, evidence=evidence)
+    composed = profile.curve.form is Form.COMPOSED
+    by_tangents = isinstance(profile, ZCDP)
+    by_rows = isinstance(profile, Formula | Renyi | Table | TradeoffFunction)
+    discrete = profile.curve.form is Form.LINEAR and not by_rows
     if composed:
         return with_directions(bare, proof)
     if discrete:

@@ -19,7 +19,7 @@ from gdpbridge.losses.transforms.sampled_search import Quadrature
 from gdpbridge_verify.check import CellChecker
 from gdpbridge_verify.document import CurvePiece, Direction, Line, Nodes, WitnessLine
 
-__all__ = ["with_directions"]
+__all__ = ["line_of", "with_directions"]
 
 
 def with_directions(bare: Certificate, proof: Proof) -> Certificate:
@@ -32,7 +32,7 @@ def with_directions(bare: Certificate, proof: Proof) -> Certificate:
     witness_line = None
     if proof.witness_line is not None:
         evidence, reverse = proof.witness_line
-        witness_line = WitnessLine(reverse=reverse, line=_line(evidence))
+        witness_line = WitnessLine(reverse=reverse, line=line_of(evidence))
     empty = tuple(
         Direction(pieces=tuple(_piece(piece, one.cells) for piece in one.pieces), cells=())
         for one in proof.directions
@@ -64,12 +64,13 @@ def _piece(piece: ProvedPiece, cells: Sequence[ProvedCell]) -> CurvePiece:
         start = next(cell.low for cell in cells if cell.low <= start < cell.high)
     return CurvePiece(
         start=binary_text(start),
-        line=None if piece.line is None else _line(piece.line),
+        line=None if piece.line is None else line_of(piece.line),
         tilt=optional_binary_text(piece.tilt),
     )
 
 
-def _line(evidence: Evidence) -> Line:
+def line_of(evidence: Evidence) -> Line:
+    """Return a line as a certificate states it."""
     choice = evidence.choice
     return Line(
         c=_signed(choice.c),

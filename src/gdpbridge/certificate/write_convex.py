@@ -36,7 +36,7 @@ from gdpbridge.numeric.kinds import SERIES, ball, to_fraction
 from gdpbridge_verify.check import CellChecker
 from gdpbridge_verify.document import Cell, Event, Range, Tangent
 
-__all__ = ["with_chords"]
+__all__ = ["event_at", "touching_places", "with_chords"]
 
 # beyond the bits of the proof: of ends of cells, and of the event
 _MORE_BITS = 64
@@ -60,7 +60,7 @@ def with_chords(
     table, corners = rows_of(profile)
     bits = proof.bits + _MORE_BITS
     with precision(2 * bits):
-        event = _event(profile.curve, proof.witness, bits)
+        event = event_at(profile.curve, proof.witness, bits)
     evidence = replace(bare.evidence, corners=corners, event=event)
     bare = _proved(replace(bare, table=table, evidence=evidence), proof, profile.curve)
     return replace(bare, table=replace(table, rows=None)) if table.file else bare
@@ -72,12 +72,7 @@ def _of_formula(bare: Certificate, proof: Proof, profile: Formula) -> Certificat
         # a head says nothing of the tail, and its proof would be for nothing
         claim = replace(bare.claim, verdict="unknown", mu_tail=Range(low="0", high="inf"))
         bare = replace(bare, claim=claim)
-    with precision(proof.bits):
-        touching = [
-            to_fraction(piece.bracket()[0])
-            for piece in curve.pieces[1:]
-            if not isinstance(piece.start, Fraction)
-        ]
+    touching = touching_places(curve, proof.bits)
     event = None
     if isinstance(proof.witness, Fraction) and not profile.is_exact:
         touching.append(binary_below(proof.witness, proof.bits))
@@ -92,6 +87,16 @@ def _of_formula(bare: Certificate, proof: Proof, profile: Formula) -> Certificat
         claim = replace(bare.claim, mu=replace(bare.claim.mu, low="0"))
         bare = replace(bare, claim=claim, evidence=replace(bare.evidence, event=None, witness=None))
     return _proved(bare, proof, curve)
+
+
+def touching_places(curve: SmoothCurve, bits: int) -> list[Fraction]:
+    """Return where lines through (-1, 1) touch a formula, from below."""
+    with precision(bits):
+        return [
+            to_fraction(piece.bracket()[0])
+            for piece in curve.pieces[1:]
+            if not isinstance(piece.start, Fraction)
+        ]
 
 
 def _of_divergences(bare: Certificate, proof: Proof, profile: Renyi) -> Certificate:
@@ -139,7 +144,7 @@ def _touching(piece: Piece, at: Fraction) -> tuple[arb, arb]:
     return delta + q * t, q
 
 
-def _event(curve: Curve, witness: Fraction | str | None, bits: int) -> Event | None:
+def event_at(curve: Curve, witness: Fraction | str | None, bits: int) -> Event | None:
     """Return the event of a line through the witness, a little less telling than it is."""
     if not isinstance(witness, Fraction):
         return None

@@ -22,7 +22,7 @@ from gdpbridge.numeric.kinds import ball, to_fraction
 from gdpbridge_verify.check import CellChecker
 from gdpbridge_verify.document import Cell, Tangent
 
-__all__ = ["with_tangents"]
+__all__ = ["tangents_at", "with_tangents"]
 
 _MAX_SPLITS = 40
 # more than what is written, and that more than how close to its ε a tangent is taken
@@ -53,6 +53,14 @@ def with_tangents(bare: Certificate, proof: Proof, boundary: Boundary) -> Certif
     return _with(bare, tuple(_cell(*one) for one in cells), map(writer.tangent, sorted(places)))
 
 
+def tangents_at(
+    bare: Certificate, boundary: Boundary, places: Iterable[Fraction], bits: int
+) -> tuple[Tangent, ...]:
+    """Return tangents that bound δ closely at some ε; up to a first one it is a chord."""
+    writer = _Writer(bare, boundary, bits)
+    return tuple(map(writer.tangent, sorted({max(one, writer.first) for one in places})))
+
+
 _Range = tuple[Fraction, Fraction, Fraction]
 
 
@@ -63,10 +71,16 @@ class _Writer:
         self.bare, self.boundary, self.bits = bare, boundary, bits
         self.tangent = cache(self._tangent)
 
+    @property
+    def first(self) -> Fraction:
+        """Where randomized response ends."""
+        with precision(self.bits):
+            end: Fraction = to_fraction(self.boundary.pieces[1].bracket()[1])
+        return end
+
     def cells(self, proof: Proof) -> Iterator[_Range]:
         """Yield cells with their centres: the first one to where randomized response ends."""
-        with precision(self.bits):
-            first: Fraction = to_fraction(self.boundary.pieces[1].bracket()[1])
+        first = self.first
         ends = [one.high for one in proof.cells if certainly(one.high > first)]
         if ends and self.bare.claim.statement == "approximate":
             ends[-1] *= 1 + _PAST

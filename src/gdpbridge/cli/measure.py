@@ -156,6 +156,15 @@ def _save(found: gdpbridge.Measurement, path: str) -> None:
     document = found.certificate
     if document is None:
         raise InputError("certificate", path, Advice(f"leave it out: {found.uncertified_because}"))
+    save(document, path)
+
+
+def save(document: gdpbridge.Certificate, path: str) -> None:
+    """Write a certificate to a file.
+
+    Raises:
+        InputError: if it cannot be written.
+    """
     try:
         document.save(path)
     except OSError as error:

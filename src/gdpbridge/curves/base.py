@@ -28,6 +28,7 @@ from gdpbridge.curves.points import (
 )
 from gdpbridge.curves.remade import Remade
 from gdpbridge.curves.tail import Tail
+from gdpbridge.errors import InputError, Words
 from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.interval import Interval
 from gdpbridge.numeric.arrays import Floats
@@ -38,7 +39,7 @@ from gdpbridge.numeric.kinds import BALLS, Probability
 if TYPE_CHECKING:
     from gdpbridge.curves.smooth import SmoothCurve
 
-__all__ = ["DEFAULT_FAILURE", "Curve", "Floats", "Form"]
+__all__ = ["DEFAULT_FAILURE", "BoundedCurve", "Curve", "Floats", "Form"]
 
 
 # of an approximate statement where none is asked for: below what is usually asked of a δ
@@ -243,3 +244,19 @@ class Curve(Remade, ABC):
         if isinstance(self.end, Fraction) and eps >= self.end:
             return arb.neg_inf()
         return log_delta_above(self.enclose, eps)
+
+
+class BoundedCurve(Curve):
+    """A curve that is known between bounds, of losses that are composed."""
+
+    # far out, much is needed; the best ε for this α is nearly as good
+    least_alpha = 1e-30
+
+    def delta_range(self, eps: Floats) -> tuple[Floats, Floats]:
+        """The proved bounds: there are no others."""
+        low, high = self.delta_bounds(np.ravel(eps))
+        return low.reshape(eps.shape), high.reshape(eps.shape)
+
+    def sampled(self, _: Fraction) -> Curve:
+        """Refuse: sampling what is composed is another mechanism than composing what is sampled."""
+        raise InputError("mechanism", Words("composed"), "sampled before it is composed")

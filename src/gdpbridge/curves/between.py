@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 
-import numpy as np
 from flint import arb
 
-from gdpbridge.curves.base import DEFAULT_FAILURE, Curve, Floats, Form
+from gdpbridge.curves.base import DEFAULT_FAILURE, BoundedCurve, Curve, Floats, Form
 from gdpbridge.curves.constants import Constant, upper_bound
 from gdpbridge.curves.loss_distribution import loss_curve
 from gdpbridge.curves.smooth import SmoothCurve, zero_curve
@@ -28,7 +27,7 @@ LEVELS = (MAX_SPAN >> 6, MAX_SPAN >> 3, MAX_SPAN)
 _USUAL = 1
 
 
-class BetweenCurve(Curve):
+class BetweenCurve(BoundedCurve):
     """What lies between a curve below and one above δ, each exact for a law on a lattice.
 
     Args:
@@ -39,7 +38,6 @@ class BetweenCurve(Curve):
     """
 
     form = Form.BETWEEN
-    least_alpha = 1e-30
 
     def __init__(
         self,
@@ -107,11 +105,6 @@ class BetweenCurve(Curve):
         """Take each bound from its curve."""
         return Interval(self.lower.epsilon_at(delta).low, self.upper.epsilon_at(delta).high)
 
-    def delta_range(self, eps: Floats) -> tuple[Floats, Floats]:
-        """The proved bounds: there are no others."""
-        low, high = self.delta_bounds(np.ravel(eps))
-        return low.reshape(eps.shape), high.reshape(eps.shape)
-
     def least_epsilon(self, delta: Floats) -> Floats:
         """Take the upper one of both bounds."""
         return self.upper.least_epsilon(delta)
@@ -129,10 +122,6 @@ class BetweenCurve(Curve):
         return self.lower.largest_seen()
 
     # --- curves -----------------------------------------------------------------------------
-
-    def sampled(self, _: Fraction) -> Curve:
-        """Refuse: sampling what is composed is another mechanism than composing what is sampled."""
-        raise InputError("mechanism", Words("composed"), "sampled before it is composed")
 
     def past(self, failure: Fraction) -> Curve:
         """Cut both curves off where they fall to p."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from gdpbridge.curves.base import DEFAULT_FAILURE, Curve, Floats, Form
+from gdpbridge.curves.base import DEFAULT_FAILURE, BoundedCurve, Curve, Floats, Form
 from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.pieces import Formula, Piece, past
 from gdpbridge.curves.points import each_answered
@@ -54,7 +54,7 @@ _SHOWN_DIGITS = 20
 _SPARE_BITS = 64
 
 
-class ComposedCurve(Curve):
+class ComposedCurve(BoundedCurve):
     """What lies between smooth curves above and below the larger one of both directions.
 
     Args:
@@ -66,8 +66,6 @@ class ComposedCurve(Curve):
     """
 
     form = Form.COMPOSED
-    # far out, many lines are needed; the best ε for this α is nearly as good
-    least_alpha = 1e-30
 
     def __init__(
         self,
@@ -166,11 +164,6 @@ class ComposedCurve(Curve):
 
         return each_answered(rounded, "ε", eps, 1.0)
 
-    def delta_range(self, eps: Floats) -> tuple[Floats, Floats]:
-        """The proved bounds: there are no others."""
-        low, high = self.delta_bounds(np.ravel(eps))
-        return low.reshape(eps.shape), high.reshape(eps.shape)
-
     def delta_at(self, eps: Fraction) -> Interval:
         """Round the proved ends outward to decimals."""
         low, high = (to_fraction(value) for value in self._ends(eps))
@@ -245,10 +238,6 @@ class ComposedCurve(Curve):
         return high.log() + _LINES_APART if certainly(high > 0) else arb.neg_inf()
 
     # --- curves -----------------------------------------------------------------------------
-
-    def sampled(self, _: Fraction) -> Curve:
-        """Refuse: sampling what is composed is another mechanism than composing what is sampled."""
-        raise InputError("mechanism", Words("composed"), "sampled before it is composed")
 
     def past(self, failure: Fraction) -> Curve:
         """Cut the curve off where it has fallen to p, or a hair further on, where it is 0."""

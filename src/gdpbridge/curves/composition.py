@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING
 
 from flint import arb
 
-from gdpbridge.curves.base import Curve
+from gdpbridge.curves.base import DEFAULT_FAILURE, Curve
+from gdpbridge.curves.constants import upper_bound
+from gdpbridge.curves.linear import LinearCurve
 from gdpbridge.curves.smooth import zero_curve
 from gdpbridge.curves.tail import Tail
-from gdpbridge.curves.tails import ConstantTail, FloorTail, GaussianBoundTail
+from gdpbridge.curves.tails import ConstantTail, FloorTail, GaussianBoundTail, PlateauTail
+from gdpbridge.errors import InputError
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, float_above
 
 if TYPE_CHECKING:
     from gdpbridge.losses.moments import Losses, Moments, Part
 
-__all__ = ["composed_loss_curve"]
+__all__ = ["composed_loss_curve", "cut_off_curve"]
 
 # log of what atoms may leave of a line's terms far out, and how far that is, in deviations
 _LOG_FAINT = -60.0
@@ -59,6 +62,36 @@ def composed_loss_curve(losses: Losses) -> Curve:
     if all(_decays(Moments(factors)) for factors in directions):
         return composed
     return BetweenCurve(directions, tail, end)
+
+
+def cut_off_curve(part: Part) -> Curve:
+    """Return the curve of losses on a lattice, of which some that are cut off count as failures.
+
+    Raises:
+        InputError: for more runs than can be added up.
+    """
+    from gdpbridge.curves.loss_distribution import loss_curve
+    from gdpbridge.losses.lattices import exactly
+
+    laws = [exactly([part.factor(backward=backward)]) for backward in (False, True)]
+    known = [law for law in laws if law is not None]
+    if len(known) < len(laws):
+        raise InputError("times", part.times, "fewer runs: their losses take too many values")
+    found = loss_curve(known)
+    level = found.tail.level
+    if not isinstance(found, LinearCurve) or level is None or level.value == 0:
+        return found
+    return _CutOff(found.lines, found.pieces, PlateauTail(level.start, level.value))
+
+
+class _CutOff(LinearCurve):
+    """Lines of losses that were cut off."""
+
+    @property
+    def default_failure(self) -> Fraction:
+        """Above what is beyond, which is known to be small."""
+        level = self.tail.level
+        return DEFAULT_FAILURE + (0 if level is None else upper_bound(level.value))
 
 
 def _decays(moments: Moments) -> bool:

@@ -17,7 +17,7 @@ from gdpbridge.curves.base import Curve, Form
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.exact import float_ceiling, float_floor
 
-__all__ = ["errors_at", "errors_range", "least_errors", "proved_errors"]
+__all__ = ["errors_at", "errors_range", "least_errors", "proved_errors", "touching"]
 
 # e^-ε leaves the range of a double beyond it
 _FARTHEST = 700.0
@@ -33,12 +33,12 @@ _ROUNDING = 4e-15
 
 def least_errors(curve: Curve, alpha: Floats) -> Floats:
     """Return f(α) in float64, one-dimensional; where δ is only bounded, a lower bound of f."""
-    return np.maximum(_values(curve, _best(curve, alpha), alpha), 0.0)
+    return np.maximum(_values(curve, touching(curve, alpha), alpha), 0.0)
 
 
 def proved_errors(curve: Curve, alpha: Floats) -> tuple[Floats, Floats]:
     """Return bounds of f(α), one-dimensional, rounded outward."""
-    best = _best(curve, alpha)
+    best = touching(curve, alpha)
     low, _ = _bounds(curve, best, alpha)
     most = np.where(alpha == 0, 1.0, np.nextafter(1 - alpha, 1.0))
     most = np.where(alpha == 1, 0.0, most)
@@ -70,8 +70,8 @@ def errors_range(curve: Curve, alpha: Floats) -> tuple[Floats, Floats]:
     return value, value
 
 
-def _best(curve: Curve, alpha: Floats) -> Floats:
-    """Return the signed ε at which g is largest."""
+def touching(curve: Curve, alpha: Floats) -> Floats:
+    """Return the signed ε at which g is largest, as floats find it."""
     alpha = np.maximum(alpha, curve.least_alpha)
     if curve.form is Form.COMPOSED and alpha.size:
         return _along(curve, alpha)

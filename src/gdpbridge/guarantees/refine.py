@@ -150,7 +150,7 @@ class _Root:
             if (certainly(left < 0) and certainly(right > 0)) or (
                 certainly(left > 0) and certainly(right < 0)
             ):
-                return middle + arb(0, 1) * radius
+                return middle + arb(0, radius)
         raise MorePrecisionError
 
 

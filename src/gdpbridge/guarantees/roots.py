@@ -172,12 +172,11 @@ def enclose(equations: Equations, guess: Box, eps: arb) -> Box | None:
     if not eps.is_exact():
         # ε enters the last equation, so that the last column is the derivative by it
         reach = [abs(inverse[row, equations.size - 1]) * eps.rad() for row in range(equations.size)]
-        radii = [(one + arb(1.25) * more).upper() for one, more in zip(radii, reach, strict=True)]
+        radii = [one + arb(1.25) * more for one, more in zip(radii, reach, strict=True)]
     at_centre = arb_mat([[one] for one in _residual(equations, centre, eps)])
     moved = inverse * at_centre
     for _ in range(_EXPANSIONS):
-        radii = [one.upper() for one in radii]
-        box = [one + arb(0, 1) * radius for one, radius in zip(centre, radii, strict=True)]
+        box = [one + arb(0, radius) for one, radius in zip(centre, radii, strict=True)]
         image = _krawczyk(equations, centre, box, inverse, moved)
         if image is None:
             return None
@@ -196,7 +195,7 @@ def enclose(equations: Equations, guess: Box, eps: arb) -> Box | None:
 
 def _wider(image: arb, centre: arb, radius: arb) -> arb:
     """Return a radius that the image would fit into, were it to grow no more."""
-    return (abs(image - centre) * arb(1.125)).max(radius).upper()
+    return (abs(image - centre) * arb(1.125)).max(radius)
 
 
 def _krawczyk(

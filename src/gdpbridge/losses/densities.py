@@ -19,6 +19,7 @@ from flint import arb, arb_series
 
 from gdpbridge.errors import UndecidedError
 from gdpbridge.losses.density_masses import ORDER, Cell, Density, Side, side_of
+from gdpbridge.losses.shares import Shares, places
 from gdpbridge.losses.transforms.finite import FiniteTransform
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
@@ -362,19 +363,13 @@ class Pair:
         return low if low.is_finite() else cell.loss, high if high.is_finite() else cell.loss
 
     def lattice(self, unit: Fraction) -> FiniteTransform:
-        """Return a loss on multiples of a unit that dominates.
-
-        What lies between two multiples is shared among them so that P and Q keep their masses: δ is
-        convex in e^ε, and this is its chord.
-        """
+        """Return a loss on multiples of a unit that dominates."""
         with precision(_BITS):
-            size = ball(unit)
-            first, last = self._places(self.range[0].union(self.range[1]), unit)
-            masses = [arb(0)] * (last - first + 1)
-            flat = [cell for cell in self._table.cells if cell.rises is None]
-            for cell in flat:
-                ends = self._places(cell.loss, unit)
-                self._share(masses, first, ends, unit, cell.p.mass, cell.q.mass)
+            size, shares = ball(unit), Shares(unit)
+            first, last = places(self.range[0].union(self.range[1]), unit)
+            for cell in self._table.cells:
+                if cell.rises is None:
+                    shares.add(places(cell.loss, unit), cell.p.mass, cell.q.mass)
             rising = copy(self)
             rising.__dict__.pop("_table", None)
             rising._cells = [cell for cell in self._table.cells if cell.rises is not None]
@@ -382,46 +377,12 @@ class Pair:
             for place in range(first, last):
                 after = rising._above(size * (place + 1))[:2]
                 p, q = (one - other for one, other in zip(before, after, strict=True))
-                self._share(masses, first, (place, place + 1), unit, p, q)
+                shares.add((place, place + 1), p, q)
                 before = after
-            # what may be 0 is taken for the most that it may be
-            atoms = [
-                (unit * (first + number), mass if certainly(mass > 0) else mass.upper())
-                for number, mass in enumerate(masses)
-                if not mass.is_zero()
-            ]
-        failure, reverse = self.rest
-        return FiniteTransform(
-            [loss for loss, _ in atoms],
-            [_held(mass) for _, mass in atoms],
-            failure=failure,
-            reverse_failure=reverse,
-            spacing=unit,
-        )
-
-    @staticmethod
-    def _places(loss: arb, unit: Fraction) -> tuple[int, int]:
-        """Return two multiples of the unit with all values of a loss between them."""
-        ends = to_fraction(loss.lower()) / unit, to_fraction(loss.upper()) / unit
-        first, last = math.floor(ends[0]), math.ceil(ends[1])
-        return first, max(last, first + 1)
-
-    @staticmethod
-    def _share(
-        masses: list[arb], first: int, ends: tuple[int, int], unit: Fraction, p: arb, q: arb
-    ) -> None:
-        """Add masses of losses between two multiples to them; P and Q keep theirs."""
-        small, large = (ball(unit * end).exp() for end in ends)
-        share = ((p - small * q) * large / (large - small)).max(arb(0)).min(p.max(arb(0)))
-        masses[ends[0] - first] += (p - share).max(arb(0))
-        masses[ends[1] - first] += share
+            return shares.transform(*self.rest)
 
 
 _ANY = arb(0, float("inf"))
-
-
-def _held(value: arb) -> Callable[[], arb]:
-    return lambda: value
 
 
 def _totals(cells: Iterable[Cell]) -> tuple[arb, arb]:

@@ -28,13 +28,30 @@ from gdpbridge.curves.tail import Tail
 from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.registry import profile_class
 from gdpbridge.numeric.exact import decimal_text, exact
-from gdpbridge.reading.parameters import Real, Whole, parameter, refused
+from gdpbridge.reading.parameters import (
+    Real,
+    Whole,
+    parameter,
+    positive,
+    refused,
+    sensitivity_parameter,
+)
 
 if TYPE_CHECKING:
     from gdpbridge.guarantees.concentrated import Concentration
     from gdpbridge.losses.moments import Losses
 
-__all__ = ["DEFAULT_FAILURE", "Base", "Neighbours", "Profile", "Real", "Whole", "parameter"]
+__all__ = [
+    "DEFAULT_FAILURE",
+    "Base",
+    "Neighbours",
+    "Profile",
+    "Real",
+    "Whole",
+    "parameter",
+    "positive",
+    "sensitivity_parameter",
+]
 
 Neighbours = Literal["add-remove", "replace-one"]
 

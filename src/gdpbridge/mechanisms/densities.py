@@ -22,8 +22,8 @@ from flint import arb, arb_series
 from pydantic import Field
 
 from gdpbridge.curves.base import DEFAULT_FAILURE, Curve
+from gdpbridge.curves.composition import cut_off_curve
 from gdpbridge.curves.largest import largest_of
-from gdpbridge.curves.linear import LinearCurve
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.pieces import Formula, Piece
 from gdpbridge.curves.smooth import SmoothCurve, zero_curve
@@ -228,21 +228,9 @@ class Densities(Profile):
 
     def composed_curve(self, times: int) -> Curve:
         """Return the curve of one run, or one that bounds that of several."""
-        from gdpbridge.curves.loss_distribution import loss_curve
-        from gdpbridge.losses.lattices import exactly
         from gdpbridge.losses.moments import Part
 
-        if times == 1:
-            return self.curve
-        part = Part(self._transform(times), times)
-        laws = [exactly([part.factor(backward=backward)]) for backward in (False, True)]
-        known = [law for law in laws if law is not None]
-        if len(known) < len(laws):
-            raise InputError("times", times, f"at most {_MOST // 2} for densities")
-        found = loss_curve(known, cut_off=True)
-        if isinstance(found, LinearCurve) and any(self.pair.rest):
-            return _Cut(found.lines, found.pieces, found.tail, found.end)
-        return found
+        return self.curve if times == 1 else cut_off_curve(Part(self._transform(times), times))
 
     def privacy_losses(self) -> Losses:
         """Return the loss of a pair that dominates.
@@ -265,15 +253,6 @@ class Densities(Profile):
         least, greatest = (float(end) for end in self.pair.range)
         unit = Fraction(max(greatest - least, 1e-9)).limit_denominator(10**12) / points
         return self.pair.lattice(unit)
-
-
-class _Cut(LinearCurve):
-    """Lines of losses that were cut off."""
-
-    @property
-    def default_failure(self) -> Fraction:
-        """Above what lies beyond."""
-        return DEFAULT_FAILURE
 
 
 def _density(node: Node) -> Density:

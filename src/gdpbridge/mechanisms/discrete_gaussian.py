@@ -25,7 +25,7 @@ from gdpbridge.curves.linear import LinearCurve, linear_curve
 from gdpbridge.curves.lines import FloatLines, Floats, Line, Segments
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.tails import GaussianDecayTail
-from gdpbridge.mechanisms.base import Profile, Real, Whole, parameter
+from gdpbridge.mechanisms.base import Profile, Real, Whole, parameter, positive
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.arrays import Indices
 from gdpbridge.numeric.flint_context import working_precision
@@ -46,13 +46,11 @@ class DiscreteGaussian(Profile):
     nature: ClassVar[Nature] = Nature.OWN
     additive_noise: ClassVar[bool] = True
     kind: Literal["discrete-gaussian"] = "discrete-gaussian"
-    sigma: Real = parameter(
+    sigma: Real = positive(
         "parameter σ of the noise: P(x) is proportional to e^(-x²/(2σ²))",
         symbol="σ",
-        allowed="a finite number > 0",
         typical=(0.3, 10.0),
         effect="lowers",
-        gt=0,
     )
     sensitivity: Whole = parameter(
         "sensitivity Δ of the answer",

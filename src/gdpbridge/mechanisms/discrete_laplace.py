@@ -24,7 +24,7 @@ from gdpbridge.curves.linear import linear_curve
 from gdpbridge.curves.lines import ArrayLines, Line, segments_from
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.tails import ConstantTail
-from gdpbridge.mechanisms.base import Profile, Real, Whole, parameter
+from gdpbridge.mechanisms.base import Profile, Real, Whole, parameter, positive
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.kinds import ball
 
@@ -43,13 +43,11 @@ class DiscreteLaplace(Profile):
     nature: ClassVar[Nature] = Nature.OWN
     additive_noise: ClassVar[bool] = True
     kind: Literal["discrete-laplace"] = "discrete-laplace"
-    scale: Real = parameter(
+    scale: Real = positive(
         "scale b of the noise: P(x) is proportional to e^(-|x|/b)",
         symbol="b",
-        allowed="a finite number > 0",
         typical=(0.2, 20.0),
         effect="lowers",
-        gt=0,
     )
     sensitivity: Whole = parameter(
         "sensitivity Δ of the answer",

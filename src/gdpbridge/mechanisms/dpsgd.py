@@ -25,7 +25,15 @@ from pydantic import Field, model_validator
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.nature import Nature
 from gdpbridge.errors import InputError
-from gdpbridge.mechanisms.base import DEFAULT_FAILURE, Neighbours, Profile, Real, Whole, parameter
+from gdpbridge.mechanisms.base import (
+    DEFAULT_FAILURE,
+    Neighbours,
+    Profile,
+    Real,
+    Whole,
+    parameter,
+    positive,
+)
 from gdpbridge.mechanisms.gaussian import Gaussian, gaussian_curve, gaussian_root
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.reading.parameters import MAX_WHOLE
@@ -55,13 +63,11 @@ class DPSGD(Profile):
     samples: ClassVar[bool] = False
     additive_noise: ClassVar[bool] = True
     kind: Literal["dpsgd"] = "dpsgd"
-    noise_multiplier: Real = parameter(
+    noise_multiplier: Real = positive(
         "noise multiplier σ: the noise's standard deviation over the clipping norm",
         symbol="σ",
-        allowed="a finite number > 0",
         typical=(0.5, 10.0),
         effect="lowers",
-        gt=0,
     )
     sample_rate: Real = parameter(
         "sample rate q: the chance that a record is in a step's batch",

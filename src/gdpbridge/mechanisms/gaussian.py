@@ -17,7 +17,7 @@ from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve, smooth_curve
 from gdpbridge.curves.tails import GaussianCurveTail
 from gdpbridge.gaussian import enclosures
-from gdpbridge.mechanisms.base import Profile, Real, parameter
+from gdpbridge.mechanisms.base import Profile, Real, parameter, positive, sensitivity_parameter
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability
 from gdpbridge.numeric.kinds import ball as ball_of
@@ -85,22 +85,15 @@ class Gaussian(Profile):
     nature: ClassVar[Nature] = Nature.OWN
     additive_noise: ClassVar[bool] = True
     kind: Literal["gaussian"] = "gaussian"
-    sigma: Real = parameter(
+    sigma: Real = positive(
         "standard deviation σ of the noise, in the unit of the answer",
         symbol="σ",
-        allowed="a finite number > 0",
         typical=(0.1, 20.0),
         effect="lowers",
-        gt=0,
     )
-    sensitivity: Real = parameter(
+    sensitivity: Real = sensitivity_parameter(
         "L2 sensitivity Δ of the answer, in its unit",
-        symbol="Δ",
-        allowed="a finite number > 0",
-        typical=(0.5, 2.0),
         effect="raises",
-        default=1.0,
-        gt=0,
     )
 
     def model_post_init(self, _: Any) -> None:

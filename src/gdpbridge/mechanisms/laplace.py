@@ -13,7 +13,7 @@ from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve, smooth_curve
 from gdpbridge.curves.tails import ConstantTail
-from gdpbridge.mechanisms.base import Profile, Real, parameter
+from gdpbridge.mechanisms.base import Profile, Real, positive, sensitivity_parameter
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.kinds import Operations, Probability
 
@@ -47,22 +47,15 @@ class Laplace(Profile):
     nature: ClassVar[Nature] = Nature.OWN
     additive_noise: ClassVar[bool] = True
     kind: Literal["laplace"] = "laplace"
-    scale: Real = parameter(
+    scale: Real = positive(
         "scale b of the noise, in the unit of the answer",
         symbol="b",
-        allowed="a finite number > 0",
         typical=(0.2, 20.0),
         effect="lowers",
-        gt=0,
     )
-    sensitivity: Real = parameter(
+    sensitivity: Real = sensitivity_parameter(
         "L1 sensitivity Δ of the answer, in its unit",
-        symbol="Δ",
-        allowed="a finite number > 0",
-        typical=(0.5, 2.0),
         effect="raises",
-        default=1.0,
-        gt=0,
     )
 
     def model_post_init(self, _: Any) -> None:

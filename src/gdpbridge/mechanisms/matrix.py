@@ -30,7 +30,7 @@ from gdpbridge.guarantees.participation import (
     of_matrix,
     of_toeplitz,
 )
-from gdpbridge.mechanisms.base import Profile, Real, Whole, parameter
+from gdpbridge.mechanisms.base import Profile, Real, Whole, parameter, positive
 from gdpbridge.mechanisms.gaussian import MAX_MU, gaussian_curve
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.arrays import Floats
@@ -65,13 +65,11 @@ class Matrix(Profile):
         description="the matrix or the coefficients themselves, instead of a file",
         json_schema_extra={"untyped": True, "allowed": "rows of numbers, or a list of numbers"},
     )
-    sigma: Real = parameter(
+    sigma: Real = positive(
         "standard deviation σ of the noise over the clipping norm",
         symbol="σ",
-        allowed="a finite number > 0",
         typical=(0.5, 20.0),
         effect="lowers",
-        gt=0,
     )
     steps: Whole | None = parameter(
         "number n of steps of a Toeplitz matrix; as many as coefficients if left out",

@@ -23,7 +23,7 @@ from pydantic import Field
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve
-from gdpbridge.mechanisms.base import Profile, Real, parameter
+from gdpbridge.mechanisms.base import Profile, Real, positive, sensitivity_parameter
 from gdpbridge.mechanisms.bounded_range import (
     MAX_RANGE,
     BoundedRange,
@@ -52,22 +52,15 @@ class ReportNoisyMax(Profile):
         description="the noise",
         json_schema_extra={"symbol": "NOISE", "allowed": "gumbel, exponential or laplace"},
     )
-    scale: Real = parameter(
+    scale: Real = positive(
         "scale b of the noise, in the unit of a score",
         symbol="b",
-        allowed="a finite number > 0",
         typical=(0.5, 20.0),
         effect="lowers",
-        gt=0,
     )
-    sensitivity: Real = parameter(
+    sensitivity: Real = sensitivity_parameter(
         "how much a record may change one score, in its unit",
-        symbol="Δ",
-        allowed="a finite number > 0",
-        typical=(0.5, 2.0),
         effect="raises",
-        default=1.0,
-        gt=0,
     )
     monotonic: bool = monotonic_parameter()
 

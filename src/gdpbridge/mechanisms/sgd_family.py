@@ -16,7 +16,7 @@ from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tails import GaussianDecayTail
 from gdpbridge.guarantees.refine import NaiveProfile, refine
-from gdpbridge.mechanisms.base import Profile, Real, parameter
+from gdpbridge.mechanisms.base import Profile, Real, positive
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.kinds import Operations, ball
 
@@ -29,29 +29,23 @@ class SGDFamily(Profile):
 
     nature: ClassVar[Nature] = Nature.BOUND
     kind: Literal["sgd-family"] = "sgd-family"
-    A: Real = parameter(
+    A: Real = positive(
         "factor A of the trade-off",
         symbol="A",
-        allowed="a finite number > 0",
         typical=(0.5, 5.0),
         effect="raises",
-        gt=0,
     )
-    B: Real = parameter(
+    B: Real = positive(
         "factor B inside the logarithm",
         symbol="B",
-        allowed="a finite number > 0",
         typical=(0.01, 10.0),
         effect="raises",
-        gt=0,
     )
-    sigma: Real = parameter(
+    sigma: Real = positive(
         "noise parameter σ",
         symbol="σ",
-        allowed="a finite number > 0",
         typical=(0.5, 5.0),
         effect="lowers",
-        gt=0,
     )
 
     def build_curve(self) -> SmoothCurve:

@@ -20,7 +20,14 @@ from gdpbridge.curves.binomial import binomial_curve
 from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve
-from gdpbridge.mechanisms.base import Profile, Real, Whole, parameter
+from gdpbridge.mechanisms.base import (
+    Profile,
+    Real,
+    Whole,
+    parameter,
+    positive,
+    sensitivity_parameter,
+)
 from gdpbridge.mechanisms.exponential import monotonic_parameter
 from gdpbridge.mechanisms.pure_dp import pure_dp_curve
 from gdpbridge.mechanisms.registry import register
@@ -39,21 +46,17 @@ class SparseVector(Profile):
 
     nature: ClassVar[Nature] = Nature.BOUND
     kind: Literal["sparse-vector"] = "sparse-vector"
-    threshold_scale: Real = parameter(
+    threshold_scale: Real = positive(
         "scale b₁ of the Laplace noise on the threshold",
         symbol="b₁",
-        allowed="a finite number > 0",
         typical=(0.5, 50.0),
         effect="lowers",
-        gt=0,
     )
-    answer_scale: Real = parameter(
+    answer_scale: Real = positive(
         "scale b₂ of the Laplace noise on each answer",
         symbol="b₂",
-        allowed="a finite number > 0",
         typical=(0.5, 50.0),
         effect="lowers",
-        gt=0,
     )
     count: Whole = parameter(
         "number c of answers above the threshold after which it stops",
@@ -65,14 +68,9 @@ class SparseVector(Profile):
         ge=1,
         le=MAX_COUNT,
     )
-    sensitivity: Real = parameter(
+    sensitivity: Real = sensitivity_parameter(
         "how much a record may change one answer, in its unit",
-        symbol="Δ",
-        allowed="a finite number > 0",
-        typical=(0.5, 2.0),
         effect="raises",
-        default=1.0,
-        gt=0,
     )
     monotonic: bool = monotonic_parameter()
 

@@ -30,7 +30,7 @@ from gdpbridge.curves.pieces import Formula, Piece, constant_piece
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.errors import UndecidedError
-from gdpbridge.mechanisms.base import Neighbours, Profile, Real, Whole, parameter
+from gdpbridge.mechanisms.base import Neighbours, Profile, Real, Whole, parameter, positive
 from gdpbridge.mechanisms.gaussian import MAX_MU, gaussian_curve, gaussian_root
 from gdpbridge.mechanisms.laplace import laplace_curve
 from gdpbridge.mechanisms.registry import register
@@ -58,12 +58,10 @@ class ThresholdedRelease(Profile):
         description="the noise on each count",
         json_schema_extra={"symbol": "NOISE", "allowed": "gaussian or laplace"},
     )
-    scale: Real = parameter(
+    scale: Real = positive(
         "standard deviation of Gaussian noise, or scale b of Laplace noise",
         symbol="σ",
-        allowed="a finite number > 0",
         typical=(0.5, 5.0),
-        gt=0,
     )
     threshold: Real = parameter(
         "threshold τ that a noisy count must be above to be released",
@@ -81,13 +79,11 @@ class ThresholdedRelease(Profile):
         ge=1,
         le=MAX_GROUPS,
     )
-    contribution: Real = parameter(
+    contribution: Real = positive(
         "what a record counts in a group at most",
         symbol="c",
-        allowed="a finite number > 0",
         typical=(0.5, 2.0),
         default=1.0,
-        gt=0,
     )
 
     def model_post_init(self, _: Any) -> None:

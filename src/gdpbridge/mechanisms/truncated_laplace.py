@@ -15,7 +15,7 @@ from gdpbridge.curves.exponential_loss import exponential_loss_curve
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.losses.transforms.exponential import ExponentialLoss, ExponentialTransform
-from gdpbridge.mechanisms.base import Profile, Real, parameter
+from gdpbridge.mechanisms.base import Profile, Real, parameter, positive, sensitivity_parameter
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.kinds import ball
 
@@ -34,13 +34,11 @@ class TruncatedLaplace(Profile):
     nature: ClassVar[Nature] = Nature.OWN
     additive_noise: ClassVar[bool] = True
     kind: Literal["truncated-laplace"] = "truncated-laplace"
-    scale: Real = parameter(
+    scale: Real = positive(
         "scale b of the noise, in the unit of the answer",
         symbol="b",
-        allowed="a finite number > 0",
         typical=(0.2, 20.0),
         effect="lowers",
-        gt=0,
     )
     delta0: Real = parameter(
         "δ₀, the chance of an answer that the other data set cannot give",
@@ -51,13 +49,8 @@ class TruncatedLaplace(Profile):
         lt=0.5,
         alias="delta",
     )
-    sensitivity: Real = parameter(
+    sensitivity: Real = sensitivity_parameter(
         "sensitivity Δ of the answer, in its unit",
-        symbol="Δ",
-        allowed="a finite number > 0",
-        typical=(0.5, 2.0),
-        default=1.0,
-        gt=0,
     )
 
     def __init__(self, **parameters: Any) -> None:

@@ -11,7 +11,16 @@ from pydantic.fields import FieldInfo
 
 from gdpbridge.errors import InputError, Words
 
-__all__ = ["MAX_WHOLE", "Real", "Whole", "parameter", "read_real", "refused"]
+__all__ = [
+    "MAX_WHOLE",
+    "Real",
+    "Whole",
+    "parameter",
+    "positive",
+    "read_real",
+    "refused",
+    "sensitivity_parameter",
+]
 
 # far below 2^53, beyond which float64 does not tell whole numbers apart
 MAX_WHOLE = 10**12
@@ -90,6 +99,16 @@ def parameter(
     return Field(
         default, description=description, allow_inf_nan=False, json_schema_extra=extra, **bounds
     )
+
+
+def positive(description: str, **declared: Any) -> Any:
+    """Declare a parameter that is a finite number above 0; see :func:`parameter`."""
+    return parameter(description, allowed="a finite number > 0", gt=0, **declared)
+
+
+def sensitivity_parameter(description: str, **declared: Any) -> Any:
+    """Declare how much a record may change what is released; 1 if it is not said."""
+    return positive(description, symbol="Δ", typical=(0.5, 2.0), default=1.0, **declared)
 
 
 def refused(error: ValidationError, model: str, fields: Mapping[str, FieldInfo]) -> InputError:

@@ -68,7 +68,36 @@ def _sampled(event: Any) -> Profile:
     )
 
 
+def _truncated(event: Any) -> Any:
+    pld = importlib.import_module("dp_accounting.pld.privacy_loss_distribution")
+    return pld.from_truncated_subsampled_gaussian_mechanism(
+        dataset_size=event.dataset_size,
+        sampling_probability=event.sampling_probability,
+        truncated_batch_size=event.truncated_batch_size,
+        noise_multiplier=event.noise_multiplier,
+        value_discretization_interval=_INTERVAL,
+    )
+
+
+def _mixture(event: Any) -> Any:
+    pld = importlib.import_module("dp_accounting.pld.privacy_loss_distribution")
+    return pld.from_mixture_gaussian_mechanism(
+        event.standard_deviation,
+        event.sensitivities,
+        event.sampling_probs,
+        value_discretization_interval=_INTERVAL,
+    )
+
+
+def _as_lattice(event: Any, times: int = 1) -> Profile:
+    """Return dp_accounting's own distribution, composed there: an upper bound of the event's."""
+    found = _BY_LATTICE[type(event).__name__](event)
+    return profile_of_pld(found.self_compose(times) if times > 1 else found, _INTERVAL)
+
+
 def _repeated(event: Any) -> Profile:
+    if type(event.event).__name__ in _BY_LATTICE:
+        return _as_lattice(event.event, event.count)
     inner = profile_of_event(event.event)
     if isinstance(inner, DPSGD):
         return inner.model_copy(update={"steps": inner.steps * event.count})
@@ -137,10 +166,15 @@ _ALPHAS = (1.25, 1.5, 2, 2.5, 3, *range(4, 24), 28, 32, 40, 48, 64, 96, 128, 256
 _NO_PROFILE = {
     "NonPrivateDpEvent": "an event of a private mechanism",
     "UnsupportedDpEvent": "an event that dp_accounting supports",
-    "MixtureOfGaussiansDpEvent": "an event with a profile here: this one has none yet",
-    "TruncatedSubsampledGaussianDpEvent": "an event with a profile here: this one has none yet",
+}
+# of which dp_accounting knows a distribution on a lattice that dominates, and no more is known
+_INTERVAL = 1e-3
+_BY_LATTICE = {
+    "MixtureOfGaussiansDpEvent": _mixture,
+    "TruncatedSubsampledGaussianDpEvent": _truncated,
 }
 _EVENTS: dict[str, Callable[[Any], Profile]] = {
+    **dict.fromkeys(_BY_LATTICE, _as_lattice),
     "GaussianDpEvent": lambda event: Gaussian(sigma=event.noise_multiplier),
     "LaplaceDpEvent": lambda event: Laplace(scale=event.noise_multiplier),
     "DiscreteLaplaceDpEvent": _discrete_laplace,

@@ -1,0 +1,306 @@
+"""Write the certificate of other answers than μ: δ at an ε, ε at a δ, an attacker's rates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from gdpbridge.certificate.binaries import binary_below, binary_text
+from gdpbridge.certificate.model import Certificate
+from gdpbridge.certificate.reach import uncertifiable_because
+from gdpbridge.certificate.rows import rows_of
+from gdpbridge.certificate.write import begun, range_of
+from gdpbridge.certificate.write_composed import line_of
+from gdpbridge.certificate.write_convex import event_at, touching_places
+from gdpbridge.certificate.write_zcdp import tangents_at
+from gdpbridge.curves.base import Curve, Form
+from gdpbridge.curves.composed import ComposedCurve
+from gdpbridge.curves.tradeoff import touching
+from gdpbridge.errors import Advice, InputError, UndecidedError, WorkLimitError
+from gdpbridge.guarantees.boundary import zcdp_boundary
+from gdpbridge.identify import Verdict, identify
+from gdpbridge.interval import Interval
+from gdpbridge.losses.line_integral import ComposedLoss, Direction
+from gdpbridge.losses.transforms.base import short
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.formula import Formula
+from gdpbridge.mechanisms.renyi import Renyi
+from gdpbridge.mechanisms.table import Table
+from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
+from gdpbridge.mechanisms.zcdp import ZCDP
+from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor, decimal_text
+from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import ball, to_fraction
+from gdpbridge_verify import document
+from gdpbridge_verify.check import CellChecker
+from gdpbridge_verify.composition import composition_of
+from gdpbridge_verify.refusal import OutOfWork
+
+__all__ = ["Asked", "Quantity", "write_answers"]
+
+Quantity = Literal["delta", "epsilon", "advantage", "tpr", "beta"]
+
+_DIGITS, _BITS = 15, 256
+# a place that is no binary number is rounded to so many bits
+_PLACE_BITS = 96
+_GRID = 2**40
+_FEWER_DIGITS = (6, 3)
+# by how much, relative, ends are wider than in the search, which bounds some things more closely
+_WIDER = (Fraction(0), Fraction(1, 10**12), Fraction(1, 10**9), Fraction(1, 10**5))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be certified.
+
+    Attributes:
+        quantity: which number.
+        at: the ε, δ, FPR or α that it is taken at; 0 for an advantage.
+        bound: what it is claimed to be at most, or at least; None for both ends as they are known.
+        at_least: which of both.
+        low: whether its lower end is to be proved too, where it has one.
+    """
+
+    quantity: Quantity
+    at: Fraction = Fraction(0)
+    bound: Fraction | None = None
+    at_least: bool = False
+    low: bool = True
+
+
+@dataclass(frozen=True)
+class _Answered:
+    """An answer, and at which ε something of δ is to be shown for it."""
+
+    answer: document.Answer
+    above: Fraction | None = None
+    below: Fraction | None = None
+    touch: Fraction | None = None
+
+
+def write_answers(profile: Profile, asked: Sequence[Asked]) -> Certificate:
+    """Put a certificate together.
+
+    Args:
+        profile: a mechanism of which there are certificates.
+        asked: the answers.
+
+    Raises:
+        InputError: for a mechanism of which there are none.
+        UndecidedError: if an answer is, or the checker cannot be convinced of it.
+    """
+    if why := uncertifiable_because(profile):
+        raise InputError("certificate", profile.kind, Advice(f"leave it out: {why}"))
+    if isinstance(profile.certified_as, Renyi):
+        why = "of a curve of divergences there are certificates of μ alone yet"
+        raise InputError("certificate", profile.kind, Advice(f"leave it out: {why}"))
+    named = profile.certified_as
+    found = identify(named)
+    # of a formula the tail would need a proof of its own
+    known = found.verdict is not Verdict.UNKNOWN and not isinstance(named, Formula)
+    claim = document.Claim(
+        verdict=found.verdict.value if known else "unknown",
+        statement="answers",
+        mu=document.Range(low="0", high="inf"),
+        eps_h=None,
+        failure_probability="0",
+        mu_tail=range_of((found.mu_tail if known else None) or Interval(0, "Infinity")),
+        profile_is=named.profile_is.value,
+    )
+    bare = begun(named, claim, _BITS)
+    # of some classes no mechanism is known that shows the lower end
+    upper = [replace(one, low=False) for one in asked]
+    tries = [(wanted, *how) for wanted in (asked, upper) for how in _ways(named.curve)]
+    why = "the checker could not be convinced of an answer"
+    for wanted, loss, wider in tries:
+        try:
+            answers = [_answered(named.curve, loss, one, wider) for one in wanted]
+            written = _with_proof(bare, named, loss, answers)
+            if CellChecker(written).proves_answers():
+                return _stored(written)
+        except OutOfWork:
+            why = "the certificate would be too long to check"
+    raise UndecidedError(why)
+
+
+def _ways(curve: Curve) -> Sequence[tuple[ComposedLoss | None, Fraction]]:
+    """Return how close ends may be: of composed losses to fewer digits, which is less work."""
+    if not isinstance(curve, ComposedCurve):
+        return [(None, wider) for wider in _WIDER]
+    return [
+        (curve.loss, _WIDER[0]),
+        (curve.loss, _WIDER[2]),
+        *((curve.loss_to(digits), _WIDER[2]) for digits in _FEWER_DIGITS),
+    ]
+
+
+def _stored(written: Certificate) -> Certificate:
+    table = written.table
+    return replace(written, table=replace(table, rows=None)) if table and table.file else written
+
+
+# --- the answers ------------------------------------------------------------------------------
+
+
+def _answered(curve: Curve, loss: ComposedLoss | None, asked: Asked, wider: Fraction) -> _Answered:
+    if asked.quantity in ("tpr", "beta"):
+        return _rate(curve, loss, asked, wider)
+    is_eps = asked.quantity == "epsilon"
+    low: Fraction | None
+    high: Fraction | None
+    if asked.bound is not None:
+        most = None if is_eps else Fraction(1)
+        low, high = (asked.bound, most) if asked.at_least else (Fraction(0), asked.bound)
+    else:
+        value = _epsilon(curve, loss, asked.at) if is_eps else _delta(curve, loss, asked.at)
+        low, high = _ends(value, wider, most=None if is_eps else Fraction(1))
+        low = low if asked.low or high is None else Fraction(0)
+    answer = document.Answer(
+        quantity=asked.quantity,
+        at=None if asked.quantity == "advantage" else decimal_text(asked.at),
+        low=_text(low),
+        high=_text(high),
+    )
+    if is_eps:
+        return _Answered(answer, above=high, below=low or None)
+    return _Answered(answer, above=asked.at, below=asked.at if low else None)
+
+
+def _delta(curve: Curve, loss: ComposedLoss | None, eps: Fraction) -> Interval:
+    if loss is None:
+        return curve.delta_at(eps)
+    low, high = loss.delta(eps)
+    return Interval(
+        decimal_floor(to_fraction(low), _DIGITS), decimal_ceiling(to_fraction(high), _DIGITS)
+    )
+
+
+def _epsilon(curve: Curve, loss: ComposedLoss | None, delta: Fraction) -> Interval:
+    found = None if loss is None else loss.epsilon(delta)
+    if found is None:
+        return curve.epsilon_at(delta)
+    return Interval(decimal_floor(found[0], _DIGITS), decimal_ceiling(found[1], _DIGITS))
+
+
+def _ends(
+    value: Interval, wider: Fraction, most: Fraction | None
+) -> tuple[Fraction | None, Fraction | None]:
+    """Round the ends of an interval outward; None stands for infinity."""
+    low, high = (None if end.is_infinite() else Fraction(end) for end in (value.low, value.high))
+    if low is not None:
+        low = Fraction(decimal_floor(low * (1 - wider), _DIGITS))
+    if high is not None:
+        high = Fraction(decimal_ceiling(high * (1 + wider), _DIGITS))
+        high = high if most is None else min(high, most)
+    return low, high
+
+
+def _text(value: Fraction | None) -> str:
+    return "inf" if value is None else decimal_text(value)
+
+
+def _rate(curve: Curve, loss: ComposedLoss | None, asked: Asked, wider: Fraction) -> _Answered:
+    """Bound f(α) by the line that touches it best."""
+    best = float(touching(curve, np.array([float(asked.at)]))[0])
+    touch = Fraction(round(best * _GRID), _GRID)
+    is_power = asked.quantity == "tpr"
+    if asked.bound is not None:
+        missed = 1 - asked.bound if is_power else asked.bound
+    else:
+        with precision(_BITS):
+            kept = 1 - ball(Fraction(_delta(curve, loss, abs(touch)).high))
+            alpha, t = ball(asked.at), ball(abs(touch)).exp()
+            line = kept - t * alpha if touch >= 0 else (kept - alpha) / t
+            least = to_fraction(line.lower()) * (1 - wider) - wider
+        missed = Fraction(decimal_floor(least, _DIGITS)) if least > 0 else Fraction(0)
+    answer = document.Answer(
+        quantity=asked.quantity,
+        at=decimal_text(asked.at),
+        low="0" if is_power else _text(missed),
+        high=_text(1 - missed) if is_power else "1",
+    )
+    return _Answered(answer, above=abs(touch), touch=touch if missed else None)
+
+
+# --- the proof --------------------------------------------------------------------------------
+
+
+def _with_proof(
+    bare: Certificate, profile: Profile, loss: ComposedLoss | None, answers: Sequence[_Answered]
+) -> Certificate:
+    bare = replace(bare, claim=replace(bare.claim, answers=tuple(one.answer for one in answers)))
+    evidence = replace(bare.evidence, points=tuple(_point(profile, loss, one) for one in answers))
+    above = sorted({_place(one.above) for one in answers if one.above is not None})
+    if loss is not None:
+        directions = tuple(
+            document.Direction(pieces=tuple(_pieces(direction, above)), cells=())
+            for direction in loss.directions
+        )
+        return replace(bare, evidence=replace(evidence, directions=directions))
+    if isinstance(profile, ZCDP):
+        boundary = zcdp_boundary(profile.exact("rho"))
+        tangents = tangents_at(bare, boundary, [one for one in above if one], _BITS)
+        return replace(bare, evidence=replace(evidence, tangents=tangents))
+    if isinstance(profile, Formula):
+        places = touching_places(profile.followed.curve, _BITS)
+        texts = tuple(map(binary_text, places)) or None
+        return replace(bare, evidence=replace(evidence, touching=texts))
+    if profile.curve.form is Form.LINEAR and not isinstance(profile, Table | TradeoffFunction):
+        return replace(bare, evidence=replace(evidence, directions=_laws(bare)))
+    if isinstance(profile, Table | TradeoffFunction):
+        table, corners = rows_of(profile)
+        return replace(bare, table=table, evidence=replace(evidence, corners=corners))
+    return replace(bare, evidence=evidence)
+
+
+def _laws(bare: Certificate) -> tuple[document.Direction, ...]:
+    """Return directions of discrete losses by their law as it is, without a tilt."""
+    zero = binary_text(Fraction(0))
+    one = document.Direction(pieces=(document.CurvePiece(start=zero, tilt=zero),), cells=())
+    symmetric = all(part.symmetric for part in composition_of(bare.mechanism).parts)
+    return (one,) if symmetric else (one, one)
+
+
+def _place(eps: Fraction) -> Fraction:
+    return binary_below(eps, _PLACE_BITS) if eps else eps
+
+
+def _point(profile: Profile, loss: ComposedLoss | None, one: _Answered) -> document.Point:
+    touch = one.touch
+    text = None if touch is None else f"{'-' if touch < 0 else ''}{binary_text(abs(touch))}"
+    event, line = None, None
+    if one.below is not None and isinstance(profile, Table | TradeoffFunction):
+        with precision(2 * _BITS):
+            event = event_at(profile.curve, one.below, _BITS)
+    if one.below is not None and loss is not None:
+        line = _line_below(loss.directions, one.below)
+    return document.Point(touch=text, event=event, witness_line=line)
+
+
+def _line_below(directions: Sequence[Direction], eps: Fraction) -> document.WitnessLine | None:
+    """Return the line that shows the larger δ."""
+    lows = [to_fraction(direction.delta(eps)[0]) for direction in directions]
+    backward = max(range(len(lows)), key=lows.__getitem__)
+    try:
+        evidence = directions[backward].stretch(eps).line.evidence
+    except (UndecidedError, WorkLimitError):
+        return None
+    return document.WitnessLine(reverse=bool(backward), line=line_of(evidence))
+
+
+def _pieces(direction: Direction, places: Sequence[Fraction]) -> Iterable[document.CurvePiece]:
+    """Yield what bounds δ in a direction at some ε."""
+    for eps in places:
+        if direction.end is not None and eps >= direction.end:
+            continue
+        try:
+            line = direction.stretch(eps).line
+        except (UndecidedError, WorkLimitError):
+            tilt = float(direction.moments.tilts.at(np.array([float(eps)])).tilt[0])
+            yield document.CurvePiece(start=binary_text(eps), tilt=binary_text(short(tilt)))
+        else:
+            yield document.CurvePiece(start=binary_text(eps), line=line_of(line.evidence))

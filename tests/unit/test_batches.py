@@ -1,0 +1,84 @@
+"""Batches that are neither Poisson samples nor of a fixed size: random allocation, shuffles."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from scipy import stats
+
+import gdpbridge as gdp
+
+P = gdp.profiles
+
+
+def phi(x: mpmath.mpf) -> mpmath.mpf:
+    return mpmath.ncdf(x)
+
+
+def two_steps(mu: float, eps: float) -> tuple[float, float]:
+    """E(M - e^ε)⁺ and E(1 - e^ε·M)⁺ for M = (X₁ + X₂)/2, given X₁ by Black and Scholes."""
+
+    def call(c: mpmath.mpf) -> mpmath.mpf:
+        if c <= 0:
+            return 1 - c
+        d = (-mpmath.log(c) + mu * mu / 2) / mu
+        return phi(d) - c * phi(d - mu)
+
+    def given(z: mpmath.mpf) -> tuple[mpmath.mpf, mpmath.mpf]:
+        x = mpmath.e ** (mu * z - mu * mu / 2)
+        above, below = 2 * mpmath.e**eps - x, 2 * mpmath.e**-eps - x
+        # a put is a call plus the strike less 1
+        put = call(below) + below - 1 if below > 0 else mpmath.mpf(0)
+        return call(above) / 2, mpmath.e**eps * put / 2
+
+    ends = [-9, -3, 0, 3, 9]
+    return tuple(
+        float(mpmath.quad(lambda z, k=k: given(z)[k] * mpmath.npdf(z), ends)) for k in (0, 1)
+    )
+
+
+def test_two_steps() -> None:
+    """Of two steps δ is an integral over one normal number: the bound is hardly above it."""
+    profile = P.RandomAllocation(noise_multiplier=2, steps=2)
+    for eps in (0.0, 0.4, 0.9):
+        truth = max(two_steps(0.5, eps))
+        high = float(np.asarray(profile.delta_bounds(eps)[1]))
+        assert truth <= high * (1 + 1e-9)
+        assert high <= truth * 1.001 + 1e-9
+
+
+def test_many_steps() -> None:
+    """Ten steps by chance: within four deviations of what a million draws say; below Gaussian."""
+    profile = P.RandomAllocation(noise_multiplier=1, steps=10)
+    mean = np.exp(np.random.default_rng(5).normal(-0.5, 1, (200_000, 10))).mean(axis=1)
+    for eps in (0.0, 0.5, 1.0):
+        gains = np.maximum(mean - math.exp(eps), 0)
+        error = 4 * gains.std() / math.sqrt(gains.size)
+        assert float(profile.delta(eps)) == pytest.approx(gains.mean(), abs=error)
+        assert float(profile.delta(eps)) < float(P.GDP(mu=1).delta(eps))
+    found = gdp.measure(profile)
+    assert (found.statement, found.verdict) == ("approximate", "unknown")
+    assert found.certificate is None
+    twice = gdp.measure(P.RandomAllocation(noise_multiplier=1, steps=10, epochs=2), tol=1e-6).mu
+    assert found.mu.high < twice.high < 2 * found.mu.high
+
+
+@pytest.mark.parametrize(("sigma", "steps"), [(1.0, 100), (2.0, 1), (0.5, 10)])
+def test_shuffled_epochs(sigma: float, steps: int) -> None:
+    """The upper bound is Gaussian, and an event shows that nothing below the lower one will do."""
+    profile = P.ShuffledEpochs(noise_multiplier=sigma, steps=steps, epochs=4)
+    assert float(gdp.measure(profile).mu.high) == pytest.approx(2 / sigma, rel=1e-9)
+    least = P.ShuffledEpochs(noise_multiplier=sigma, steps=steps).least_mu
+    assert 0 < least <= 1 / sigma * (1 + 1e-9)
+    # one batch: nothing is hidden
+    assert steps > 1 or least == pytest.approx(1 / sigma, rel=1e-9)
+    c = np.linspace(0, 8, 200)
+    type_1, power = (
+        1 - stats.norm.cdf(c - k / sigma) * stats.norm.cdf(c) ** (steps - 1) for k in (1, 2)
+    )
+    seen = (type_1 > 1e-9) & (power < 1 - 1e-9)
+    assert (stats.norm.ppf(power[seen]) - stats.norm.ppf(type_1[seen])).max() <= least * (1 + 1e-3)
+    assert any("no exact profile" in one for one in profile.remarks)
