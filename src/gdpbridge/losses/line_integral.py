@@ -132,6 +132,8 @@ class Direction(Stretches):
     @cached_property
     def coarse(self) -> Direction:
         """The same, to a few digits."""
+        if self.digits <= _COARSE_DIGITS:
+            return self
         return Direction(self.moments, self.opposite, _COARSE_DIGITS)
 
     @cached_property
