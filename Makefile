@@ -60,7 +60,7 @@ format: $(VENV)/.stamp-dev ## put the code in the form that lint asks for
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-mutants: $(VENV)/.stamp-dev ## turn each rounding in what proves, and see that a test notices (an hour)
+mutants: $(VENV)/.stamp-dev ## turn each rounding in what proves, and see that a test notices (half an hour)
 	nice -n 15 $(BIN)/python tests/mutation/run.py
 
 bench: $(VENV)/.stamp-bench ## run the benchmarks

@@ -21,6 +21,12 @@ class Work:
 
     def __init__(self, limit: float = math.inf) -> None:
         self.spent, self.limit = 0.0, limit
+        # how much of each line that was proved is to spare
+        self.margins: dict[str, float] = {}
+
+    def note(self, line: str, margin: float) -> None:
+        """Note how much a line has to spare; the least, of several parts."""
+        self.margins[line] = min(margin, self.margins.get(line, math.inf))
 
     def charge(self, cost: float) -> None:
         """Spend some of the budget.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from operator import methodcaller
@@ -40,11 +40,13 @@ class Verification:
         valid: whether every line was proved.
         reason: what was proved in one sentence, or the first line that fails and by how much.
         claims: what was proved, a sentence each; what was assumed comes last.
+        margins: lines, such as those of cells, and how much each has to spare, in its own units.
     """
 
     valid: bool
     reason: str
     claims: tuple[str, ...]
+    margins: tuple[tuple[str, float], ...] = field(default=(), repr=False)
 
 
 def read(source: dict[str, Any] | str | bytes | Path) -> Certificate:
@@ -82,7 +84,8 @@ def verify(
     if folder is None:
         folder = Path(source).parent if isinstance(source, str | Path) else Path()
     document = with_rows(document, Path(folder))
-    decide = _Ladder(document).decide
+    ladder = _Ladder(document)
+    decide = ladder.decide
     try:
         claims = [
             *decide(lambda check: check.nature()),
@@ -103,7 +106,8 @@ def verify(
         raise Undecided("undecided: more work than is allowed for one certificate") from None
     except Undecided as undecided:
         raise Undecided(f"{undecided}: undecided with {MAX_PRECISION} bits of precision") from None
-    return Verification(True, f"all {len(claims)} claims hold", tuple(claims))
+    margins = tuple(ladder.margins.items())
+    return Verification(True, f"all {len(claims)} claims hold", tuple(claims), margins)
 
 
 def _first_precision(document: Certificate) -> int:
@@ -177,6 +181,11 @@ class _Ladder:
         self._document = document
         self._kind: type[Check] | None = None
         self._checks: dict[int, Check] = {}
+
+    @property
+    def margins(self) -> dict[str, float]:
+        """How much the lines that were proved have to spare."""
+        return self._work.margins
 
     def decide(self, line: Callable[[Check], T]) -> T:
         """Return what a line returns at the first precision that decides it.

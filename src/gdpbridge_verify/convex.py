@@ -11,7 +11,9 @@ all statements in both orders of the pair.
 
 from __future__ import annotations
 
+import bisect
 from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -38,6 +40,31 @@ class ConvexCheck(Check):
     @abstractmethod
     def below(self, line: str, at: Fraction, level: Level) -> None:
         """Prove that δ(ε) is at most a number."""
+
+    def below_chord(
+        self,
+        line: str,
+        at: Fraction,
+        level: Level,
+        places: Sequence[Fraction],
+        bound: Callable[[int], Interval],
+    ) -> None:
+        """Prove that δ(ε) is at most a number, from bounds at some ε, in order.
+
+        Before the first place δ is below the line in e^ε through (-1, 1), beyond the last one it
+        does not rise.
+        """
+        number, exactly = bisect.bisect_right(places, at) - 1, self.arithmetic.exactly
+        if number < 0:
+            share = (1 + exactly(at).exp()) / (1 + exactly(places[0]).exp())
+            self._hold(line, share * (1 - bound(0)) - level.complement)
+            return
+        found = bound(number)
+        if number + 1 < len(places) and at != places[number]:
+            width = exactly(places[number + 1] - places[number]).expm1()
+            share = exactly(at - places[number]).expm1() / width
+            found = found + share * (bound(number + 1) - found)
+        self._hold(line, level.value - found)
 
     def allows(self, line: str, p: Fraction, q: Fraction) -> None:
         """Prove that the mechanism that tells of one event alone is of the class."""

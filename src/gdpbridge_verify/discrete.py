@@ -10,19 +10,22 @@ from gdpbridge_verify.composed import ComposedCheck
 from gdpbridge_verify.composition import composition_of
 from gdpbridge_verify.convex import ConvexCheck, Level
 from gdpbridge_verify.document import Certificate, Event
-from gdpbridge_verify.finite import DiscreteGaussian, Finite
+from gdpbridge_verify.finite import DiscreteGaussian, Finite, cut_laplace, ratio
 from gdpbridge_verify.law import Law
 from gdpbridge_verify.mechanisms import GaussianDecay, Mechanism
 from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.refusal import Malformed, Refused
+from gdpbridge_verify.transforms import Laplace, Transform
 
 __all__ = ["DiscreteCheck", "is_discrete"]
 
 
 def is_discrete(document: Certificate) -> bool:
-    """Whether all losses are discrete, and δ is to be had from their law."""
+    """Whether all losses are discrete, or put on a lattice, and δ is to be had from their law."""
     if document.evidence.directions is None:
         return False
+    if any(one.unit for two in document.evidence.directions for one in two.pieces):
+        return True
     parts = composition_of(document.mechanism).parts
     return all(isinstance(part.transform, Finite) for part in parts)
 
@@ -72,37 +75,50 @@ class DiscreteCheck(ConvexCheck, ComposedCheck):
         )
 
     @cached_property
-    def _laws(self) -> dict[tuple[int, int], Law]:
+    def _laws(self) -> dict[tuple[int, int, bool], Law]:
         return {}
 
-    def _law(self, direction: int, at: Fraction) -> Law:
-        """Return the law of the piece that an ε is on."""
+    def _law(self, direction: int, at: Fraction, *, above: bool) -> Law:
+        """Return the law of the piece that an ε is on, with δ at least or at most that of all."""
         starts = self._starts[direction]
         number = sum(start <= at for start in starts) - 1
         if number < 0 or starts != sorted(starts):
             raise Refused(f"evidence.directions[{direction}].pieces", "they do not begin at 0")
-        if (direction, number) not in self._laws:
-            piece = (self.evidence.directions or ())[direction].pieces[number]
+        piece = (self.evidence.directions or ())[direction].pieces[number]
+        # where nothing is put on a lattice, one law serves both
+        key = direction, number, above or piece.unit is None
+        if key not in self._laws:
             if piece.tilt is None or piece.line is not None:
                 raise Malformed("evidence.directions: piece", "a line", "a tilt")
             parts = [
-                (one, times)
+                (self._placed(one, piece.unit, above=above), times)
                 for one, times in self._towards(backward=bool(direction))
-                if isinstance(one, Finite)
             ]
-            self._laws[direction, number] = Law(parts, binary(piece.tilt), self.arithmetic)
-        return self._laws[direction, number]
+            self._laws[key] = Law(parts, binary(piece.tilt), self.arithmetic)
+        return self._laws[key]
 
-    def _delta(self, direction: int, at: Fraction) -> Interval:
-        """Enclose δ of a direction."""
+    @staticmethod
+    def _placed(one: Transform, unit: str | None, *, above: bool) -> Finite:
+        """Return losses themselves if they are discrete, else put on the multiples of the unit."""
+        if isinstance(one, Finite):
+            return one
+        field = "evidence.directions: unit"
+        size = ratio(field, unit or "0")
+        if not isinstance(one, Laplace) or not size:
+            raise Malformed(field, unit, "a positive number, for Laplace's and discrete losses")
+        return cut_laplace(one.epsilon, size, above=above)
+
+    def _delta(self, direction: int, at: Fraction, *, above: bool) -> Interval:
+        """Enclose δ of a direction, or of what is above or below it."""
         failure = self.failure_towards(backward=bool(direction))
         if self._is_past_losses(at):
             return failure
-        return self._law(direction, at).enclose(self.arithmetic.exactly(at)) + failure
+        law = self._law(direction, at, above=above)
+        return law.enclose(self.arithmetic.exactly(at)) + failure
 
     def below(self, line: str, at: Fraction, level: Level) -> None:
         """Prove that δ(ε) of the direction in question is at most a number."""
-        self._hold(line, level.value - self._delta(self._direction, at))
+        self._hold(line, level.value - self._delta(self._direction, at, above=True))
 
     def falls_to(self, value: Fraction, at: Fraction) -> bool:
         """Whether δ(at) ≤ value as all finite losses are below, and p_∞ is what is set aside."""
@@ -113,8 +129,8 @@ class DiscreteCheck(ConvexCheck, ComposedCheck):
         ComposedCheck.at_most(self, line, at, value)
 
     def delta_above(self, direction: int, at: Fraction) -> Interval:
-        """Enclose δ of a direction."""
-        return self._delta(direction, at)
+        """Bound δ of a direction from above by the upper end."""
+        return self._delta(direction, at, above=True)
 
     def _require_reach(self, direction: int, reached: Fraction) -> None:
         """Prove that cells up to ``reached`` are all that the statement needs."""
@@ -123,7 +139,8 @@ class DiscreteCheck(ConvexCheck, ComposedCheck):
 
     def excess(self, at: Fraction, wanted: Level, _: Event | None) -> Interval:
         """Return by how much δ of the larger direction exceeds what is wanted."""
-        found = [self._delta(number, at) for number in range(self._count_of_directions)]
+        both = range(self._count_of_directions)
+        found = [self._delta(number, at, above=False) for number in both]
         if not found:
             raise Refused("evidence.directions", "there are none")
         return max(found, key=lambda one: one.low) - wanted.value

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.complexes import Ball, Complexes
-from gdpbridge_verify.numbers import binary
-from gdpbridge_verify.refusal import Malformed
+from gdpbridge_verify.numbers import about, binary
+from gdpbridge_verify.refusal import Malformed, OutOfWork
 from gdpbridge_verify.transforms import Nodes, Transform
 
 __all__ = [
@@ -24,14 +24,17 @@ __all__ = [
     "DiscreteGaussian",
     "Finite",
     "Unit",
+    "cut_laplace",
     "discrete_laplace",
     "listed",
     "randomized_response",
+    "ratio",
     "two_valued",
 ]
 
 _COST_OF_BALL = 12.0
 _MOST_ATOMS = 100_000
+_MOST_CUTS = 1 << 17
 _MOST_SENSITIVITY = 10_000
 _RATIO = r"[0-9]{1,400}(?:/[0-9]{1,400})?"
 _LISTED = rf"inf:({_RATIO})((?: -?[0-9]{{1,18}}:0x[0-9a-f]{{1,64}}p[+-][0-9]{{1,4}})+)"
@@ -177,20 +180,80 @@ def listed(field: str, text: str, unit_text: str) -> Finite:
     masses = [binary(mass) for _, mass in pairs]
     if not all(one < other for one, other in pairwise(places)) or 0 in masses:
         raise Malformed(field, text[:40], "growing places, with positive masses")
-    failure = _ratio(field, shape[1])
+    failure = ratio(field, shape[1])
     if failure >= 1 or len(places) > _MOST_ATOMS:
         raise Malformed(field, text[:40], f"at most {_MOST_ATOMS} losses, and not all infinite")
-    size = Unit(_ratio(field, unit_text))
+    size = Unit(ratio(field, unit_text))
     if not size.value:
         raise Malformed(f"{field}_unit", unit_text, "a positive number")
     return Finite(size, places, lambda of: [of.exactly(mass) for mass in masses], failure)
 
 
-def _ratio(field: str, text: str) -> Fraction:
+def ratio(field: str, text: str) -> Fraction:
+    """Return the number that ``p`` or ``p/q`` stands for."""
     top, _, bottom = text.partition("/")
     if bottom and not int(bottom):
         raise Malformed(field, text[:40], "a fraction")
     return Fraction(int(top), int(bottom or 1))
+
+
+def cut_laplace(epsilon: Fraction, unit: Fraction, *, above: bool) -> Finite:
+    """Put Laplace's loss on the multiples of a unit, so that δ is at least, or at most, its own.
+
+    With r = ε₀, P has the density e^{(x-r)/2}/4 between atoms 1/2 at r and e^{-r}/2 at -r, and Q
+    has e^{-x} times these. Above, what lies between two multiples is shared between them such that
+    P and Q keep their masses: δ is convex in e^ε, and this is its chord. Below, two cells about a
+    multiple k·u are one event, with p/q = e^{k·u}; what is left at the ends is rounded down.
+    """
+    last = math.ceil(epsilon / unit)
+    if last > _MOST_CUTS:
+        raise OutOfWork
+    make = _shared if above else _merged
+
+    def masses(of: Arithmetic) -> list[Interval]:
+        of.work.charge(2 * last * (25 + of.precision / 10))
+        return make(of, epsilon, unit, last)
+
+    return Finite(Unit(unit), range(-last, last + 1), masses)
+
+
+def _shared(of: Arithmetic, epsilon: Fraction, unit: Fraction, last: int) -> list[Interval]:
+    half = of.exactly(Fraction(1, 2))
+    step, rest = of.exactly(unit).exp(), of.exactly(-epsilon).exp()
+    found = [of.exactly(0)] * (2 * last + 1)
+
+    def share(number: int, p: Interval, q: Interval) -> None:
+        # q·e^{y₀} = m₀ + m₁·e^{-u}
+        over = (p - q * of.exactly(unit * (number - last)).exp()) / (1 - 1 / step)
+        found[number] += p - over
+        found[number + 1] += over
+
+    ends = [max(-epsilon, min(epsilon, unit * k)) for k in range(-last, last + 1)]
+    p_below = [half * of.exactly((end - epsilon) / 2).exp() for end in ends]
+    q_above = [half * of.exactly(-(end + epsilon) / 2).exp() for end in ends]
+    for k in range(2 * last):
+        share(k, p_below[k + 1] - p_below[k], q_above[k] - q_above[k + 1])
+    share(0, half * rest, half)
+    share(2 * last - 1, half, half * rest)
+    return found
+
+
+def _merged(of: Arithmetic, epsilon: Fraction, unit: Fraction, last: int) -> list[Interval]:
+    half = of.exactly(Fraction(1, 2))
+    found = [of.exactly(0)] * (2 * last + 1)
+    inner = math.floor(epsilon / unit)
+
+    def p_below(x: Fraction) -> Interval:
+        return half * of.exactly((x - epsilon) / 2).exp()
+
+    at = [p_below(unit * k) for k in range(-inner, inner + 1, 2)]
+    for number, k in enumerate(range(1 - inner, inner, 2)):
+        found[last + k] += at[number + 1] - at[number]
+    found[last - inner - (inner < last)] += (
+        half * of.exactly(-epsilon).exp() + at[0] - p_below(-epsilon)
+    )
+    found[last + inner] += half + p_below(epsilon) - at[-1]
+    return found
 
 
 class DiscreteGaussian(Finite):
@@ -230,7 +293,7 @@ class DiscreteGaussian(Finite):
         reach = math.isqrt(math.ceil(2 * self.sigma**2 * (of.precision + 8))) + 2
         middle = -math.floor(shift)
         if reach > _MOST_ATOMS:
-            raise Malformed("mechanism.sigma", float(self.sigma), "less")
+            raise Malformed("mechanism.sigma", about(self.sigma), "less")
         of.work.charge(2 * reach * (10 + of.precision / 30))
         rate = -1 / (2 * self.sigma**2)
         kept = {

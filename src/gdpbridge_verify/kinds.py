@@ -40,6 +40,7 @@ class Kind:
         alone: whether nothing else may be made of it.
         discrete: whether δ is had from the law of its losses alone.
         has_rows: whether rows of numbers are what is known of it.
+        per_record: the parameter that is k times as large for groups of k records.
     """
 
     parameters: dict[str, Domain] = field(default_factory=dict)
@@ -51,11 +52,13 @@ class Kind:
     alone: bool = False
     discrete: bool = False
     has_rows: bool = False
+    per_record: str = ""
 
 
+_SENSITIVITY = "sensitivity"
 KINDS = {
     "approx-dp": Kind({"epsilon": _NON_NEGATIVE, "delta": _PROBABILITY}, "class", composes=True),
-    "bounded-range": Kind({"range": _NON_NEGATIVE, "runs": _ONE}, "class"),
+    "bounded-range": Kind({"range": _NON_NEGATIVE, "runs": _ONE}, "class", per_record="range"),
     "clip-rectify": Kind(nature="bound", of_others=True),
     "composed": Kind({"times": _COUNT}, of_others=True),
     "discrete-gaussian": Kind(
@@ -70,15 +73,20 @@ KINDS = {
         composes=True,
     ),
     "formula": Kind(nature="bound", alone=True),
-    "gaussian": Kind({"sigma": _POSITIVE, "sensitivity": _POSITIVE}, composes=True),
-    "gdp": Kind({"mu": _NON_NEGATIVE}, "class", composes=True),
+    "gaussian": Kind(
+        {"sigma": _POSITIVE, "sensitivity": _POSITIVE}, composes=True, per_record=_SENSITIVITY
+    ),
+    "gdp": Kind({"mu": _NON_NEGATIVE}, "class", composes=True, per_record="mu"),
+    "grouped": Kind({"size": _COUNT}, of_others=True, alone=True),
     "icea": Kind(
         {"messages": _COUNT, "users": _COUNT}, "bound", ("replace-one",), has_breakpoints=True
     ),
-    "laplace": Kind({"scale": _POSITIVE, "sensitivity": _POSITIVE}, composes=True),
-    "permute-and-flip": Kind({"epsilon": _NON_NEGATIVE}, "class"),
+    "laplace": Kind(
+        {"scale": _POSITIVE, "sensitivity": _POSITIVE}, composes=True, per_record=_SENSITIVITY
+    ),
+    "permute-and-flip": Kind({"epsilon": _NON_NEGATIVE}, "class", per_record="epsilon"),
     "pld": Kind(composes=True, discrete=True),
-    "pure-dp": Kind({"epsilon": _NON_NEGATIVE}, "class", composes=True),
+    "pure-dp": Kind({"epsilon": _NON_NEGATIVE}, "class", composes=True, per_record="epsilon"),
     "randomized-response": Kind(
         {"noise_parameter": _SHARE, "buckets": _BUCKETS},
         relations=("replace-one",),

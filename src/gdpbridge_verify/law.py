@@ -21,13 +21,13 @@ from gmpy2 import mpz
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.finite import Atoms, Finite, Unit
-from gdpbridge_verify.refusal import OutOfWork
+from gdpbridge_verify.refusal import OutOfWork, Undecided
 
 __all__ = ["Law"]
 
 # multiples of one unit, and sums of all losses, that a law may have
 _MOST_PLACES, _MOST_SUMS = 1 << 20, 1 << 17
-_JOINT_PLACES = 1 << 16
+_JOINT_PLACES = 1 << 19
 
 
 class _Row(NamedTuple):
@@ -112,6 +112,8 @@ class Law:
         self.of.work.charge(15 + self.bits / 30)
         of, gap = self.of, self._losses[number + 1] - self._losses[number]
         value = (-of.exactly(rate) * gap).exp()
+        if not value.high <= 2:
+            raise Undecided("the order of the losses")
         return (
             int(of.down.floor(of.down.mul_2exp(value.low, self.bits))),
             int(of.up.ceil(of.up.mul_2exp(value.high, self.bits))),
@@ -157,7 +159,10 @@ class Law:
 
     def _rounded(self, mass: Interval) -> int:
         """Return the lower end in multiples of 2^{-bits}, rounded down."""
-        return max(int(self.of.down.floor(self.of.down.mul_2exp(mass.low, self.bits))), 0)
+        # what a tilt puts beyond every exponent is left out
+        if not 0 < mass.low <= 1:
+            return 0
+        return int(self.of.down.floor(self.of.down.mul_2exp(mass.low, self.bits)))
 
     def _power(self, row: _Row, times: int) -> _Row:
         found = row

@@ -5,6 +5,7 @@ A mechanism gives what is known of its tail, and formulas for log δ and log(1 -
 
 from __future__ import annotations
 
+import decimal
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ __all__ = [
     "log1mexp",
     "mechanism_of",
     "parameters_of",
+    "ungrouped",
 ]
 
 Bracket = tuple[Fraction, Fraction]
@@ -131,6 +133,30 @@ def parameters_of(spec: dict[str, str | None]) -> dict[str, Fraction]:
     if set(given) != set(names):
         raise Malformed("mechanism", ", ".join(sorted(given)), f"the parameters {', '.join(names)}")
     return {name: _parameter(name, given[name], *names[name]) for name in names}
+
+
+def ungrouped(spec: dict[str, str | None]) -> dict[str, str | None]:
+    """Return the mechanism that protects a record as one that is grouped does a group.
+
+    k records move an answer by k times the sensitivity, and a chain of k pairs of neighbours
+    multiplies an ε, a range of losses, or a μ by k (Dong, Roth and Su 2022, theorem 2.14).
+
+    Raises:
+        Malformed: for a kind of which that is not known.
+    """
+    if spec.get("kind") != "grouped":
+        return spec
+    base = {name.removeprefix("base."): text for name, text in spec.items() if "." in name}
+    size = parameters_of({name: text for name, text in spec.items() if "." not in name})["size"]
+    known = KINDS.get(base.get("kind") or "")
+    if known is None or not known.per_record or size > _MOST_RECORDS:
+        raise Malformed("mechanism.base.kind", base.get("kind"), "one that is known for groups")
+    if base.get("neighbours") != spec["neighbours"]:
+        raise Malformed("mechanism.base.neighbours", base.get("neighbours"), "those of the group")
+    parameters_of(base)
+    with decimal.localcontext(prec=1000):
+        product = decimal.Decimal(base[known.per_record] or "") * int(size)
+    return {**base, known.per_record: str(product)}
 
 
 Values = dict[str, Fraction]
@@ -405,6 +431,7 @@ _BUILDERS: dict[str, Builder] = {
     "randomized-response": _randomized_response,
     "sgd-family": _sgd_family,
 }
+_MOST_RECORDS = 1_000_000
 _QUOTIENT = "^[0-9]{1,18}/[1-9][0-9]{0,17}$"
 # beyond it a parameter is refused before any arithmetic: a proof of it would be of no use
 _MOST = Fraction(10) ** 400

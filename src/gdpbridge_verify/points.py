@@ -87,6 +87,7 @@ class Points:
     @staticmethod
     def _hold(line: str, difference: Interval) -> None:
         if difference >= 0:
+            difference.of.work.note(line, float(difference.low))
             return
         if difference < 0:
             raise Refused(line, f"short by {float(-difference.high):.3g}")

@@ -16,6 +16,7 @@ from fractions import Fraction
 from gdpbridge_verify import mechanisms
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Jet
 from gdpbridge_verify.mechanisms import Mechanism, Part
+from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.refusal import Malformed, Undecided
 
 __all__ = ["mechanism_of"]
@@ -65,15 +66,10 @@ def _runs(names: str, knots: str) -> list[tuple[str, Fraction]]:
         raise Malformed("mechanism.runs", names, "such that a bound is on either side of a line")
     if not all(_KNOT.fullmatch(point) for point in points):
         raise Malformed("mechanism.knots", knots, "numbers such as 0x1fp-3")
-    starts = [_number(point) for point in points]
+    starts = [binary(point) for point in points]
     if starts[0] != 0 or starts != sorted(starts):
         raise Malformed("mechanism.knots", knots, "in order, the first 0")
     return list(zip(bounds, starts, strict=True))
-
-
-def _number(text: str) -> Fraction:
-    mantissa, exponent = text.split("p")
-    return Fraction(int(mantissa, 16)) * Fraction(2) ** int(exponent)
 
 
 def _joined(

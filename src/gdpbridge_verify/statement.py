@@ -10,7 +10,7 @@ from gdpbridge_verify.arithmetic import Arithmetic, Interval, Jet
 from gdpbridge_verify.curve import GaussianCurve
 from gdpbridge_verify.document import Cell, Certificate, Range
 from gdpbridge_verify.kinds import KINDS, Nature
-from gdpbridge_verify.mechanisms import Mechanism, Part
+from gdpbridge_verify.mechanisms import Mechanism, Part, ungrouped
 from gdpbridge_verify.numbers import about, binary, mu_range
 from gdpbridge_verify.points import Points
 from gdpbridge_verify.rectified import mechanism_of
@@ -30,7 +30,7 @@ class Check(Points):
     def __init__(self, document: Certificate, arithmetic: Arithmetic) -> None:
         self.arithmetic, self.document = arithmetic, document
         self.claim, self.evidence = document.claim, document.evidence
-        self.spec = document.mechanism
+        self.spec = ungrouped(document.mechanism)
         kind = KINDS.get(self.spec.get("kind") or "")
         self.nature_of_kind: Nature = "own" if kind is None else kind.nature
         for name in {"tangents", "corners", "event", "touching"} - self.uses:
@@ -198,10 +198,15 @@ class Check(Points):
     def assumption(self) -> str:
         """Name what is not proved."""
         parameters = ", ".join(
-            f"{name} {value}" for name, value in self.spec.items() if name != "neighbours" and value
+            f"{name} {value}"
+            for name, value in self.document.mechanism.items()
+            if name.rpartition(".")[2] != "neighbours" and value
         )
         named = self.spec.get("neighbours")
-        if named:
+        if self.document.mechanism.get("kind") == "grouped":
+            size = self.document.mechanism.get("size")
+            relation = f"for data sets that are {size} steps between neighbours apart"
+        elif named:
             relation = f"for {named} neighbours"
         elif "sensitivity" in self.spec:
             relation = "for any two data sets whose answers are at most the sensitivity apart"

@@ -11,7 +11,6 @@ the other order; δ is the largest of all these.
 
 from __future__ import annotations
 
-import bisect
 import csv
 import hashlib
 import itertools
@@ -151,19 +150,7 @@ class TableCheck(RowsCheck):
         """Compare the chord between the corners beside an ε."""
         places, deltas = self._corners
         self.arithmetic.work.charge(_COST_OF_ROW)
-        number = bisect.bisect_right(places, at) - 1
-        point = self.arithmetic.exactly(at)
-        if number < 0:
-            # the line through (-1, 1)
-            share = (1 + point.exp()) / (1 + self.arithmetic.exactly(places[0]).exp())
-            self._hold(line, share * (1 - deltas[0]) - level.complement)
-            return
-        bound = deltas[number]
-        if number + 1 < len(places) and at != places[number]:
-            width = self.arithmetic.exactly(places[number + 1] - places[number]).expm1()
-            share = self.arithmetic.exactly(at - places[number]).expm1() / width
-            bound = bound + share * (deltas[number + 1] - bound)
-        self._hold(line, level.value - bound)
+        self.below_chord(line, at, level, places, deltas.__getitem__)
 
     def falls_to(self, value: Fraction, at: Fraction) -> bool:
         """Whether a row says so, as it is written."""

@@ -180,18 +180,7 @@ class RenyiCheck(TangentsCheck, RowsCheck):
         """Compare the chord between tangents, or the line through (-1, 1) before the first."""
         if not self._places:
             raise Refused(line, "there is no tangent")
-        number = bisect.bisect_right(self._places, at) - 1
-        if number < 0:
-            point = self.arithmetic.exactly(at)
-            share = (1 + point.exp()) / (1 + self.arithmetic.exactly(self._places[0]).exp())
-            self._hold(line, share * (1 - self._top(0)) - level.complement)
-            return
-        bound = self._top(number)
-        if number + 1 < len(self._places) and at != self._places[number]:
-            width = self._exp_less_one(self._places[number + 1] - self._places[number])
-            share = self._exp_less_one(at - self._places[number]) / width
-            bound = bound + share * (self._top(number + 1) - bound)
-        self._hold(line, level.value - bound)
+        self.below_chord(line, at, level, self._places, self._top)
 
     def allows(self, line: str, p: Fraction, q: Fraction) -> None:
         """Prove every bound, in both orders of the pair, for the law of one event."""

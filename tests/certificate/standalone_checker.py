@@ -190,13 +190,17 @@ class Checker:
         """Whether δ is at most what the statement lets fail."""
         return le(self.q(e), self.p - self.cut)
 
+    def is_over(self, e):
+        """Whether nothing is left that the statement does not let fail."""
+        return le(self.q(e), ZERO) if self.statement == "head" else self.is_cut(e)
+
     def log_factor(self):
         """log B, of the tail."""
         return arb(self.second).log()
 
     def end(self, e):
         """Whether the last cell may end at ε."""
-        if self.eps_h <= e or (self.statement != "head" and self.is_cut(e)):
+        if self.eps_h <= e or self.is_over(e):
             return True
         t, m, k, r = self.t, self.mu[1], self.kappa, self.pairs[-1][1] if self.pairs else ZERO
         if not k or self.statement != "whole" or t is None or r > t or t > e or 2 * k * m * m < 1:
@@ -251,6 +255,9 @@ class Concentrated(Checker):
         if not all(right) or not all(a < b <= 2**200 for a, b in pairwise(places)):
             raise ValueError("the tangents are not possible")
         self.kappa, self.linear = 1 / (4 * self.first), HALF
+
+    def is_over(self, e):
+        return self.statement != "head" and self.is_cut(e)
 
     def log_factor(self):
         return arb(-self.first / 4)

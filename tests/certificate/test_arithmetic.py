@@ -187,6 +187,20 @@ def test_every_rounding_of_a_function_is_outward(name: str) -> None:
             assert (x == 0 and name == "log") or holds(result, function(exact(x)))
 
 
+def test_a_cosine_past_its_least_value_is_anything() -> None:
+    """It falls to π only."""
+    around = AT.between(Fraction(3), Fraction(5)).cos()
+    assert around.low <= -1
+    assert around.high >= mpmath.cos(5)
+
+
+def test_a_hull_holds_both() -> None:
+    """Whichever comes first; the ends are its own."""
+    first, second = AT.between(Fraction(1), Fraction(2)), AT.between(Fraction(3), Fraction(4))
+    for hull in (first.hull(second), second.hull(first)):
+        assert [(end.low, end.high) for end in hull.ends()] == [(1, 1), (4, 4)]
+
+
 def test_both_ends_of_a_range_are_rounded_outward() -> None:
     """Neither third has four bits."""
     around = COARSE.between(Fraction(1, 3), Fraction(2, 3))

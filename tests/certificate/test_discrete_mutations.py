@@ -107,7 +107,7 @@ def runs_of(spec: dict[str, str], times: int = 1) -> list[tuple[dict[str, str], 
     found = []
     for number in range(len({name.split(".")[1] for name in spec if "." in name})):
         part = inner(f"parts.{number}.")
-        found += runs_of(part, times * int(part.pop("count")))
+        found += runs_of(part, times * int(part.pop("count", "1")))
     return found
 
 
@@ -298,7 +298,8 @@ def test_a_moved_claim_or_cover_is_refused(name: str) -> None:
             fewer = cells[:index] + cells[index + 1 :]
             changed = plain.put(document, (*place, number, "cells"), fewer)
             assert plain.outcome(changed) != "valid" or is_true(changed)
-        for pieces in ([], [{**direction["pieces"][0], "start": "0x1p-4"}]):
+        first = direction["pieces"][0]
+        for pieces in ([], [{**first, "start": "0x1p-4"}], [{**first, "tilt": "0x1p+9999"}]):
             changed = plain.put(document, (*place, number, "pieces"), pieces)
             assert plain.outcome(changed) != "valid"
 

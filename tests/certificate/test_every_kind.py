@@ -6,6 +6,7 @@ and checks a certificate of each, and prints the page, with sizes and times.
 
 from __future__ import annotations
 
+import json
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -20,6 +21,7 @@ from gdpbridge.measure.result import no_certificate_because
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import kinds
 
+P = gdp.profiles
 PAGE = Path(__file__).parents[2] / "docs" / "certificates.md"
 ROWS = [(0, 0.3), (1, 0.08), (2, 0.01), (3, 0.0)]
 # for each kind its parameters, and what is asked for
@@ -93,6 +95,42 @@ def test_every_kind(kind: str) -> None:
     document = gdp.measure(profile_of(kind), **EXAMPLES[kind][1]).certificate
     assert document is not None
     assert gdp.verify(document).valid
+
+
+@pytest.mark.parametrize(
+    ("base", "same"),
+    [
+        (P.Laplace(scale=2), P.Laplace(scale=2, sensitivity=3)),
+        (P.PureDP(epsilon=0.1), P.PureDP(epsilon=0.3)),
+        (P.BoundedRange(range=0.1), P.BoundedRange(range=0.3)),
+        (P.GDP(mu=0.25), P.GDP(mu=0.75)),
+    ],
+    ids=lambda profile: profile.kind,
+)
+def test_groups(base: Profile, same: Profile) -> None:
+    """The certificate of three records is that of three times the parameter, by its own name."""
+    document = gdp.measure(base.group(3)).certificate
+    assert document is not None
+    assert document.mechanism["kind"] == "grouped"
+    found = gdp.verify(document)
+    assert found.valid
+    assert "3 steps between neighbours" in found.claims[-1]
+    assert document.claim.mu == gdp.measure(same).certificate.claim.mu
+    for size in ("2", "4"):
+        changed = json.loads(document.to_json())
+        changed["mechanism"]["size"] = size
+        assert not gdp.verify(changed).valid
+    for name, text in (("base.kind", "icea"), ("size", "1.5"), ("base.neighbours", "add-remove")):
+        changed = json.loads(document.to_json())
+        changed["mechanism"][name] = text
+        with pytest.raises(gdp.InputError, match="mechanism"):
+            gdp.verify(changed)
+
+
+def test_groups_without() -> None:
+    """Of other kinds, or with parameters that the checker does not know, the reason is told."""
+    for base in (P.ZCDP(rho=0.1), P.PermuteAndFlip(epsilon=0.1, monotonic=True)):
+        assert "no certificate" in gdp.measure(base.group(2), eps_h=1).proof.why
 
 
 # every sort of answer besides μ

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 TOY = '''
 """A mechanism and a measuring method of somebody else's."""
 

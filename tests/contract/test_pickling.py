@@ -73,9 +73,14 @@ class TestProfiles:
         suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     )
     @given(st.data())
-    def test_kinds(self, any_kind: type[Profile], parameters: Draw, data: st.DataObject) -> None:
+    def test_kinds(self, kind: type[Profile], parameters: Draw, data: st.DataObject) -> None:
         """Drawn parameters."""
-        check_profile(any_kind(**data.draw(parameters(any_kind))))
+        check_profile(kind(**data.draw(parameters(kind))))
+
+    @pytest.mark.slow
+    def test_composed_kinds(self, any_kind: type[Profile], typical: Any) -> None:
+        """Those whose points take long: the low ends of their parameters."""
+        check_profile(any_kind(**typical(any_kind, 0)))
 
     @pytest.mark.parametrize("profile", OTHERS, ids=NAMES)
     def test_others(self, profile: Profile) -> None:
@@ -93,6 +98,7 @@ class TestResults:
     """What is returned is the same after a journey, its certificate too."""
 
     @pytest.mark.parametrize("profile", MEASURED, ids=lambda one: one.kind)
+    @pytest.mark.slow
     def test_measurements(self, profile: Profile) -> None:
         """Each with its certificate where there is one."""
         found = gdp.measure(profile, failure=1e-10 if profile.kind == "dpsgd" else None)

@@ -258,6 +258,7 @@ class TestData:
 
     @tried
     @drawing
+    @pytest.mark.slow
     def test_tradeoff_function(
         self, kind: type[Profile], parameters: Draw, data: st.DataObject
     ) -> None:

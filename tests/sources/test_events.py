@@ -46,6 +46,7 @@ def test_more_events(event: Any, profile: gdp.Profile) -> None:
     assert np.allclose(found.delta(eps), profile.delta(eps), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_concentrated_with_an_offset() -> None:
     """(ξ, ρ)-zCDP is a Rényi curve: its ε is at most what dp_accounting converts it to."""
     found = gdp.profile_of(events.ZCDpEvent(rho=0.1, xi=0.2))

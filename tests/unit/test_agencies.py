@@ -41,6 +41,7 @@ def rounded_up(value: float, digits: int) -> str:
     return f"{math.ceil(value * 10**digits - 1e-9) / 10**digits:.{digits}f}"
 
 
+@pytest.mark.slow
 def test_the_census_page() -> None:
     """The figures of the page are what the specifications give, rounded up: some of them."""
     page = (ROOT / "docs" / "census.md").read_text()

@@ -28,6 +28,7 @@ from gdpbridge.losses.moments import Part
 from gdpbridge.losses.transforms.finite import FiniteTransform, two_valued
 from gdpbridge.measure.methods.certified import _Proof
 from gdpbridge.mechanisms.approx_dp import ApproxDP
+from gdpbridge.mechanisms.pld import PLD
 from gdpbridge.numeric.decide import MorePrecisionError
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
@@ -334,3 +335,13 @@ def test_a_root_needs_two_signs(value: int) -> None:
     """A function of one sign, or of none."""
     with precision(128), pytest.raises(MorePrecisionError):
         _Root(lambda eps: value + 0 * eps, Fraction(0), Fraction(1))._solve(100)
+
+
+def test_the_lines_of_the_larger_direction_end_where_floats_say() -> None:
+    """At losses of either direction, and where these cross."""
+    remove = [(-1, 0.1), (0.5, 0.2), (1, 0.3), (2, 0.4)]
+    for add in ([(-0.5, 0.25), (0.1, 0.3), (0.4, 0.45)], [(-2, 0.05), (1, 0.9), (3, 0.05)]):
+        lines = PLD(remove=remove, add=add).curve.lines  # type: ignore[attr-defined]
+        # what follows the largest loss has no end of its own
+        ends = [float(lines.end(number)) for number in range(lines.count - 1)]
+        np.testing.assert_allclose(ends, lines.floats.end[:-1])

@@ -7,13 +7,18 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from flint import arb
 
 from gdpbridge.errors import InputError, UndecidedError
+from gdpbridge.expressions.parse import parse_expression
 from gdpbridge.guarantees.falling import Passage
 from gdpbridge.guarantees.implicit import _Solution
+from gdpbridge.guarantees.participation import Participation, _above, _by_rows, of_toeplitz
 from gdpbridge.guarantees.quotients import expm1_quotient, log1p_quotient
+from gdpbridge.guarantees.renyi import Bound, _possible
+from gdpbridge.guarantees.repeated import _log_inverse_gamma, _mean, _with_mean
 from gdpbridge.guarantees.segments import (
     Guarantees,
     Segment,
@@ -22,7 +27,9 @@ from gdpbridge.guarantees.segments import (
     _is_within_reach,
     doubling,
 )
-from gdpbridge.numeric.kinds import BALLS
+from gdpbridge.guarantees.tradeoffs import _at_end, _below, _corners
+from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import BALLS, ball
 
 ZERO, TWO = Fraction(0), Fraction(2)
 
@@ -200,3 +207,86 @@ def test_numbers_of_any_size_give_out() -> None:
     """A value without a logarithm is within reach only where it is certainly not positive."""
     for value, within in ((arb(-1), True), (arb(0, 1), False), (arb(1), True), (arb.nan(), False)):
         assert _is_within_reach(_segment(lambda _, value=value: value), arb(1)) is within
+
+
+def test_a_passage_next_to_a_part_is_not_at_its_start() -> None:
+    """A hair beyond 2, where a part begins that is above 1 at first."""
+    above = _segment(lambda eps: 1.5 + 0 * eps)
+    later = _segment(lambda eps: 3 + arb(2) ** -48 - eps, start=TWO)
+    found = _guarantees(above, later).start()
+    assert isinstance(found, Passage)
+    assert found().overlaps(arb(2))
+
+
+# --- sensitivities and divergences ----------------------------------------------------------------
+
+
+def test_sums_of_sensitivities_are_rounded_up() -> None:
+    """Of exact numbers, of balls, and of floats, whose sums are off by some units."""
+    assert _above(arb(1) / 3) > Fraction(1, 3)
+    found = of_toeplitz([Fraction(1), Fraction(1, 2)], 3, Participation(5, 2))
+    assert found is not None
+    assert found.square == Fraction(9, 4)
+    generator = np.random.default_rng(1)
+    for _ in range(20):
+        sizes = generator.random((9, 9))
+        assert _by_rows(sizes, Participation(9, 1)) >= sum(map(Fraction, sizes.ravel().tolist()))
+
+
+@pytest.mark.parametrize(
+    ("last", "other", "eps", "possible"),
+    [
+        ((3, "0.1"), (1, "0.05"), 0, False),
+        ((3, "0.1"), (1, "0.2"), 0, True),
+        ((1, "0.1"), (0, "0.5"), 0, False),
+        ((1, "0.1"), (0, "0.5"), 1, True),
+        ((1, "0.1"), (0, "0.001"), 1, False),
+        ((1, "2"), (1, "2"), 0, False),
+    ],
+)
+def test_an_event_that_every_order_allows(
+    last: tuple[int, str], other: tuple[int, str], eps: int, possible: bool
+) -> None:
+    """p = (e^{uε_α} - 1)/(2e^ε)^u is at most 1/2, and within the other bound from there on."""
+    bounds = [Bound(Fraction(tilt), Fraction(value)) for tilt, value in (last, other)]
+    assert _possible(*bounds, Fraction(eps)) is possible
+
+
+def test_divergences_of_the_best_of_many_are_rounded_up() -> None:
+    """1/3 + log 3; and the distribution has at least the mean that is asked for."""
+    found = _with_mean({Fraction(1): Fraction(1, 3)}, Fraction(3), lambda _: arb(0))
+    with precision(300):
+        assert ball(found[Fraction(1)]) > ball(Fraction(1, 3)) + arb(3).log()
+        for mean in (Fraction(3, 2), Fraction(50)):
+            assert _mean(_log_inverse_gamma(mean, Fraction(1)), Fraction(1)) >= ball(mean)
+
+
+# --- trade-off functions --------------------------------------------------------------------------
+
+
+def _beta(text: str) -> Any:
+    return parse_expression(text, "beta")
+
+
+def test_corners_next_to_the_ends_lie_below() -> None:
+    """By the steepest slope next to 0, the flattest one next to 1, where the end is known."""
+    step = arb(2) ** -20
+    curves: dict[str, Any] = {
+        "(1 - alpha)**2": lambda alpha: (1 - alpha) ** 2,
+        "0.5 - alpha/2": lambda alpha: (1 - alpha) / 2,
+    }
+    with precision(200):
+        for text, truth in curves.items():
+            for low, high in ((arb(0), step), (1 - step, arb(1))):
+                found = _at_end(_beta(text), low, high)
+                assert all(beta <= truth(alpha) for alpha, beta in found)
+    assert _corners([(arb(1) / 2, arb(0.25, 0.125))])[0][1] <= Fraction(1, 8)
+
+
+def test_corners_of_what_is_not_convex_lie_below() -> None:
+    """A tangent lies above 1/2 - α²."""
+    with precision(256):
+        low = arb(1) / 8
+        found = _below(_beta("0.5 - alpha**2"), low, low + arb(2) ** -46, "text", "beta")
+    assert found is not None
+    assert all(beta <= Fraction(1, 2) - alpha**2 for alpha, beta in found)

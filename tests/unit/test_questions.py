@@ -29,6 +29,7 @@ PROFILES = [
 
 
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.kind)
+@pytest.mark.slow
 def test_a_float_stands_for_its_decimal(profile: gdp.profiles.Laplace) -> None:
     """Bounds at 0.1 are those at a tenth: the exact answer, in twenty digits, lies between them."""
     low, high = (np.asarray(side) for side in profile.delta_bounds(EPS))

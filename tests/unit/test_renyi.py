@@ -71,6 +71,7 @@ def test_tail(orders: list[float]) -> None:
             assert log < bound + 4 + 2 * float(tail.rate)
 
 
+@pytest.mark.slow
 def test_statements() -> None:
     """Without being asked, all but a failure probability; a head where one is asked for."""
     profile = of_zcdp(0.5)

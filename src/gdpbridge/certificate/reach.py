@@ -24,12 +24,22 @@ def uncertifiable_because(profile: Profile) -> str:
             KINDS[one.kind].composes or KINDS[one.kind].of_others
         ):
             return f"there is no certificate yet for compositions of {one.kind}"
+        if one.kind == "grouped" and not _is_per_record(one.inner[0]):
+            return f"there is no certificate for groups of {one.inner[0].kind} yet"
         whole = known.alone or (known.discrete and named.kind not in ONLY_COMPOSED)
         if whole and one is not named:
             return f"there is no certificate yet for what is made of {one.kind}"
-    if named.kind in ONLY_COMPOSED and named.curve.form not in (Form.COMPOSED, Form.LINEAR):
+    composed = Form.COMPOSED, Form.LINEAR, Form.BETWEEN
+    if named.kind in ONLY_COMPOSED and named.curve.form not in composed:
         return f"there is no certificate for {named.kind} without a part that is composed by lines"
     return named.beyond_certificates
+
+
+def _is_per_record(base: Profile) -> bool:
+    """Whether a parameter of a mechanism grows with groups, and the checker knows all of them."""
+    known = KINDS.get(base.kind)
+    given = set(base.specification()) - {"kind", "neighbours"}
+    return known is not None and bool(known.per_record) and given == set(known.parameters)
 
 
 def _all(profile: Profile) -> Iterator[Profile]:

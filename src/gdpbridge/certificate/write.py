@@ -102,7 +102,7 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     composed = profile.curve.form is Form.COMPOSED
     by_tangents = isinstance(profile, ZCDP)
     by_rows = isinstance(profile, Formula | Renyi | Table | TradeoffFunction)
-    discrete = profile.curve.form is Form.LINEAR and not by_rows
+    discrete = profile.curve.form in (Form.LINEAR, Form.BETWEEN) and not by_rows
     if composed:
         return with_directions(bare, proof)
     if discrete:

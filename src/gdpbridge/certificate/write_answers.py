@@ -18,6 +18,7 @@ from gdpbridge.certificate.write_composed import line_of
 from gdpbridge.certificate.write_convex import event_at, touching_places
 from gdpbridge.certificate.write_zcdp import tangents_at
 from gdpbridge.curves.base import Curve, Form
+from gdpbridge.curves.between import BetweenCurve
 from gdpbridge.curves.composed import ComposedCurve
 from gdpbridge.curves.tradeoff import touching
 from gdpbridge.errors import Advice, InputError, UndecidedError, WorkLimitError
@@ -249,6 +250,9 @@ def _with_proof(
         places = touching_places(profile.followed.curve, _BITS)
         texts = tuple(map(binary_text, places)) or None
         return replace(bare, evidence=replace(evidence, touching=texts))
+    if isinstance(profile.curve, BetweenCurve):
+        laws = _laws(bare, str(profile.curve.unit(0, single=True)))
+        return replace(bare, evidence=replace(evidence, directions=laws))
     if profile.curve.form is Form.LINEAR and not isinstance(profile, Table | TradeoffFunction):
         return replace(bare, evidence=replace(evidence, directions=_laws(bare)))
     if isinstance(profile, Table | TradeoffFunction):
@@ -257,10 +261,12 @@ def _with_proof(
     return replace(bare, evidence=evidence)
 
 
-def _laws(bare: Certificate) -> tuple[document.Direction, ...]:
+def _laws(bare: Certificate, unit: str | None = None) -> tuple[document.Direction, ...]:
     """Return directions of discrete losses by their law as it is, without a tilt."""
     zero = binary_text(Fraction(0))
-    one = document.Direction(pieces=(document.CurvePiece(start=zero, tilt=zero),), cells=())
+    one = document.Direction(
+        pieces=(document.CurvePiece(start=zero, tilt=zero, unit=unit),), cells=()
+    )
     symmetric = all(part.symmetric for part in composition_of(bare.mechanism).parts)
     return (one,) if symmetric else (one, one)
 

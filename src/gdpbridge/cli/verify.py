@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,9 +16,22 @@ from gdpbridge.cli.show import answered
 from gdpbridge.errors import InputError
 from gdpbridge.report.answers import verification_record
 
+if TYPE_CHECKING:
+    from gdpbridge_verify.check import Verification
+
 __all__ = ["add_to", "verify"]
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="a certificate, or - for standard input")]
+
+PageFile = Annotated[
+    str | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="also write a page for an auditor: a file named .html, to read without a network",
+    ),
+]
 
 
 def add_to(app: typer.Typer, name: str, summary: str) -> None:
@@ -25,12 +39,14 @@ def add_to(app: typer.Typer, name: str, summary: str) -> None:
     add_command(app, name, verify, summary=summary, example="verify certificate.json")
 
 
-def verify(file: File, *, json: AsJson = False) -> Output:
+def verify(file: File, *, output: PageFile = None, json: AsJson = False) -> Output:
     """Answer with what was proved, or the first line that fails."""
     # the checker is slow to load, and no other command needs it
     from gdpbridge.certificate.verify import verify as check
+    from gdpbridge.plot import checked_path
     from gdpbridge_verify.reader import MAX_BYTES
 
+    target = None if output is None else checked_path(output, ("html",))[0]
     source = sys.stdin.buffer.read(MAX_BYTES + 1) if file == "-" else Path(file)
     try:
         found = check(source)
@@ -39,5 +55,20 @@ def verify(file: File, *, json: AsJson = False) -> Output:
         if error.field == "certificate":
             raise error.renamed("file") from None
         raise
+    if target is not None:
+        _write_page(target, source, found)
     status = Status.ANSWERED if found.valid else Status.NO
     return Output(answered(verification_record(found), as_json=json), status)
+
+
+def _write_page(target: Path, source: bytes | Path, found: Verification) -> None:
+    from importlib.metadata import version
+
+    from gdpbridge.certificate.model import read
+    from gdpbridge.files import write_text
+    from gdpbridge.report.certificate_page import certificate_page
+
+    content = source.read_bytes() if isinstance(source, Path) else source
+    sha256 = hashlib.sha256(content).hexdigest()
+    checker = f"gdpbridge_verify {version('gdpbridge')}"
+    write_text(target, certificate_page(read(content), found, sha256, checker))

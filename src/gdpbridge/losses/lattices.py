@@ -27,7 +27,7 @@ from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["MAX_SPAN", "Side", "between", "exactly"]
+__all__ = ["MAX_SPAN", "Side", "between", "exactly", "unit_between"]
 
 # multiples of a unit, and sums that are added up one by one
 MAX_SPAN = 1 << 18
@@ -230,18 +230,7 @@ def between(factors: Sequence[Factor], points: int) -> tuple[Law, Law]:
         points: how many multiples of the unit the sum may span.
     """
     failure = _failure(factors)
-    few = [
-        factor
-        for factor in factors
-        if isinstance(factor.transform, FiniteTransform)
-        and not isinstance(factor.transform.spacing, Fraction)
-        and _values(factor) <= _FEW
-    ]
-    if math.prod(_values(factor) for factor in few) > _FEW:
-        few = []
-    rest = [factor for factor in factors if factor not in few]
-    points //= math.prod(_values(factor) for factor in few)
-    unit = _unit(rest, points)
+    few, rest, unit = _parted(factors, points)
     found = []
     for side in Side:
         steps = [_placed(factor, unit, side) for factor in rest]
@@ -253,6 +242,27 @@ def between(factors: Sequence[Factor], points: int) -> tuple[Law, Law]:
         found.append(added(laws, failure))
     above, below = found
     return below, above
+
+
+def unit_between(factors: Sequence[Factor], points: int) -> Fraction:
+    """Return the unit of the laws below and above."""
+    return _parted(factors, points)[2]
+
+
+def _parted(factors: Sequence[Factor], points: int) -> tuple[list[Factor], list[Factor], Fraction]:
+    """Return losses that are kept apart, the others, and the unit of these."""
+    few = [
+        factor
+        for factor in factors
+        if isinstance(factor.transform, FiniteTransform)
+        and not isinstance(factor.transform.spacing, Fraction)
+        and _values(factor) <= _FEW
+    ]
+    if math.prod(_values(factor) for factor in few) > _FEW:
+        few = []
+    rest = [factor for factor in factors if factor not in few]
+    points //= math.prod(_values(factor) for factor in few)
+    return few, rest, _unit(rest, points)
 
 
 def _values(factor: Factor) -> int:

@@ -62,7 +62,7 @@ def plan(found: Sequence[PlanRow], show: str | None = None, *, title: str | None
         y_title=SHOWN[shown],
         log_x=log,
         x_domain=(min(xs), max(xs)),
-        points=[Point(place, float(least), least)],
+        points=[Point(place, float(least), "")],
         alt_text=f"{SHOWN[shown]} of {len(rows)} settings over {over.replace('_', ' ')}; the least "
         f"is {least}, with {words}.",
     )

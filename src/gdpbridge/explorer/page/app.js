@@ -249,7 +249,7 @@ function pictures(answers) {
   }));
   const mu = state.mu ?? (good.length === 1 ? good[0].one.found.mu : 0);
   if (mu > 0 && Number.isFinite(mu)) {
-    lines.push({ name: `G_μ, μ = ${shown(Number(mu.toPrecision(4)))}`, colour: style.getPropertyValue("--line-mu").trim(), dash: "5 3", ...gaussianLines(mu, end) });
+    lines.push({ name: `Gaussian curve, μ = ${shown(Number(mu.toPrecision(4)))}`, colour: style.getPropertyValue("--line-mu").trim(), dash: "5 3", ...gaussianLines(mu, end) });
   }
   const top = Math.max(0.1, ...lines.flatMap((one) => one.transforms.map(([, y]) => y)).filter(Number.isFinite));
   draw(at("tradeoff"), { title: "Trade-off function", x: "false alarms α", y: "missed f(α)", percent: true, domain: [0, 1], range: [0, 1], series: lines.map((one) => ({ ...one, points: one.tradeoff })) });
