@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from gdpbridge.mechanisms.report_noisy_max import ReportNoisyMax
     from gdpbridge.mechanisms.sgd_family import SGDFamily
     from gdpbridge.mechanisms.shuffled_epochs import ShuffledEpochs
+    from gdpbridge.mechanisms.skellam import Skellam
     from gdpbridge.mechanisms.sparse_vector import SparseVector
     from gdpbridge.mechanisms.table import Table
     from gdpbridge.mechanisms.thresholded_release import ThresholdedRelease
@@ -67,6 +68,7 @@ __all__ = [
     "SGDFamily",
     "Sequence",
     "ShuffledEpochs",
+    "Skellam",
     "SparseVector",
     "Table",
     "ThresholdedRelease",
@@ -84,6 +86,7 @@ _HOMES = {
     "TruncatedLaplace": "mechanisms.truncated_laplace",
     "ThresholdedRelease": "mechanisms.thresholded_release",
     "ShuffledEpochs": "mechanisms.shuffled_epochs",
+    "Skellam": "mechanisms.skellam",
     "SparseVector": "mechanisms.sparse_vector",
     "ReportNoisyMax": "mechanisms.report_noisy_max",
     "PermuteAndFlip": "mechanisms.permute_and_flip",

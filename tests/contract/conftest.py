@@ -57,7 +57,7 @@ def exact(cls: type[Profile]) -> bool:
 
 KINDS = {kind: cls for kind, cls in profiles.kinds().items() if drawable(cls)}
 # those whose curve takes seconds; tests of their own try them
-DEAR = ("random-allocation",)
+DEAR = ("random-allocation", "skellam")
 EXACT = {kind: cls for kind, cls in KINDS.items() if kind not in DEAR and exact(cls)}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -198,3 +199,32 @@ def test_clamping_keeps_the_worst_event(scale: float, sensitivity: int, top: int
             for one in range(top - sensitivity + 1)
         ]
         assert max(gains) == pytest.approx(float(profile.delta(eps)), rel=1e-9)
+
+
+@pytest.mark.parametrize(("variance", "shift"), [(0.5, 1), (10, 1), (50, 5)])
+def test_skellam(variance: float, shift: int) -> None:
+    """δ(ε) is the sum of P(x) - e^ε·P(x - Δ) over Bessel functions, as far as it is positive."""
+    profile = gdp.profiles.Skellam(variance=variance, sensitivity=shift)
+
+    def mass(x: int) -> mpmath.mpf:
+        return mpmath.exp(-variance) * mpmath.besseli(abs(x), variance)
+
+    for eps in (0.0, 0.3, 1.0):
+        gains = (mass(x) - mpmath.exp(eps) * mass(x - shift) for x in range(-80, 81))
+        truth = float(sum(gain for gain in gains if gain > 0))
+        low, high = profile.delta_bounds(eps)
+        assert float(low) <= truth * (1 + 1e-13)
+        assert truth <= float(high) * (1 + 1e-13)
+        assert float(high - low) <= 1e-14 * truth
+    found = gdp.measure(profile, tol=1e-6)
+    # more noise is lost in whole numbers than Gaussian noise of the same variance would be
+    assert shift / math.sqrt(variance) < float(found.mu.low) < 1.5 * shift / math.sqrt(variance)
+    assert (found.statement, found.failure_probability) == ("approximate", 1e-10)
+
+
+def test_skellam_composed() -> None:
+    """Runs with noise of variance v are at most a little above one run at v/k of Gaussian noise."""
+    composed = gdp.profiles.Skellam(variance=10).compose(4)
+    gaussian = gdp.profiles.GDP(mu=math.sqrt(0.4))
+    assert 1 < float(composed.delta(0.3)) / float(gaussian.delta(0.3)) < 1.02
+    assert composed.profile_is == "bound"

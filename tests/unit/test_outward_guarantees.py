@@ -12,6 +12,7 @@ import pytest
 from flint import arb
 
 from gdpbridge.errors import InputError, UndecidedError
+from gdpbridge.expressions.parse import parse_expression
 from gdpbridge.guarantees.falling import Passage
 from gdpbridge.guarantees.implicit import _Solution
 from gdpbridge.guarantees.participation import Participation, _above, _by_rows, of_toeplitz
@@ -26,6 +27,7 @@ from gdpbridge.guarantees.segments import (
     _is_within_reach,
     doubling,
 )
+from gdpbridge.guarantees.tradeoffs import _at_end, _below, _corners
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, ball
 
@@ -257,3 +259,34 @@ def test_divergences_of_the_best_of_many_are_rounded_up() -> None:
         assert ball(found[Fraction(1)]) > ball(Fraction(1, 3)) + arb(3).log()
         for mean in (Fraction(3, 2), Fraction(50)):
             assert _mean(_log_inverse_gamma(mean, Fraction(1)), Fraction(1)) >= ball(mean)
+
+
+# --- trade-off functions --------------------------------------------------------------------------
+
+
+def _beta(text: str) -> Any:
+    return parse_expression(text, "beta")
+
+
+def test_corners_next_to_the_ends_lie_below() -> None:
+    """By the steepest slope next to 0, the flattest one next to 1, where the end is known."""
+    step = arb(2) ** -20
+    curves: dict[str, Any] = {
+        "(1 - alpha)**2": lambda alpha: (1 - alpha) ** 2,
+        "0.5 - alpha/2": lambda alpha: (1 - alpha) / 2,
+    }
+    with precision(200):
+        for text, truth in curves.items():
+            for low, high in ((arb(0), step), (1 - step, arb(1))):
+                found = _at_end(_beta(text), low, high)
+                assert all(beta <= truth(alpha) for alpha, beta in found)
+    assert _corners([(arb(1) / 2, arb(0.25, 0.125))])[0][1] <= Fraction(1, 8)
+
+
+def test_corners_of_what_is_not_convex_lie_below() -> None:
+    """A tangent lies above 1/2 - α²."""
+    with precision(256):
+        low = arb(1) / 8
+        found = _below(_beta("0.5 - alpha**2"), low, low + arb(2) ** -46, "text", "beta")
+    assert found is not None
+    assert all(beta <= Fraction(1, 2) - alpha**2 for alpha, beta in found)

@@ -242,15 +242,22 @@ class ComposedCurve(BoundedCurve):
     def past(self, failure: Fraction) -> Curve:
         """Cut the curve off where it has fallen to p, or a hair further on, where it is 0."""
         level = self.tail.level
-        if level is not None and level.value == failure:
-            end = level.start
-        else:
-            found = self.loss_to(COARSE_DIGITS).epsilon(failure)
-            assert found is not None
-            end = found[1]
+        known = level is not None and level.value == failure
+        end = level.start if level is not None and known else self._fallen_to(failure)
         if end == 0:
             return zero_curve()
         return ComposedCurve(self.parts, ConstantTail(end, Fraction(0)), end, failure, self)
+
+    def _fallen_to(self, failure: Fraction) -> Fraction:
+        """Return an ε from which δ(ε) ≤ p is proved, hardly beyond the least or a little."""
+        loss = self.loss_to(COARSE_DIGITS)
+        ends = [direction.end_by_chernoff(failure) for direction in loss.directions]
+        near = [end for end in ends if end is not None]
+        if len(near) == len(ends):
+            return max(near)
+        found = loss.epsilon(failure)
+        assert found is not None
+        return found[1]
 
     def piecewise(self, eps: Fraction, _: int) -> SmoothCurve:
         """Return the upper curve, of the larger direction where both are close."""

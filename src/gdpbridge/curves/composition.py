@@ -20,7 +20,7 @@ from gdpbridge.numeric.kinds import ball, float_above
 if TYPE_CHECKING:
     from gdpbridge.losses.moments import Losses, Moments, Part
 
-__all__ = ["composed_loss_curve", "cut_off_curve"]
+__all__ = ["composed_loss_curve", "cut_off", "cut_off_curve"]
 
 # log of what atoms may leave of a line's terms far out, and how far that is, in deviations
 _LOG_FAINT = -60.0
@@ -77,11 +77,15 @@ def cut_off_curve(part: Part) -> Curve:
     known = [law for law in laws if law is not None]
     if len(known) < len(laws):
         raise InputError("times", part.times, "fewer runs: their losses take too many values")
-    found = loss_curve(known)
+    return cut_off(loss_curve(known))
+
+
+def cut_off(found: Curve) -> Curve:
+    """Return a curve whose failures are at most as likely as it says."""
     level = found.tail.level
     if not isinstance(found, LinearCurve) or level is None or level.value == 0:
         return found
-    return _CutOff(found.lines, found.pieces, PlateauTail(level.start, level.value))
+    return _CutOff(found.lines, found.pieces, PlateauTail(level.start, upper_bound(level.value)))
 
 
 class _CutOff(LinearCurve):
@@ -91,7 +95,8 @@ class _CutOff(LinearCurve):
     def default_failure(self) -> Fraction:
         """Above what is beyond, which is known to be small."""
         level = self.tail.level
-        return DEFAULT_FAILURE + (0 if level is None else upper_bound(level.value))
+        rest = Fraction(0) if level is None else upper_bound(level.value)
+        return DEFAULT_FAILURE if rest < DEFAULT_FAILURE / 10**5 else DEFAULT_FAILURE + rest
 
 
 def _decays(moments: Moments) -> bool:

@@ -68,9 +68,15 @@ def tangent_of(eps: arb, mu: arb, *, complement: bool) -> tuple[arb, arb, arb]:
     """
     with _guarded(eps, mu):
         x, y = _ends(eps, mu)
-        density, right = _log_density(x).exp(), _mills(y)
-        value = _mills(-x) + right if complement else _mills(x) - right
-        return density * value, density * right, density
+        density = _log_density(x).exp()
+        if certainly(y > _ASYMPTOTIC_FROM):
+            right = _mills(y)
+            value = _mills(-x) + right if complement else _mills(x) - right
+            return density * value, density * right, density
+        root = 1 / arb(2).sqrt()
+        slope = eps.exp() * (y * root).erfc() / 2
+        near = ((-x if complement else x) * root).erfc() / 2
+        return near + slope if complement else near - slope, slope, density
 
 
 def probability(eps: arb, mu: arb) -> Probability:

@@ -362,6 +362,16 @@ class Pair:
         low, high = ends if cell.rises else ends[::-1]
         return low if low.is_finite() else cell.loss, high if high.is_finite() else cell.loss
 
+    def atoms(self) -> list[tuple[arb, arb]]:
+        """Return the losses with the masses of P, of whole numbers, by growing loss."""
+        known = [(one.loss, one.p.mass) for one in self._cells if one.loss.is_finite()]
+        return sorted(known, key=lambda one: to_fraction(one[0].mid()))
+
+    def unit(self, points: int) -> Fraction:
+        """Return a unit of which the losses span so many multiples."""
+        least, greatest = (float(end) for end in self.range)
+        return Fraction(max(greatest - least, 1e-9)).limit_denominator(10**12) / points
+
     def lattice(self, unit: Fraction) -> FiniteTransform:
         """Return a loss on multiples of a unit that dominates."""
         with precision(_BITS):

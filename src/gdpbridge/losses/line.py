@@ -45,6 +45,7 @@ _PANEL = 2
 _GUARD_BITS = 24
 # nodes times terms of each, in numbers of so many bits: some seconds
 MAX_WORK, _SHORT_BITS = 30_000_000, 128
+_FEWEST_DIGITS, _LAST_RESORT = -5.0, 3
 
 
 class Kind(Enum):
@@ -83,14 +84,22 @@ class Line:
         choice: the line.
         log_error: log of the relative error wanted.
         mirrored: whether it is a put that is wanted.
+        log_tol: log of the relative width that is to come of it, which may be larger.
 
     Raises:
         WorkLimitError: if it would take many seconds.
     """
 
     def __init__(
-        self, moments: Moments, choice: Choice, log_error: float, *, mirrored: bool = False
+        self,
+        moments: Moments,
+        choice: Choice,
+        log_error: float,
+        *,
+        mirrored: bool = False,
+        log_tol: float | None = None,
     ) -> None:
+        wanted = log_error if log_tol is None else log_tol
         self.moments, self.choice = moments, choice
         self.complement = choice.c < 0
         self.kind = Kind.PUT if mirrored else Kind.REST if self.complement else Kind.CALL
@@ -102,7 +111,7 @@ class Line:
                 factor.plan(choice.c, -(depth + share + math.log(factor.times)))
                 for factor in moments.factors
             )
-            self._require_reach(plans)
+            self._require_reach(plans, wanted)
             edge = choice.count * choice.h
             far = tuple(
                 factor.transform.beyond_plan(factor.place(choice.c), edge)
@@ -122,16 +131,18 @@ class Line:
         self._polynomials: list[acb_poly] = []
         self._kept: list[tuple[tuple[int, int], arb, list[arb]]] = []
 
-    def _require_reach(self, plans: tuple[Plan, ...]) -> None:
+    def _require_reach(self, plans: tuple[Plan, ...], log_error: float) -> None:
         """Refuse a line that would take many seconds."""
         terms = self.choice.count * sum(plan.terms for plan in plans)
         work = terms * max(self.bits, _SHORT_BITS) // _SHORT_BITS
-        if work > MAX_WORK:
+        # where two digits are all that is wanted, no line with fewer comes after
+        most = MAX_WORK if log_error < _FEWEST_DIGITS else _LAST_RESORT * MAX_WORK
+        if work > most:
             raise WorkLimitError(
                 f"the privacy loss of these parameters falls off too slowly: {work} terms would be "
                 "needed",
                 work,
-                MAX_WORK,
+                most,
             )
 
     def _evaluated(self, columns: list[list[acb]]) -> acb_mat:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -26,6 +27,10 @@ __all__ = ["DEFAULT_DIGITS", "ComposedLoss", "Direction"]
 DEFAULT_DIGITS = 12
 # enough to see that one direction is below the other
 _COARSE_DIGITS = 2
+# Newton's steps towards where Chernoff's bound falls to a number, and how far beyond is enough
+_CHERNOFF_STEPS, _HAIR = 3, 1e-3
+# log of a δ that may be far enough below that bound
+_CLOSE = 5.0
 
 
 class Direction(Stretches):
@@ -87,6 +92,27 @@ class Direction(Stretches):
                 return True
             return certainly(self.coarse.delta(eps, stop)[1] <= value)
 
+    def end_by_chernoff(self, delta: Fraction) -> Fraction | None:
+        """Return an ε with δ(ε) ≤ δ by Chernoff's bound, None where that is far from the least."""
+        moments = self.moments
+        if self.end is not None or not moments.domain[1] > 0 or not moments.failure().is_zero():
+            return None
+        top = float(
+            ((self.chernoff_logs - math.log(delta)) / TILTS[: self.chernoff_logs.size]).min()
+        )
+        if not 0 < top < math.inf:
+            return None
+        for _ in range(_CHERNOFF_STEPS):
+            saddle = moments.tilts.at(np.array([top]))
+            if float(saddle.bound[0] - saddle.guess[0]) > _CLOSE:
+                return None
+            # along the best tilt's line, which lies above
+            top += (float(saddle.bound[0]) - math.log(delta)) / float(saddle.tilt[0])
+        tilt, found = short(float(saddle.tilt[0])), short(top * (1 + _HAIR), up=True)
+        with precision(self.bits):
+            enough = certainly(moments.chernoff(tilt, ball(found)) <= ball(delta))
+        return found if enough else None
+
     def _tilt_for(self, eps: float, log_value: float) -> Fraction | None:
         """Return the least tilt of a few at which Chernoff's bound is below a number."""
         # large tilts need many nodes, and a few ones serve many ε
@@ -106,6 +132,8 @@ class Direction(Stretches):
     @cached_property
     def coarse(self) -> Direction:
         """The same, to a few digits."""
+        if self.digits <= _COARSE_DIGITS:
+            return self
         return Direction(self.moments, self.opposite, _COARSE_DIGITS)
 
     @cached_property

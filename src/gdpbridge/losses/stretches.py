@@ -226,7 +226,9 @@ class Stretches:
             assert failed is not None
             raise failed
         choice, log_error, kind = best
-        return Line(self._moments_for(kind), choice, log_error, mirrored=kind is Kind.PUT)
+        mirrored = kind is Kind.PUT
+        found = self._moments_for(kind)
+        return Line(found, choice, log_error, mirrored=mirrored, log_tol=self.log_tol)
 
     def _moments_for(self, kind: Kind) -> Moments:
         if kind is not Kind.PUT:

@@ -93,34 +93,34 @@ class Tangents:
             NotProvedError: if one cannot be proved.
         """
         at, sign = start, 1 if stop > start else -1
-        known = bound.at(ball(at))
+        here = ball(at)
+        known = bound.at(here)
         while at != stop:
             step = short(width)
-            after = stop if step >= abs(stop - at) else at + sign * step
-            value = bound.at(ball(after))
-            room = self._room(bound, (at, known), (after, value))
+            last = step >= abs(stop - at)
+            after = stop if last else at + sign * step
+            there = ball(after)
+            value = bound.at(there)
+            room = self._room(bound, (here, known), (there, value))
+            length = float(abs(after - at)) if last else float(step)
             if room is None:
-                width = float(abs(after - at)) / 2
+                width = length / 2
                 if width < self.first * _NARROWEST:
                     raise NotProvedError(at)
                 continue
-            length = float(abs(after - at))
             wider = _CAREFUL * math.sqrt(8 * room + length * length)
             width = min(wider, _GROWTH * max(length, width))
-            at, known = after, value
+            at, here, known = after, there, value
             yield at, width
 
-    def _room(
-        self, bound: Bound, near: tuple[Fraction, arb], far: tuple[Fraction, arb]
-    ) -> float | None:
+    def _room(self, bound: Bound, near: tuple[arb, arb], far: tuple[arb, arb]) -> float | None:
         """Return by how much a cell is proved at its far end, in the unit; None for not."""
         self.evaluations += 2
-        ends = ball(near[0]), ball(far[0])
-        middle = ((ends[0] + ends[1]) / 2).mid()
+        middle = ((near[0] + far[0]) / 2).mid()
         ray = self._ray(middle, complement=bound.complement)
         sign = -1 if bound.complement else 1
         least = arb(0)
-        for eps, value in zip(ends, (near[1], far[1]), strict=True):
+        for eps, value in (near, far):
             line = ray.value - sign * ray.slope * (eps - middle).expm1()
             least = sign * (line - value)
             if not certainly(least >= 0):

@@ -21,6 +21,7 @@ import numpy as np
 from flint import arb, arb_series
 from pydantic import Field
 
+from gdpbridge.curves.atoms import atoms_curve
 from gdpbridge.curves.base import DEFAULT_FAILURE, Curve
 from gdpbridge.curves.composition import cut_off_curve
 from gdpbridge.curves.largest import largest_of
@@ -210,8 +211,10 @@ class Densities(Profile):
         """A bound: the pair on the lattice dominates."""
         return Nature.BOUND
 
-    def build_curve(self) -> SmoothCurve:
+    def build_curve(self) -> Curve:
         """Return the larger one of both orders."""
+        if self.integers:
+            return atoms_curve(self._both)
         rest, ends = max(self.pair.rest), [one.range[1] for one in self._both]
         largest = ends[0].max(ends[1])
         if not rest and largest.is_zero():
@@ -250,9 +253,7 @@ class Densities(Profile):
 
     def _transform(self, times: int) -> Any:
         points = max(2, min(_POINTS, _MOST // times))
-        least, greatest = (float(end) for end in self.pair.range)
-        unit = Fraction(max(greatest - least, 1e-9)).limit_denominator(10**12) / points
-        return self.pair.lattice(unit)
+        return self.pair.lattice(self.pair.unit(points))
 
 
 def _density(node: Node) -> Density:

@@ -27,7 +27,7 @@ from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.pieces import Piece as SmoothPiece
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tails import UnknownTail
-from gdpbridge.errors import UndecidedError
+from gdpbridge.errors import UndecidedError, WorkLimitError
 from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.gaussian.kernels import log1mexp, log_pair, mu_from_logs
 from gdpbridge.losses.line import Evidence
@@ -101,7 +101,7 @@ class _Search:
             problem = replace(problem, end=Fraction(math.ceil(past * _GRID), _GRID))
         self.problem, self.curve, self.digits = problem, curve, digits
         self.places = digits_of(problem.tol) + 2
-        self.bits = 64 + 4 * digits
+        self.bits = 40 + 4 * digits
         self.loss = curve.loss_to(digits)
         self.coarse = curve.loss_to(min(COARSE_DIGITS, digits))
         # the largest G that is seen, and the ends that it proves
@@ -238,8 +238,7 @@ class _Search:
             if found is None:
                 if at >= stop:
                     raise UndecidedError(f"no line ends where the losses do, at ε = {float(at):g}")
-                stretch = direction.stretch(at, stop)
-                found = Piece(at, min(stretch.stop, stop), direction, stretch.line)
+                found = _coarsely(direction, at, stop)
             yield found
             if found.stop >= end:
                 return
@@ -419,6 +418,17 @@ class _Search:
 
 class _RaisedError(Exception):
     """G was found to be larger than was thought."""
+
+
+def _coarsely(direction: Direction, at: Fraction, stop: Fraction) -> Piece:
+    """Return a piece by a line of few digits, or of fewer where that is too much work."""
+    try:
+        stretch = direction.stretch(at, stop)
+    except (UndecidedError, WorkLimitError):
+        if direction.coarser is None:
+            raise
+        return _coarsely(direction.coarser, at, stop)
+    return Piece(at, min(stretch.stop, stop), direction, stretch.line)
 
 
 METHOD = Method(
