@@ -121,7 +121,7 @@ class Claim:
         Literal["own", "class", "bound"] | None,
         "what δ(ε) is: own: the mechanism's exact profile; class: at every ε the supremum over all "
         "mechanisms with its guarantee; bound: an upper bound, so that mu.low says that no smaller "
-        "μ follows from it. Not said by version 0.1.0",
+        "μ covers it. Not said by version 0.1.0",
     ] = None
     answers: Annotated[tuple[Answer, ...] | None, Most(1000), "other numbers than μ"] = None
 

@@ -183,7 +183,7 @@ class Check(Points):
     @property
     def no_smaller(self) -> str:
         """What the lower end says, in words."""
-        ends = {"bound": "follows from this bound", "class": "follows from this guarantee"}
+        ends = {"bound": "covers this bound", "class": "follows from this guarantee"}
         return f"no μ below {self.claim.mu.low} {ends.get(self.nature_of_kind, 'will do')}"
 
     def witness_in_range(self, witness: str) -> Fraction:

@@ -158,7 +158,7 @@ def test_the_lower_end_of_a_bound() -> None:
     """A certificate's lower end says what it says of the bound, and nothing of the mechanism."""
     found = gdp.measure(P.SGDFamily(A=2, B=1, sigma=2))
     assert found.certificate is not None
-    assert any("follows from this bound" in claim for claim in verify(found.certificate).claims)
+    assert any("covers this bound" in claim for claim in verify(found.certificate).claims)
 
 
 @pytest.mark.parametrize(
@@ -183,3 +183,11 @@ def test_proved_and_certificate_are_two_facts(
     assert found.certified is proved
     assert (found.certificate is not None) is certificate
     assert measurement_record(found).document()["proof"] == found.proof
+
+
+def test_a_bound_that_is_not_convex_is_said_to_be_covered() -> None:
+    """From such a bound a smaller μ may follow, by its convex hull: only covering is claimed."""
+    found = gdp.measure(P.Formula(expression="0.3*exp(-(eps/0.7)**2)"))
+    assert found.mu.low > 0.889
+    assert "no smaller μ covers this bound" in found.profile_is.sentence
+    assert "covers this bound" in gdp.privacy_report(found).text("md")

@@ -27,8 +27,8 @@ class Nature(StrEnum):
             Nature.OWN: "the mechanism's own, exactly",
             Nature.CLASS: "at every ε the exact supremum over all mechanisms with this guarantee",
             Nature.BOUND: (
-                "an upper bound: no smaller μ follows from this bound, while the mechanism's own "
-                "may be smaller"
+                "an upper bound: no smaller μ covers this bound, while the mechanism's own may be "
+                "smaller"
             ),
         }[self]
 

@@ -142,7 +142,8 @@ class Measurement(Shown):
     def profile_is(self) -> Nature:
         """What the measured δ(ε) is: "own", "class" or "bound".
 
-        Of an upper bound, the lower end of μ says that no smaller μ follows from this bound.
+        Of an upper bound, the lower end of μ says that no smaller μ covers this bound. From a bound
+        that is not convex in e^ε, as every profile is, a smaller μ may follow.
         """
         return self.profile.profile_is
 

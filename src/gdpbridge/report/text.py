@@ -142,7 +142,7 @@ def measured_rows(found: Measurement, width: int, digits: int | None = None) -> 
     mu = found.mu
     ends = certain_and_ends(mu, width, digits)
     if found.profile_is is Nature.BOUND and mu.low == mu.high and mu.low.is_finite():
-        ends = (f"{mu}, the least that follows from this bound",)
+        ends = (f"{mu}, the least that covers this bound",)
     yield Row("μ", ends, _BOLD)
     yield Row("Covers", found.statement.sentence)
     if found.eps_h is not None:

@@ -114,13 +114,18 @@ def verdict(found: Measurement) -> str:
 def standing(found: Measurement) -> str:
     """Say whether the interval for μ is proved."""
     least = "is exactly" if found.mu.low == found.mu.high else "is in"
-    follows = "" if found.profile_is is Nature.OWN else f" that follows from {_subject(found)}"
+    follows = f" that {_follows(found)}" if found.profile_is is not Nature.OWN else ""
     what = f"The least such μ{follows} {least} {found.mu}"
     return f"{what}: {found.assurance.ends}. Its δ(ε) is {found.profile_is.sentence}."
 
 
 def _subject(found: Measurement) -> str:
     return found.profile_is.subject
+
+
+def _follows(found: Measurement) -> str:
+    verb = "covers" if found.profile_is is Nature.BOUND else "follows from"
+    return f"{verb} {_subject(found)}"
 
 
 def coverage(found: Measurement) -> str:
@@ -173,7 +178,7 @@ def proved(found: Measurement) -> list[str]:
         if found.mu_tail.high > 0:
             smaller = "; no smaller μ covers every ε"
             if found.profile_is is not Nature.OWN:
-                smaller = f"; no smaller μ for every ε follows from {_subject(found)}"
+                smaller = f"; no smaller μ for every ε {_follows(found)}"
         sentences.append(f"The tail parameter μ_t is {tail}{smaller}.")
     whole = found.whole_range_mu
     if found.statement is not Statement.WHOLE and whole is not None and whole.high.is_finite():
