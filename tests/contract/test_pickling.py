@@ -30,6 +30,7 @@ OTHERS = [
     P.Densities(p="0.7+0.6*x", q="1.3-0.6*x", low=0, high=1),
     P.Renyi(orders=[2, 4], epsilons=[0.2, 0.5]),
     P.TradeoffFunction(alpha=[0, 0.5, 1], beta=[1, 0.3, 0]),
+    P.Densities(p="1/2 + x", q="3/2 - x", low=0, high=1),
     gdp.load_profile({"kind": "matrix", "entries": [1.0, 0.5, 0.25], "sigma": 1.0}),
     P.OpacusHistory(history=[(1.3, 0.01, 3), (1.0, 0.01, 2)]),
     P.Laplace(scale=0.5).subsample(0.1),
