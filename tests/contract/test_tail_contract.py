@@ -230,8 +230,8 @@ def asked_about(tree: ast.AST) -> set[str]:
     }
 
 
-# a method asks for the form of curve that it declares, and the writer for what the checker knows
-MAY_ASK = {"measure/methods", "certificate/write.py"}
+# a method asks for the form of curve that it declares, and the writers for what the checker knows
+MAY_ASK = {"measure/methods", "certificate/write"}
 
 
 def test_nobody_asks_what_kind_a_curve_or_tail_is() -> None:

@@ -37,12 +37,13 @@ _NUMBERS = {
     "guarantees/tradeoffs.py": {"before >= after"},
     "guarantees/decay.py": {"max(growth.terms) <= _LINEAR"},
     "losses/line.py": {
+        "work > MAX_WORK",
         "key == asked",
         "place.mid() == at.mid()",
         "place.rad() == at.rad()",
     },
     "losses/lattices.py": {"span([Step(one.places, one.masses, one.times)]) > _SPARSE * most"},
-    "losses/roots.py": {"near > 0"},
+    "losses/roots.py": {"at == 0"},
     "losses/stretches.py": {
         "line.bits > working_precision()",
     },
@@ -54,9 +55,10 @@ _NUMBERS = {
     "reading/rows.py": {"max(map(len, texts), default=0) <= MAX_DIGITS"},
     "measure/methods/breakpoints.py": {"last == self.count - 1"},
     "measure/methods/composed.py": {
-        "self.problem.end < direction.end",
-        "stretch.stop >= stop",
-        "after >= end",
+        "log >= 0",
+        "at >= stop",
+        "found.stop >= end",
+        "end < direction.end",
         "self.problem.end >= upper_bound(end)",
     },
     "numeric/kinds.py": {"x > -np.log(2.0)"},
