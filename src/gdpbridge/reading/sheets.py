@@ -127,7 +127,7 @@ def rows_of(sheet: Sheet, first: int) -> Iterator[tuple[int, list[str]]]:
     below = sheet.below(first)
     if sheet.separator == " " or not _QUOTING & set(below):
         # as csv does, but for its limit of 131,072 letters a cell
-        lines = below.split("\n")
+        lines = below.split("\n") if below else []
         for number, line in zip(sheet.numbers[first:].tolist(), lines, strict=True):
             yield number, split_line(line, sheet.separator)
         return
