@@ -187,7 +187,7 @@ def test_proved_and_certificate_are_two_facts(
 
 def test_a_bound_that_is_not_convex_is_said_to_be_covered() -> None:
     """From such a bound a smaller μ may follow, by its convex hull: only covering is claimed."""
-    found = gdp.measure(P.Formula(expression="0.3*exp(-(eps/0.7)**2)"))
+    found = gdp.measure(P.Formula(text="delta = 0.3*exp(-(eps/0.7)**2)"))
     assert found.mu.low > 0.889
     assert "no smaller μ covers this bound" in found.profile_is.sentence
-    assert "covers this bound" in gdp.privacy_report(found).text("md")
+    assert "covers this bound" in gdp.privacy_report(found).to_markdown()
