@@ -27,6 +27,7 @@ OTHERS = [
     P.Table(pairs=[(0, 0.5), (1, 0.1)]),
     P.PLD(remove=[(0.5, 0.5), (-0.5, 0.3), ("inf", 0.2)]),
     P.DPSGD(noise_multiplier=1.0, sample_rate=0.5, steps=3),
+    P.Densities(p="0.7+0.6*x", q="1.3-0.6*x", low=0, high=1),
     P.Renyi(orders=[2, 4], epsilons=[0.2, 0.5]),
     P.TradeoffFunction(alpha=[0, 0.5, 1], beta=[1, 0.3, 0]),
     P.Densities(p="1/2 + x", q="3/2 - x", low=0, high=1),

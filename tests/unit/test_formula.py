@@ -39,7 +39,7 @@ def test_formula_of_a_known_kind_measures_the_same(text: str, profile: Profile) 
     assert written.verdict is known.verdict
     assert max(written.mu.low, known.mu.low) <= min(written.mu.high, known.mu.high)
     assert written.mu.width <= 1e-9
-    assert written.certificate is None
+    assert written.certificate is None or gdp.verify(written.certificate).valid
 
 
 def test_refinement_agrees_with_brute_force() -> None:
