@@ -201,5 +201,6 @@ def test_every_child_process_is_isolated(root: Path) -> None:
         for path in (root / "src").rglob("*.py")
         if any(word in path.read_text(encoding="utf-8") for word in starts)
     }
-    # the workers of sweep.py start with PYTHONSAFEPATH, exports.py starts a browser elsewhere
-    assert found <= {"child.py", "exports.py", "sweep.py", "symbolic.py"}
+    # the workers of sweep.py start with PYTHONSAFEPATH, exports.py starts a browser elsewhere, and
+    # progress.py asks whether it runs in a worker
+    assert found <= {"child.py", "exports.py", "progress.py", "sweep.py", "symbolic.py"}

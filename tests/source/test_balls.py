@@ -37,7 +37,7 @@ _NUMBERS = {
     "guarantees/tradeoffs.py": {"before >= after"},
     "guarantees/decay.py": {"max(growth.terms) <= _LINEAR"},
     "losses/line.py": {
-        "work > MAX_WORK",
+        "work > most",
         "key == asked",
         "place.mid() == at.mid()",
         "place.rad() == at.rad()",

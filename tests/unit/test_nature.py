@@ -190,4 +190,3 @@ def test_a_bound_that_is_not_convex_is_said_to_be_covered() -> None:
     found = gdp.measure(P.Formula(text="delta = 0.3*exp(-(eps/0.7)**2)"))
     assert found.mu.low > 0.889
     assert "no smaller μ covers this bound" in found.profile_is.sentence
-    assert "covers this bound" in gdp.privacy_report(found).to_markdown()
