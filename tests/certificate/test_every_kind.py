@@ -49,6 +49,7 @@ EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "report-noisy-max": ({"noise": "gumbel", "scale": 2}, {}),
     "sgd-family": ({"A": 1, "B": 2, "sigma": 1}, {}),
     "shuffled-epochs": ({"noise_multiplier": 2, "steps": 10}, {}),
+    "skellam": ({"variance": 5}, {}),
     "sparse-vector": ({"threshold_scale": 2, "answer_scale": 2, "count": 1}, {}),
     "table": ({"pairs": ROWS}, {}),
     "thresholded-release": ({"noise": "laplace", "scale": 1, "threshold": 10}, {"failure": 0.1}),

@@ -144,3 +144,13 @@ def test_whole_multiples_are_rounded_outward() -> None:
     law: Any = SimpleNamespace(of=OF, bits=8, _losses=[OF.exactly(0), OF.exactly(1)])
     assert Law._rounded(law, OF.exactly(Fraction(1, 3))) == 85
     assert Law._decay(law, Fraction(1), 0) == (94, 95)
+
+
+def test_events_are_looked_at_up_to_their_own_end() -> None:
+    """Where log(p/q) is, for an event and for its complement."""
+    asked: list[tuple[Fraction, Fraction, Fraction]] = []
+    check: Any = SimpleNamespace(arithmetic=OF, _above=lambda _, *given: asked.append(given))
+    FormulaCheck.allows(check, "line", HALF, HALF / 2)
+    assert [(a, b) for a, b, _ in asked] == [(HALF, HALF / 2), (3 * HALF / 2, HALF)]
+    assert asked[0][2] > Fraction(693147, 10**6)
+    assert asked[1][2] > Fraction(405465, 10**6)

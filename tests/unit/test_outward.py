@@ -27,6 +27,7 @@ from gdpbridge.guarantees.refine import _Root
 from gdpbridge.losses.moments import Part
 from gdpbridge.losses.transforms.finite import FiniteTransform, two_valued
 from gdpbridge.measure.methods.certified import _Proof
+from gdpbridge.measure.methods.composed import _Search
 from gdpbridge.mechanisms.approx_dp import ApproxDP
 from gdpbridge.mechanisms.pld import PLD
 from gdpbridge.numeric.decide import MorePrecisionError
@@ -345,3 +346,12 @@ def test_the_lines_of_the_larger_direction_end_where_floats_say() -> None:
         # what follows the largest loss has no end of its own
         ends = [float(lines.end(number)) for number in range(lines.count - 1)]
         np.testing.assert_allclose(ends, lines.floats.end[:-1])
+
+
+def test_an_end_that_is_known_beforehand_is_rounded_up() -> None:
+    """1/3 in four places."""
+    search: Any = SimpleNamespace(
+        _is_near_ceiling=True, problem=SimpleNamespace(ceiling=THIRD), places=4
+    )
+    assert _Search._proved(search, 0, []) == 0
+    assert THIRD < search.high < THIRD + Fraction(1, 10**4)

@@ -327,7 +327,7 @@ def _failure_up_to(log: arb) -> _Failure:
     if certainly(log == arb.neg_inf()):
         return _Failure()
     # below that, the fraction itself would be out of reach
-    top = log.exp().upper().max(arb(10) ** _LEAST_FAILURE)
+    top = log.exp().max(arb(10) ** _LEAST_FAILURE)
     # rounding up must not make it more than certain
     rounded = min(Fraction(decimal_ceiling(to_fraction(top.upper()), 20)), _ONE)
     return _Failure(rounded, float_ceiling(rounded), min(float_above(log), 0.0))
