@@ -50,6 +50,7 @@ def test_two_steps() -> None:
         assert high <= truth * 1.001 + 1e-9
 
 
+@pytest.mark.slow
 def test_many_steps() -> None:
     """Ten steps by chance: within four deviations of what a million draws say; below Gaussian."""
     profile = P.RandomAllocation(noise_multiplier=1, steps=10)

@@ -59,6 +59,7 @@ def test_html_is_escaped() -> None:
     assert "&lt;" in p._repr_html_()
 
 
+@pytest.mark.slow
 def test_ledgers_and_reports(tmp_path: Path) -> None:
     """A ledger shows where its data sets stand, a report its page in a frame of its own."""
     book = gdp.ledger.Ledger(tmp_path / "book.sqlite")
