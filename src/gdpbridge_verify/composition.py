@@ -133,14 +133,16 @@ _LEAVES: dict[str, Callable[[dict[str, Fraction]], Transform]] = {
 
 def _listed(spec: Spec, times: int) -> tuple[list[Runs], set[Nature], set[str | None]]:
     """Read losses and their probabilities: of removal, and of addition or as for removal."""
-    allowed = {"kind", "neighbours", "remove", "remove_unit", "add", "add_unit"}
+    allowed = {"kind", "neighbours", "remove", "remove_unit", "add", "add_unit", "bound"}
     if not {"remove", "remove_unit"} <= set(spec) <= allowed:
         raise Malformed("mechanism", ", ".join(sorted(spec)), "remove and remove_unit, add and so")
     one = listed("mechanism.remove", spec["remove"] or "", spec["remove_unit"] or "")
     other = one
     if "add" in spec:
         other = listed("mechanism.add", spec["add"] or "", spec.get("add_unit") or "")
-    found = _leaf(one, times, "own", spec)
+    if spec.get("bound", "true") != "true":
+        raise Malformed("mechanism.bound", spec["bound"], "true, or left out")
+    found = _leaf(one, times, "bound" if "bound" in spec else "own", spec)
     return [Runs(one, times, other)], found[1], found[2]
 
 

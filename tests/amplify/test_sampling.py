@@ -582,7 +582,7 @@ def _as(engine: str, table: Any) -> Any:
     return spark.createDataFrame(table.to_pandas()).repartition(3)
 
 
-def _ids(kept: Any) -> list[int]:
+def _kept_ids(kept: Any) -> list[int]:
     """The ids of what may have to be computed first."""
     for method in ("compute", "collect", "to_arrow_table", "to_pandas", "toPandas"):
         if hasattr(kept, method) and method != "to_pandas":
@@ -596,18 +596,18 @@ def _ids(kept: Any) -> list[int]:
 def test_keyed(arrow: Any) -> None:
     """A keyed sample has the rate, is the same for a key, and another one for another key."""
     table = _table(arrow)
-    kept = _ids(sample(table, 0.25, by="id", key=KEY))
+    kept = _kept_ids(sample(table, 0.25, by="id", key=KEY))
     assert stats.binomtest(len(kept), 20_000, 0.25).pvalue > SIGNIFICANCE
-    assert kept == _ids(sample(table, 0.25, by=["id"], key=KEY))
+    assert kept == _kept_ids(sample(table, 0.25, by=["id"], key=KEY))
     # by hand: SHA-256 of the outer key and the hex of that of the inner key and "1:0"
     inner, outer = (hashlib.sha256(word + KEY).hexdigest() for word in (b"inner:", b"outer:"))
     inside = hashlib.sha256(f"{inner}1:0".encode()).hexdigest()
     assert (0 in kept) == (
         int(hashlib.sha256(f"{outer}{inside}".encode()).hexdigest(), 16) < 2**254
     )
-    both = set(kept) & set(_ids(sample(table, 0.25, by="id")))
+    both = set(kept) & set(_kept_ids(sample(table, 0.25, by="id")))
     assert stats.binomtest(len(both), len(kept), 0.25).pvalue > SIGNIFICANCE
-    assert len(_ids(sample(table, 1, by="id", key=KEY))) == 20_000
+    assert len(_kept_ids(sample(table, 1, by="id", key=KEY))) == 20_000
     for words, message in (
         ({"by": "text", "key": b"short"}, "key is"),
         ({"key": KEY}, "by is missing"),
@@ -626,9 +626,9 @@ def test_keyed_on_every_engine(arrow: Any, engine: str) -> None:
     frame = _as(engine, table)
     kept = sample(frame, 0.3, by=["text", "id"], key=KEY)
     assert type(kept) is type(frame)
-    expected = _ids(sample(table, 0.3, by=["text", "id"], key=KEY))
-    assert _ids(kept) == expected
-    assert _ids(kept) == expected
+    expected = _kept_ids(sample(table, 0.3, by=["text", "id"], key=KEY))
+    assert _kept_ids(kept) == expected
+    assert _kept_ids(kept) == expected
 
 
 def test_engine_of_another_frame_is_refused(arrow: Any) -> None:

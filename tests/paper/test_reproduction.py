@@ -294,7 +294,9 @@ def test_the_summary_is_as_documented(made: tuple[Reproduction, Path], root: Pat
     _, _, shown = page.partition("$ gdpbridge paper -o paper\n")
     printed = to_text(done, folder, 100, colour=False).replace(str(folder), "paper")
     block = shown.partition("```")[0]
-    assert doctest.OutputChecker().check_output(block, f"{printed.rstrip()}\n", doctest.ELLIPSIS)
+    # lines break elsewhere where the folder's name is longer
+    ways = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    assert doctest.OutputChecker().check_output(block, f"{printed.rstrip()}\n", ways)
 
 
 def test_page_leads_with_what_is_reproduced(made: tuple[Reproduction, Path]) -> None:

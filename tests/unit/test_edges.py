@@ -379,7 +379,7 @@ def test_a_level_between_floats_is_bounded_closely() -> None:
 def test_an_upper_bound_of_f_holds_about_any_place(mu: float, apart: float) -> None:
     """Four points about a place that is not the best one bound f as well, if less closely."""
     curve, level = gdp.profiles.GDP(mu=mu).curve, 0.1
-    best = tradeoff._best(curve, np.array([level]))
+    best = tradeoff.touching(curve, np.array([level]))
     offsets = np.linspace(-1.6, 1.6, 17) * apart
     found = tradeoff._ceilings(curve, best + offsets, np.full(17, level), apart)
     assert all(found >= doors.beta_lower(level, mu))

@@ -34,6 +34,7 @@ PROFILES = [
     (P.ApproxDP(epsilon=1, delta=1e-6), "class"),
     (P.ZCDP(rho=0.5), "class"),
     (GDP, "class"),
+    (P.PLD(remove=[(1.0, 0.75), (-1.0, 0.25)], bound=True), "bound"),
     (P.TruncatedLaplace(scale=1, delta=1e-6), "own"),
     (P.SparseVector(threshold_scale=1, answer_scale=1), "bound"),
     (P.ThresholdedRelease(noise="gaussian", scale=1, threshold=6), "own"),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from json import loads
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
@@ -380,6 +383,20 @@ def export(
     return Output(f"wrote {count:,} entries of {dataset} to {output}\n")
 
 
+@contextmanager
+def _opened(file: str) -> Iterator[TextIO]:
+    """Open a file, or standard input, which stays open, as text in UTF-8."""
+    if file != STANDARD_INPUT:
+        with open(file, encoding="utf-8", newline="") as lines:
+            yield lines
+        return
+    given = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", newline="")
+    try:
+        yield given
+    finally:
+        given.detach()
+
+
 def import_(
     file: Source,
     *,
@@ -394,10 +411,8 @@ def import_(
 
     form = format_of(file, format)
     book = open_ledger(ledger)
-    # standard input by its number, which stays open
-    source: int | str = sys.stdin.fileno() if file == STANDARD_INPUT else file
     try:
-        with open(source, encoding="utf-8", newline="", closefd=file != STANDARD_INPUT) as lines:
+        with _opened(file) as lines:
             entries = read_entries(lines, form)
             found = book.load(entries)
     except UnicodeDecodeError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,32 +42,33 @@ def verify(file: File, *, output: PageFile = None, json: AsJson = False) -> Outp
     """Answer with what was proved, or the first line that fails."""
     # the checker is slow to load, and no other command needs it
     from gdpbridge.certificate.verify import verify as check
+    from gdpbridge.files import STANDARD_INPUT, read_bounded
     from gdpbridge.plot import checked_path
     from gdpbridge_verify.reader import MAX_BYTES
 
     target = None if output is None else checked_path(output, ("html",))[0]
-    source = sys.stdin.buffer.read(MAX_BYTES + 1) if file == "-" else Path(file)
+    # read once: what is told of is what was checked
+    content = read_bounded(file, MAX_BYTES)
     try:
-        found = check(source)
+        found = check(content, folder=None if file == STANDARD_INPUT else Path(file).parent)
     except InputError as error:
         # the file is what was typed; the rest names a place inside it
         if error.field == "certificate":
             raise error.renamed("file") from None
         raise
     if target is not None:
-        _write_page(target, source, found)
+        _write_page(target, content, found)
     status = Status.ANSWERED if found.valid else Status.NO
     return Output(answered(verification_record(found), as_json=json), status)
 
 
-def _write_page(target: Path, source: bytes | Path, found: Verification) -> None:
+def _write_page(target: Path, content: bytes, found: Verification) -> None:
     from importlib.metadata import version
 
     from gdpbridge.certificate.model import read
     from gdpbridge.files import write_text
     from gdpbridge.report.certificate_page import certificate_page
 
-    content = source.read_bytes() if isinstance(source, Path) else source
     sha256 = hashlib.sha256(content).hexdigest()
     checker = f"gdpbridge_verify {version('gdpbridge')}"
     write_text(target, certificate_page(read(content), found, sha256, checker))

@@ -65,6 +65,13 @@ class PLD(Profile):
         description="the same where a record is added; as for removal if left out",
         json_schema_extra=_PAIRS,
     )
+    is_bound: bool = Field(
+        False,
+        alias="bound",
+        description="say that its δ(ε) is only an upper bound of the mechanism's, as of a "
+        "distribution that was rounded up",
+        json_schema_extra={"allowed": "true or false"},
+    )
     _directions: tuple[Direction, ...] = PrivateAttr()
 
     def __init__(self, file: str | None = None, **parameters: Any) -> None:
@@ -94,6 +101,11 @@ class PLD(Profile):
         return self._directions
 
     @property
+    def profile_is(self) -> Nature:
+        """The mechanism's own, unless the distribution is said to be rounded up."""
+        return Nature.BOUND if self.is_bound else self.nature
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """What was repaired, and what one direction means."""
         found = [text for one in self._directions for text in one.remarks]
@@ -113,7 +125,7 @@ class PLD(Profile):
         found: dict[str, str | None] = {"kind": self.kind, "neighbours": self.neighbours}
         for name, one in zip(("remove", "add"), self._directions, strict=False):
             found |= {name: _listed(one), f"{name}_unit": str(one.unit)}
-        return found
+        return found | ({"bound": "true"} if self.is_bound else {})
 
     def privacy_losses(self) -> Losses:
         """Return the loss in each direction.

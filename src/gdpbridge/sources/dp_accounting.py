@@ -92,7 +92,8 @@ def _mixture(event: Any) -> Any:
 def _as_lattice(event: Any, times: int = 1) -> Profile:
     """Return dp_accounting's own distribution, composed there: an upper bound of the event's."""
     found = _BY_LATTICE[type(event).__name__](event)
-    return profile_of_pld(found.self_compose(times) if times > 1 else found, _INTERVAL)
+    exact = profile_of_pld(found.self_compose(times) if times > 1 else found, _INTERVAL)
+    return PLD(remove=exact.remove, bound=True)
 
 
 def _repeated(event: Any) -> Profile:
