@@ -23,7 +23,7 @@ from gdpbridge.expressions.parse import parse_expression
 from gdpbridge.guarantees import formulas
 from gdpbridge.guarantees.decay import proved_tail
 from gdpbridge.guarantees.envelope import _has_one_turn, _Signs, _Sweep
-from gdpbridge.guarantees.refine import NaiveProfile, _Root, _tangent_point
+from gdpbridge.guarantees.refine import NaiveProfile, _crossing, _Root, _tangent_point
 from gdpbridge.losses.moments import Part
 from gdpbridge.losses.transforms.finite import FiniteTransform, two_valued
 from gdpbridge.measure.methods.certified import _Proof
@@ -361,7 +361,7 @@ def test_an_end_that_is_known_beforehand_is_rounded_up() -> None:
 
 
 def test_what_is_wide_is_rounded_from_its_far_ends() -> None:
-    """A ball's decimal, the start of a piece, and the start of a search for a tangent."""
+    """A ball's decimal, the start of a piece, and where the search for a root begins."""
     wide = arb(1, 0.5)
     assert fraction_above(wide, 3) in (Fraction(3, 2), Fraction(151, 100))
     assert fraction_above(arb(1) / 3, 3) == Fraction(334, 1000)
@@ -374,3 +374,8 @@ def test_what_is_wide_is_rounded_from_its_far_ends() -> None:
     root = _tangent_point(NaiveProfile(lambda eps, _: -(eps * eps) / 16, Fraction(0), lambda: wide))
     assert root is not None
     assert root._low >= Fraction(3, 2)
+    # log δ̂ = -1 - ε²/16 starts below its line
+    below = NaiveProfile(lambda eps, _: -1 - (eps * eps) / 16, Fraction(0), lambda: wide)
+    crossing = _crossing(below, Fraction(2))  # type: ignore[arg-type]
+    assert crossing is not None
+    assert crossing._high <= Fraction(1, 2)
