@@ -48,7 +48,7 @@ class Arithmetic:
         self.down = gmpy2.context(precision=precision, round=gmpy2.RoundDown)
         self.up = gmpy2.context(precision=precision, round=gmpy2.RoundUp)
         # times this, a number rounded up is at most what was rounded
-        self.just_below_one = self.down.sub(1, gmpy2.exp2(1 - precision))
+        self.just_below_one = self.exactly(1 - Fraction(1, 1 << (precision - 1)))
 
     def exactly(self, value: Fraction | int) -> Interval:
         """Return the smallest interval around a rational number."""
@@ -169,15 +169,16 @@ class Interval:
         """Return the complementary error function, which decreases."""
         of = self.of
         of.work.charge(_cost_of_erfc(of.precision, float(self.low)))
-        top = of.up.erfc(self.low)
+        highest = of.up.erfc(self.low)
         if self.low >= 1:
             # MPFR is slow there, so one evaluation serves both ends of a narrow interval [a, b]:
             # from a to b erfc falls by less than 2·e^{-a²}·(b - a)
-            steepness = of.up.exp(of.up.minus(of.down.square(self.low)))
-            fall = of.up.mul(of.up.mul(2, of.up.sub(self.high, self.low)), steepness)
-            if of.up.mul(16, fall) <= top:
-                return Interval(of, of.down.sub(of.down.mul(top, of.just_below_one), fall), top)
-        return Interval(of, of.down.erfc(self.high), top)
+            a, b = self.ends()
+            fall = 2 * (b - a) * (-a.square()).exp()
+            top = Interval(of, highest, highest)
+            if 16 * fall <= top:
+                return (top * of.just_below_one - fall).hull(top)
+        return Interval(of, of.down.erfc(self.high), highest)
 
     def cos(self) -> Interval:
         """Return the cosine of numbers in [0, π], where it decreases."""

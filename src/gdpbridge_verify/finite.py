@@ -290,8 +290,8 @@ class DiscreteGaussian(Finite):
 
     def _sum(self, of: Arithmetic, shift: Fraction) -> tuple[dict[int, Interval], Interval]:
         """Return g(x + shift) where it is large, and enclose its sum over all x."""
-        reach = math.isqrt(math.ceil(2 * self.sigma**2 * (of.precision + 8))) + 2
-        middle = -math.floor(shift)
+        reach = math.isqrt(int(2 * self.sigma**2 * (of.precision + 8))) + 2
+        middle = -round(shift)
         if reach > _MOST_ATOMS:
             raise Malformed("mechanism.sigma", about(self.sigma), "less")
         of.work.charge(2 * reach * (10 + of.precision / 30))

@@ -15,6 +15,7 @@ from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransfor
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.complexes import Ball, Complexes
 from gdpbridge_verify.composed import ComposedCheck
+from gdpbridge_verify.finite import cut_laplace
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
 from gdpbridge_verify.formulas import FormulaCheck
 from gdpbridge_verify.law import Law, _positive
@@ -28,6 +29,11 @@ HALF, TWO = Fraction(1, 2), Fraction(2)
 
 def _rational(value: Any) -> Fraction:
     return Fraction(*map(int, value.as_integer_ratio()))
+
+
+def _real(value: Any) -> Any:
+    exact = _rational(value)
+    return mpmath.mpf(exact.numerator) / exact.denominator
 
 
 def test_a_ball_about_a_range_is_rounded_outward() -> None:
@@ -154,3 +160,51 @@ def test_events_are_looked_at_up_to_their_own_end() -> None:
     assert [(a, b) for a, b, _ in asked] == [(HALF, HALF / 2), (3 * HALF / 2, HALF)]
     assert asked[0][2] > Fraction(693147, 10**6)
     assert asked[1][2] > Fraction(405465, 10**6)
+
+
+# --- functions of intervals, and Laplace's loss on multiples --------------------------------------
+
+
+def test_a_cosine_is_that_of_numbers_up_to_pi() -> None:
+    """Of two bits: 4 is beyond, and its cosine above that of π."""
+    coarse = Arithmetic(2)
+    assert Interval(coarse, mpfr(3), mpfr(4)).cos().low <= -1
+
+
+def test_a_logarithm_has_an_upper_end_where_it_has_no_lower_one() -> None:
+    """1 + x from -1 to 2."""
+    low, high = _ends(OF.between(Fraction(-2), Fraction(1)).log1p())
+    assert (low, high) == (float("-inf"), pytest.approx(0.6931471805599453, rel=1e-15))
+
+
+@pytest.mark.parametrize("precision", [24, 100])
+def test_the_tail_of_an_error_function_is_enclosed(precision: int) -> None:
+    """Of narrow ranges, both ends by one value, and of wide ones."""
+    of = Arithmetic(precision)
+    with mpmath.workprec(2 * precision + 50):
+        for a in (Fraction(1), Fraction(7, 3), Fraction(31, 3)):
+            for wide in (Fraction(1), Fraction(1, 1000), Fraction(0)):
+                found = of.between(a, a + wide).erfc()
+                low, high = (mpmath.erfc(_real(x)) for x in (a + wide, a))
+                assert _real(found.low) <= low <= high <= _real(found.high)
+
+
+@pytest.mark.parametrize("above", [True, False])
+@pytest.mark.parametrize("unit", [Fraction(2, 3), Fraction(2, 5), Fraction(1, 2)])
+@mpmath.workdps(30)
+def test_the_loss_of_laplace_is_put_on_multiples(unit: Fraction, above: bool) -> None:
+    """δ(ε) of ε₀ = 1 is 1 - e^{(ε-1)/2} for |ε| ≤ 1; nothing is less than 0, and all is 1."""
+    law = cut_laplace(Fraction(1), unit, above=above)
+    masses = [_real(one.high if above else one.low) for one in law.masses(OF)]
+    losses = [_real(k * unit) for k in law.places]
+    pairs = list(zip(masses, losses, strict=True))
+    assert losses[-1] >= 1
+    assert min(masses) > -1e-25
+    assert abs(sum(masses) - 1) < 1e-25
+    # above, the other law keeps its mass too
+    assert not above or abs(sum(p * mpmath.exp(-x) for p, x in pairs) - 1) < 1e-25
+    for eps in mpmath.linspace(-1.5, 1.5, 31):
+        found = sum(p * -mpmath.expm1(eps - x) for p, x in pairs if x > eps)
+        truth = max(-mpmath.expm1((eps - 1) / 2) if eps >= -1 else -mpmath.expm1(eps), 0)
+        assert found >= truth - 1e-25 if above else found <= truth + 1e-25
+        assert abs(found - truth) < float(unit) / 2

@@ -6,6 +6,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from flint import acb, arb
 
@@ -245,3 +246,17 @@ def test_the_rest_of_an_integral_is_bounded_or_refused(w: int, rate: Fraction) -
     for power, x in ((-1, 0.5), (3, 2.7)):
         with pytest.raises(ArithmeticError):
             transform._rest(Fraction(power), arb(0), arb(x))
+
+
+def test_an_end_by_chernoff_is_proved() -> None:
+    """What floats find is asked in balls."""
+    saddle = SimpleNamespace(bound=np.array([-3.0]), guess=np.array([-3.0]), tilt=np.array([2.0]))
+    moments = SimpleNamespace(
+        domain=(0.0, 9.0), failure=lambda: arb(0), tilts=SimpleNamespace(at=lambda _: saddle)
+    )
+    direction: Any = SimpleNamespace(
+        end=None, moments=moments, bits=96, chernoff_logs=np.array([1.0])
+    )
+    for bound, found in ((arb(0, 0.01), True), (arb(0.05, 0.06), False), (arb(1), False)):
+        moments.chernoff = lambda *_, bound=bound: bound
+        assert (Direction.end_by_chernoff(direction, Fraction(1, 20)) is not None) == found

@@ -23,7 +23,7 @@ from gdpbridge.expressions.parse import parse_expression
 from gdpbridge.guarantees import formulas
 from gdpbridge.guarantees.decay import proved_tail
 from gdpbridge.guarantees.envelope import _has_one_turn, _Signs, _Sweep
-from gdpbridge.guarantees.refine import _Root
+from gdpbridge.guarantees.refine import NaiveProfile, _Root, _tangent_point
 from gdpbridge.losses.moments import Part
 from gdpbridge.losses.transforms.finite import FiniteTransform, two_valued
 from gdpbridge.measure.methods.certified import _Proof
@@ -32,7 +32,7 @@ from gdpbridge.mechanisms.approx_dp import ApproxDP
 from gdpbridge.mechanisms.pld import PLD
 from gdpbridge.numeric.decide import MorePrecisionError
 from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import ball, to_fraction
+from gdpbridge.numeric.kinds import ball, fraction_above, to_fraction
 
 THIRD = Fraction(1, 3)
 
@@ -355,3 +355,22 @@ def test_an_end_that_is_known_beforehand_is_rounded_up() -> None:
     )
     assert _Search._proved(search, 0, []) == 0
     assert THIRD < search.high < THIRD + Fraction(1, 10**4)
+
+
+# --- wide balls -----------------------------------------------------------------------------------
+
+
+def test_what_is_wide_is_rounded_from_its_far_ends() -> None:
+    """A ball's decimal, the start of a piece, and the start of a search for a tangent."""
+    wide = arb(1, 0.5)
+    assert fraction_above(wide, 3) in (Fraction(3, 2), Fraction(151, 100))
+    assert fraction_above(arb(1) / 3, 3) == Fraction(334, 1000)
+    low, high = Piece(lambda: wide, lambda *_: None).bracket()  # type: ignore[arg-type]
+    assert low.is_exact()
+    assert high.is_exact()
+    assert low <= 0.5
+    assert high >= 1.5
+    # log δ̂ = -(ε/4)², for which N is positive at 3/2
+    root = _tangent_point(NaiveProfile(lambda eps, _: -(eps * eps) / 16, Fraction(0), lambda: wide))
+    assert root is not None
+    assert root._low >= Fraction(3, 2)

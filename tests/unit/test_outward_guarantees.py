@@ -18,7 +18,12 @@ from gdpbridge.guarantees.implicit import _Solution
 from gdpbridge.guarantees.participation import Participation, _above, _by_rows, of_toeplitz
 from gdpbridge.guarantees.quotients import expm1_quotient, log1p_quotient
 from gdpbridge.guarantees.renyi import Bound, _possible
-from gdpbridge.guarantees.repeated import _log_inverse_gamma, _mean, _with_mean
+from gdpbridge.guarantees.repeated import (
+    _log_inverse_gamma,
+    _mean,
+    _with_mean,
+    best_of_poisson,
+)
 from gdpbridge.guarantees.segments import (
     Guarantees,
     Segment,
@@ -290,3 +295,17 @@ def test_corners_of_what_is_not_convex_lie_below() -> None:
         found = _below(_beta("0.5 - alpha**2"), low, low + arb(2) ** -46, "text", "beta")
     assert found is not None
     assert all(beta <= Fraction(1, 2) - alpha**2 for alpha, beta in found)
+
+
+def test_the_best_of_many_asks_for_delta_at_or_below_its_epsilon() -> None:
+    """log(1 + 1/2) is no float, and δ falls."""
+    asked: list[arb] = []
+
+    def delta(eps: arb) -> arb:
+        asked.append(eps)
+        return arb(0)
+
+    best_of_poisson({TWO: TWO}, TWO, delta)
+    with precision(600):
+        assert asked[0].is_exact()
+        assert asked[0] <= arb(1.5).log()

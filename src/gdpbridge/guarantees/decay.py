@@ -21,7 +21,7 @@ from gdpbridge.interval import Interval
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor
 from gdpbridge.numeric.flint_context import precision, working_precision
-from gdpbridge.numeric.kinds import ball, to_fraction
+from gdpbridge.numeric.kinds import ball, fraction_above, to_fraction
 
 __all__ = ["proved_tail"]
 
@@ -104,7 +104,7 @@ def _faster(log: Node, start: int) -> Tail:
         steepness = -growth.times_monomial((Fraction(-2), Fraction(0))).most()
     if not certainly(steepness > 0):
         raise UnknownGrowthError
-    width = _above((1 / (2 * steepness)).sqrt())
+    width = fraction_above((1 / (2 * steepness)).sqrt(), _DIGITS)
     return CoarseDecayTail(Fraction(0), width, Fraction(start), Interval(0, 0))
 
 
@@ -132,15 +132,11 @@ def _gaussian(log: Node, growth: Sum, start: int) -> Tail:
     share = rest.times_monomial((Fraction(-2), Fraction(0))).range()
     if not certainly(c + share < 0):
         raise UnknownGrowthError
-    width = _above((-1 / (2 * (c + share))).sqrt())
+    width = fraction_above((-1 / (2 * (c + share))).sqrt(), _DIGITS)
     parameter = mu_t()
     ends = to_fraction(parameter.lower()), to_fraction(parameter.upper())
     around = Interval(decimal_floor(ends[0], _DIGITS), decimal_ceiling(ends[1], _DIGITS))
     return CoarseDecayTail(Fraction(0), width, Fraction(start), around)
-
-
-def _above(value: arb) -> Fraction:
-    return Fraction(decimal_ceiling(to_fraction(value.upper()), _DIGITS))
 
 
 def _monomial_text(monomial: Monomial) -> str:

@@ -22,9 +22,15 @@ from gdpbridge.guarantees.estimate import estimated_tail
 from gdpbridge.guarantees.segments import BITS, TOP, Guarantees, Segment
 from gdpbridge.guarantees.starts import start_of
 from gdpbridge.numeric.decide import MorePrecisionError, certainly, is_below, with_enough_precision
-from gdpbridge.numeric.exact import decimal_ceiling
 from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import BALLS, Operations, Probability, ball, to_fraction
+from gdpbridge.numeric.kinds import (
+    BALLS,
+    Operations,
+    Probability,
+    ball,
+    fraction_above,
+    to_fraction,
+)
 
 __all__ = ["Followed", "follow", "segment_of"]
 
@@ -118,7 +124,7 @@ def _cut(
             raise MorePrecisionError
         # below that, the fraction itself would be out of reach
         least = top.max(arb(10) ** _LEAST_VALUE)
-        return Fraction(decimal_ceiling(to_fraction(least.upper()), 20))
+        return fraction_above(least, 20)
 
     value = with_enough_precision(BITS, last_value)
     at = f"{float(reach):.6g}"

@@ -21,9 +21,8 @@ from gdpbridge.errors import UndecidedError
 from gdpbridge.guarantees.boundary import Bound, renyi_pieces
 from gdpbridge.losses.moments import Losses, Moments
 from gdpbridge.numeric.decide import certainly
-from gdpbridge.numeric.exact import decimal_ceiling
 from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import ball, to_fraction
+from gdpbridge.numeric.kinds import ball, fraction_above
 
 __all__ = ["divergence_of", "renyi_curve", "slow_tail"]
 
@@ -99,6 +98,5 @@ def divergence_of(losses: Losses, tilt: Fraction) -> Fraction | None:
             if not certainly(moments.failure() <= 0) or not float(tilt) < moments.domain[1]:
                 return None
             value = moments.bound(tilt).log() / ball(tilt)
-            high = to_fraction(value.upper())
-        worst = max(worst, Fraction(decimal_ceiling(high, _DIGITS)))
+            worst = max(worst, fraction_above(value, _DIGITS))
     return worst if math.isfinite(worst) else None

@@ -14,14 +14,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import reduce
 
 from flint import arb
 
 from gdpbridge.errors import UndecidedError
 from gdpbridge.numeric.decide import certainly
-from gdpbridge.numeric.exact import decimal_ceiling
 from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import ball, to_fraction
+from gdpbridge.numeric.kinds import ball, fraction_above
 
 __all__ = ["best_of_poisson", "best_of_truncated"]
 
@@ -47,8 +47,8 @@ def best_of_truncated(known: Divergences, mean: Fraction, shape: Fraction) -> Di
             (1 + ball(shape)) * (ball(tilt / (1 + tilt)) * ball(value) - log_gamma / ball(1 + tilt))
             for tilt, value in known.items()
         ]
-        least = min((to_fraction(one.upper()) for one in extras), default=Fraction(0))
-        return _with_mean(known, mean, lambda _: ball(least))
+        least = reduce(arb.min, extras) if extras else arb(0)
+        return _with_mean(known, mean, lambda _: least)
 
 
 def best_of_poisson(known: Divergences, mean: Fraction, delta: Callable[[arb], arb]) -> Divergences:
@@ -63,7 +63,7 @@ def _with_mean(known: Divergences, mean: Fraction, extra: Callable[[Fraction], a
     found = {}
     for tilt, value in known.items():
         total = ball(value) + extra(tilt) + ball(mean).log() / ball(tilt)
-        found[tilt] = Fraction(decimal_ceiling(to_fraction(total.upper()), _DIGITS))
+        found[tilt] = fraction_above(total, _DIGITS)
     return found
 
 

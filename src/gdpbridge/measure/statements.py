@@ -26,14 +26,13 @@ from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.decide import MorePrecisionError, certainly
 from gdpbridge.numeric.exact import (
     ceiling_to_places,
-    decimal_ceiling,
     digits_of,
     exact,
     float_ceiling,
     floor_to_places,
 )
 from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import ball, float_above, to_fraction
+from gdpbridge.numeric.kinds import ball, float_above, fraction_above, to_fraction
 from gdpbridge.progress import Progress
 
 __all__ = ["DEFAULT_HEAD", "LEAST_TOL", "Request"]
@@ -340,5 +339,5 @@ def _failure_up_to(log: arb) -> _Failure:
     # below that, the fraction itself would be out of reach
     top = log.exp().max(arb(10) ** _LEAST_FAILURE)
     # rounding up must not make it more than certain
-    rounded = min(Fraction(decimal_ceiling(to_fraction(top.upper()), 20)), _ONE)
+    rounded = min(fraction_above(top, 20), _ONE)
     return _Failure(rounded, float_ceiling(rounded), min(float_above(log), 0.0))

@@ -104,7 +104,9 @@ def _directed(value: Decimal | Fraction, towards: float) -> float:
     if math.isinf(nearest):
         wrong_side = nearest != towards
     else:
-        wrong_side = Fraction(nearest) > number if towards < 0 else Fraction(nearest) < number
+        wrong_side = (
+            Fraction(nearest) > number if towards == -math.inf else Fraction(nearest) < number
+        )
     return math.nextafter(nearest, towards) if wrong_side else nearest
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from flint import arb, arb_series, fmpq
 
 from gdpbridge.numeric.decide import certainly
-from gdpbridge.numeric.exact import float_ceiling, float_floor
+from gdpbridge.numeric.exact import decimal_ceiling, float_ceiling, float_floor
 from gdpbridge.numeric.flint_context import precision
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "ball",
     "float_above",
     "float_below",
+    "fraction_above",
     "to_fraction",
 ]
 
@@ -46,6 +47,11 @@ def to_fraction(value: arb) -> Fraction:
     """Return the exact value of a ball of radius zero."""
     mantissa, exponent = value.man_exp()
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+
+
+def fraction_above(value: arb, digits: int) -> Fraction:
+    """Return the smallest decimal of so many digits that no number of a ball is above."""
+    return Fraction(decimal_ceiling(to_fraction(value.upper()), digits))
 
 
 def float_below(value: arb) -> float:
