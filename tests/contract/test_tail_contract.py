@@ -234,6 +234,7 @@ def asked_about(tree: ast.AST) -> set[str]:
 MAY_ASK = {"measure/methods", "certificate/write"}
 
 
+@pytest.mark.slow
 def test_nobody_asks_what_kind_a_curve_or_tail_is() -> None:
     """Outside of curves/, no module tells kinds of tails or of curves apart."""
     forbidden = class_names(Tail) | class_names(Curve)

@@ -54,6 +54,17 @@ def test_heads(profile: gdp.profiles.DPSGD, eps_h: int, mu: str) -> None:
     assert found.certified
 
 
+def test_too_much_work_past_a_failure_leaves_the_whole_range() -> None:
+    """Where nobody asked for p, the μ for every ε is the answer; where somebody did, none."""
+    run = gdp.profiles.DPSGD(noise_multiplier=0.1, sample_rate=250 / 60_000, steps=14_400)
+    found = gdp.measure(run)
+    assert found.mu.low == found.mu.high == 1200
+    assert (found.statement, found.certified) == (gdp.Statement.WHOLE, True)
+    assert any("would save is not known" in note for note in found.notes)
+    with pytest.raises(gdp.WorkLimitError, match="terms would be needed"):
+        gdp.measure(run, failure=1e-10)
+
+
 @pytest.mark.parametrize(("profile", "eps"), [(FIRST, 7.4330656), (SECOND, 6.1877123)], ids=str)
 def test_epsilon(profile: gdp.profiles.DPSGD, eps: float) -> None:
     """ε at δ = 1e-5 lies between its bounds, in every form of the question."""

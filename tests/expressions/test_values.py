@@ -112,6 +112,7 @@ def test_shapes_are_true(node: Node, eps: Fraction, step: int) -> None:
         assert not (left > right and shape.trend >= 0)
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(trees, points)
 def test_sympy_agrees(node: Node, eps: Fraction) -> None:

@@ -144,6 +144,7 @@ def test_what_is_no_event() -> None:
         gdp.event_of(P.ICEA(messages=20, users=4))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "event",
     [

@@ -40,6 +40,7 @@ def two_steps(mu: float, eps: float) -> tuple[float, float]:
     )
 
 
+@pytest.mark.slow
 def test_two_steps() -> None:
     """Of two steps δ is an integral over one normal number: the bound is hardly above it."""
     profile = P.RandomAllocation(noise_multiplier=2, steps=2)

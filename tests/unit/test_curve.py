@@ -338,6 +338,7 @@ def test_kernels_agree_with_the_public_functions() -> None:
     np.testing.assert_array_equal(back, curve.epsilon(mu, log_delta=log_delta))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mu", "epsilon", "log_delta", "delta_complement", "beta"])
 def test_a_million_pairs_need_little_extra_memory(name: str) -> None:
     """At most 16 MiB beyond arguments and result."""

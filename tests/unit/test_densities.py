@@ -22,6 +22,7 @@ GEOMETRIC = "(1-exp(-1/2))/(1+exp(-1/2))*exp(-abs(x-m)/2)"
 WHOLE = P.Densities(p=GEOMETRIC.replace("-m", ""), q=GEOMETRIC.replace("m", "1"), integers=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("profile", "other"),
     [
@@ -83,6 +84,7 @@ def test_measured() -> None:
     assert pickle.loads(pickle.dumps(LINES)) == LINES
 
 
+@pytest.mark.slow
 def test_composition_is_bounded() -> None:
     """Several runs are at most a little above what they are exactly, never below."""
     ours, exact = WHOLE.compose(3), P.DiscreteLaplace(scale=2).compose(3)

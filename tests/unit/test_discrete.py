@@ -222,6 +222,7 @@ def test_skellam(variance: float, shift: int) -> None:
     assert (found.statement, found.failure_probability) == ("approximate", 1e-10)
 
 
+@pytest.mark.slow
 def test_skellam_composed() -> None:
     """Runs with noise of variance v are at most a little above one run at v/k of Gaussian noise."""
     composed = gdp.profiles.Skellam(variance=10).compose(4)

@@ -83,6 +83,7 @@ def test_kinds_of_tails() -> None:
     assert isinstance(Formula("delta = exp(-eps**1.5)").tail, SlowerTail)
 
 
+@pytest.mark.slow
 def test_declared_tail_is_named_and_not_certified() -> None:
     """Where no tail is proved, the declared one gives a whole statement, marked as assumed."""
     text = "sigma = 2*sqrt(log(1.25/delta) + eps*delta)/eps"
@@ -158,6 +159,7 @@ def test_naive_shows_the_formula_as_it_stands() -> None:
     assert gdp.measure(Formula("delta = exp(-eps**2)/2", naive=True)).mu.upper < 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

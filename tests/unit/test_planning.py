@@ -13,6 +13,7 @@ from gdpbridge.errors import InputError
 RUN = {"records": 1000, "epochs": 1, "batch_size": [10, 1000]}
 
 
+@pytest.mark.slow
 def test_each_row_meets_the_target() -> None:
     """ε at δ is proved to be at most the target, and close; the other numbers are the run's."""
     found = gdp.plan(**RUN, target_epsilon=2, target_delta=1e-5)

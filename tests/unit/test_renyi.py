@@ -84,6 +84,7 @@ def test_statements() -> None:
     assert gdp.measure(profile, eps_h=3).statement == "head"
 
 
+@pytest.mark.slow
 def test_sums() -> None:
     """Runs, ρ's and μ's add up order by order, and so do divergences of other losses."""
     twice = of_zcdp(1)

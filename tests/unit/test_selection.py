@@ -91,6 +91,7 @@ def test_runs_chosen_beforehand(shares: list[float], r: float, at: float) -> Non
     assert best == pytest.approx(delta, rel=1e-6, abs=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("r", [0.3, 2.0])
 def test_adaptive_runs_lie_between(r: float) -> None:
     """Two runs: chosen beforehand ≤ the second one chosen by the first ≤ what is proved."""
@@ -183,6 +184,7 @@ def test_the_noise_matters() -> None:
         assert number in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scale", "delta"), [(1.0, 1e-3), (0.4, 0.2)])
 def test_truncated_laplace(scale: float, delta: float) -> None:
     """δ(ε) is the integral of (p - e^ε q)⁺ over both densities, and a composition of one run."""

@@ -115,6 +115,7 @@ def test_bad_input(given: dict[str, object], words: str) -> None:
     assert words in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("formula", "delta"),
     [

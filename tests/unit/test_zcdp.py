@@ -59,6 +59,7 @@ def by_search(rho: float, eps: float) -> float:
     return gain((low + high) / 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rho", "eps"),
     # randomized response, the Kullback-Leibler divergence, and an order above 1
@@ -90,6 +91,7 @@ def test_its_mu(rho: float, mu: str) -> None:
     assert abs(Decimal(mu) - found.mu.high) < Decimal("1e-9")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rho", [1e-6, 0.01, 0.3, 1.0, 5.0, 20.0, 300.0])
 def test_its_supremum_is_proved_for_every_rho(rho: float) -> None:
     """The supremum of G is at ε = 0, where 2t·artanh(t) = ρ, for small and large ρ."""
@@ -173,6 +175,7 @@ def test_a_sample_of_it_is_measured() -> None:
     assert found.mu.lower < 1.283912540113
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("failure", ["1e-6", "0.01"])
 def test_an_approximate_statement(failure: str) -> None:
     """Past a failure probability the proof goes by chords too, and μ is no larger."""

@@ -83,6 +83,7 @@ def test_with_gaussian_parts() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_nesting_makes_no_difference() -> None:
     """Runs of a sequence are the sequence of its parts' runs."""
     parts = (ONE, profiles.Gaussian(sigma=2))
@@ -113,6 +114,7 @@ def test_with_other_parts() -> None:
         assert ball(pair.transform.tail_variance).sqrt() >= least
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rho", ["0.000001", "0.003", "0.256", "2.56", "40", "700", "10000"])
 def test_the_proof_covers_the_range(rho: str) -> None:
     """Cells cover what randomized response and the tail leave; at their ends δ ≤ δ_μ."""
@@ -129,6 +131,7 @@ def test_the_proof_covers_the_range(rho: str) -> None:
             assert curve.enclose(ball(eps)).log() < enclosures.log_delta_of(ball(eps), mu)
 
 
+@pytest.mark.slow
 def test_an_approximate_statement_of_it() -> None:
     """Past a failure probability the proof goes over both curves."""
     found = measure(TEN, failure=1e-3)

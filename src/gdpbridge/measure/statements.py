@@ -15,7 +15,7 @@ from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.tail import Handover, Scope
 from gdpbridge.curves.tails import CERTAIN
-from gdpbridge.errors import InputError, UndecidedError
+from gdpbridge.errors import InputError, UndecidedError, WorkLimitError
 from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.identify import Verdict, identify
 from gdpbridge.interval import Interval
@@ -95,7 +95,7 @@ class Request:
         if eps_h is not None:
             found = self._head(eps_h)
         elif failure is not None:
-            found = self._approximate(failure)
+            found = self._approximate_or_whole(failure, identified.verdict)
         else:
             found = self._whole()
         return Measurement(
@@ -130,7 +130,7 @@ class Request:
     def _by_failure(self, found: _Found) -> tuple[tuple[float, Interval], ...]:
         """Measure at other failure probabilities too where the default statement needs one."""
         default = self.profile.default_failure
-        if default is None or self.eps_h is not None or self.failure is not None:
+        if default is None or found.statement is not Statement.APPROXIMATE or self.failure:
             return ()
         return tuple(
             (float(p), found.mu if p == default else self._approximate(p).mu)
@@ -217,6 +217,17 @@ class Request:
         request = self._scaled(curve, end)
         answer = request._solve(curve, end, curve.tail.ceiling(request.tol))
         return request._found(answer, Statement.HEAD, failure)
+
+    def _approximate_or_whole(self, p: Fraction, verdict: Verdict) -> _Found:
+        """Measure what is past p; where nobody asked for p and it is too much, the whole range."""
+        try:
+            return self._approximate(p)
+        except WorkLimitError as error:
+            if self.failure is not None or verdict is not Verdict.GDP:
+                raise
+            note = f"what a failure probability of {float(p):g} would save is not known: {error}"
+            found = self._whole()
+            return replace(found, notes=(*found.notes, note))
 
     def _approximate(self, p: Fraction) -> _Found:
         curve = self.profile.curve
