@@ -16,8 +16,8 @@ from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 
-settings.register_profile("dev", deadline=None, max_examples=30)
-settings.register_profile("ci", deadline=None, max_examples=30, derandomize=True, print_blob=True)
+settings.register_profile("dev", deadline=None, max_examples=20)
+settings.register_profile("ci", deadline=None, max_examples=20, derandomize=True, print_blob=True)
 settings.register_profile("deep", deadline=None, max_examples=1000)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.environ else "dev")
 settings.load_profile(PROFILE)
@@ -39,7 +39,10 @@ def thinned() -> Callable[..., list[Any]]:
     """Takes one in so many of a long list of cases; all of them in ``make test-deep``."""
 
     def some(cases: Iterable[Any], one_in: int, first: int = 0) -> list[Any]:
-        return list(cases)[first % one_in :: one_in] if PROFILE != "deep" else list(cases)
+        every = list(cases)
+        # of a short list at least one
+        step = max(min(one_in, len(every)), 1)
+        return every if PROFILE == "deep" else every[first % step :: step]
 
     return some
 

@@ -398,7 +398,7 @@ def test_what_is_still_accepted_is_still_true(name: str, thinned: Callable) -> N
     wrong = [
         what
         # other ones of each field, from example to example
-        for what, changed in thinned(changes(fresh(name)), 4, len(name))
+        for what, changed in thinned(changes(fresh(name)), 8, len(name))
         if outcome(changed) == "valid" and not is_true(changed)
     ]
     assert not wrong
@@ -408,7 +408,7 @@ def test_what_is_still_accepted_is_still_true(name: str, thinned: Callable) -> N
 def test_a_changed_cover_is_refused(name: str, thinned: Callable) -> None:
     """Cells removed, duplicated, swapped, reversed, emptied, or with a gap of one ulp."""
     document = fresh(name)
-    for what, changed in thinned(structural(document), 3, len(name)):
+    for what, changed in thinned(structural(document), 5, len(name)):
         # beyond the end of the range nothing needs a cell
         last = what == f"remove {len(document['evidence']['cells']) - 1}"
         result = outcome(changed)

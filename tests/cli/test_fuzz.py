@@ -30,7 +30,7 @@ def test_random_command_lines(
     monkeypatch.delenv("GDPBRIDGE_LEDGER", raising=False)
     # what takes long is for the long runs
     monkeypatch.setattr(fuzz, "SECONDS", 0.5)
-    failures = fuzz.run(seed=1, runs=600, minutes=None)
+    failures = fuzz.run(seed=1, runs=300, minutes=None)
     assert failures == 0, capsys.readouterr().out
 
 

@@ -92,7 +92,7 @@ def test_stored_references(setting: dict, direction: str, thinned: Callable) -> 
     one = SampledGaussianTransform(sigma, rate) if rate < 1 else GaussianTransform(1 / sigma**2)
     directions = ComposedLoss([Part(one, setting["steps"])]).directions
     loss = directions[-1 if direction == "add" else 0]
-    for value in thinned(setting["values"], 3, len(setting["q"])):
+    for value in thinned(setting["values"], 5, len(setting["q"])):
         want = value[f"log_delta_{direction}"]
         low, high = loss.delta(Fraction(value["eps"]))
         if want is None:
