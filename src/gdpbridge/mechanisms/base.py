@@ -35,6 +35,7 @@ from gdpbridge.reading.parameters import (
     positive,
     refused,
     sensitivity_parameter,
+    whole_sensitivity,
 )
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ __all__ = [
     "parameter",
     "positive",
     "sensitivity_parameter",
+    "whole_sensitivity",
 ]
 
 Neighbours = Literal["add-remove", "replace-one"]

@@ -25,7 +25,7 @@ from gdpbridge.curves.linear import LinearCurve, linear_curve
 from gdpbridge.curves.lines import FloatLines, Floats, Line, Segments
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.tails import GaussianDecayTail
-from gdpbridge.mechanisms.base import Profile, Real, Whole, parameter, positive
+from gdpbridge.mechanisms.base import Profile, Real, Whole, positive, whole_sensitivity
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.arrays import Indices
 from gdpbridge.numeric.flint_context import working_precision
@@ -52,16 +52,7 @@ class DiscreteGaussian(Profile):
         typical=(0.3, 10.0),
         effect="lowers",
     )
-    sensitivity: Whole = parameter(
-        "sensitivity Δ of the answer",
-        symbol="Δ",
-        allowed=f"a whole number from 1 to {MAX_SENSITIVITY}",
-        typical=(1, 5),
-        effect="raises",
-        default=1,
-        ge=1,
-        le=MAX_SENSITIVITY,
-    )
+    sensitivity: Whole = whole_sensitivity(MAX_SENSITIVITY, typical=(1, 5))
 
     def model_post_init(self, _: Any) -> None:
         """Check the size of the losses and how dense they are."""

@@ -24,7 +24,7 @@ from gdpbridge.curves.linear import linear_curve
 from gdpbridge.curves.lines import ArrayLines, Line, segments_from
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.tails import ConstantTail
-from gdpbridge.mechanisms.base import Profile, Real, Whole, parameter, positive
+from gdpbridge.mechanisms.base import Profile, Real, Whole, positive, whole_sensitivity
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.kinds import ball
 
@@ -49,16 +49,7 @@ class DiscreteLaplace(Profile):
         typical=(0.2, 20.0),
         effect="lowers",
     )
-    sensitivity: Whole = parameter(
-        "sensitivity Δ of the answer",
-        symbol="Δ",
-        allowed=f"a whole number from 1 to {MAX_SENSITIVITY}",
-        typical=(1, 10),
-        effect="raises",
-        default=1,
-        ge=1,
-        le=MAX_SENSITIVITY,
-    )
+    sensitivity: Whole = whole_sensitivity(MAX_SENSITIVITY, typical=(1, 10))
 
     def model_post_init(self, _: Any) -> None:
         """Check the largest loss."""

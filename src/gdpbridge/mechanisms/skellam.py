@@ -21,7 +21,7 @@ from gdpbridge.curves.composition import cut_off_curve
 from gdpbridge.curves.nature import Nature
 from gdpbridge.losses.densities import Pair
 from gdpbridge.losses.density_masses import Density
-from gdpbridge.mechanisms.base import Profile, Real, Whole, parameter
+from gdpbridge.mechanisms.base import Profile, Real, Whole, parameter, whole_sensitivity
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.kinds import ball
 
@@ -49,16 +49,7 @@ class Skellam(Profile):
         gt=0,
         le=MAX_VARIANCE,
     )
-    sensitivity: Whole = parameter(
-        "sensitivity Δ of the answer",
-        symbol="Δ",
-        allowed=f"a whole number from 1 to {MAX_SENSITIVITY}",
-        typical=(1, 5),
-        effect="raises",
-        default=1,
-        ge=1,
-        le=MAX_SENSITIVITY,
-    )
+    sensitivity: Whole = whole_sensitivity(MAX_SENSITIVITY, typical=(1, 5))
 
     @cached_property
     def pair(self) -> Pair:

@@ -20,6 +20,7 @@ __all__ = [
     "read_real",
     "refused",
     "sensitivity_parameter",
+    "whole_sensitivity",
 ]
 
 # far below 2^53, beyond which float64 does not tell whole numbers apart
@@ -109,6 +110,20 @@ def positive(description: str, **declared: Any) -> Any:
 def sensitivity_parameter(description: str, **declared: Any) -> Any:
     """Declare how much a record may change what is released; 1 if it is not said."""
     return positive(description, symbol="Δ", typical=(0.5, 2.0), default=1.0, **declared)
+
+
+def whole_sensitivity(most: int, *, typical: tuple[int, int]) -> Any:
+    """Declare the sensitivity Δ of an answer that is a whole number, 1 if it is not given."""
+    return parameter(
+        "sensitivity Δ of the answer",
+        symbol="Δ",
+        allowed=f"a whole number from 1 to {most}",
+        typical=typical,
+        effect="raises",
+        default=1,
+        ge=1,
+        le=most,
+    )
 
 
 def refused(error: ValidationError, model: str, fields: Mapping[str, FieldInfo]) -> InputError:

@@ -92,8 +92,8 @@ def _mixture(event: Any) -> Any:
 def _as_lattice(event: Any, times: int = 1) -> Profile:
     """Return dp_accounting's own distribution, composed there: an upper bound of the event's."""
     found = _BY_LATTICE[type(event).__name__](event)
-    exact = profile_of_pld(found.self_compose(times) if times > 1 else found, _INTERVAL)
-    return PLD(remove=exact.remove, bound=True)
+    run = found.self_compose(times) if times > 1 else found
+    return profile_of_pld(run, _INTERVAL, bound=True)
 
 
 def _repeated(event: Any) -> Profile:
@@ -252,7 +252,7 @@ def event_of_profile(profile: Profile) -> Any:
     raise InputError("profile", profile.kind, "a mechanism that dp_accounting has an event for")
 
 
-def profile_of_pld(source: Any, interval: float | None = None) -> PLD:
+def profile_of_pld(source: Any, interval: float | None = None, *, bound: bool = False) -> PLD:
     """Return the profile of a PrivacyLossDistribution.
 
     Its numbers are taken as they are: if they are too small, as at the far end of a composed one,
@@ -261,6 +261,7 @@ def profile_of_pld(source: Any, interval: float | None = None) -> PLD:
     Args:
         source: the distribution.
         interval: its discretisation interval; found by trying round numbers if None.
+        bound: whether it is only an upper bound of the mechanism's.
 
     Raises:
         InputError: if the interval is not found, or not the one given.
@@ -283,7 +284,7 @@ def profile_of_pld(source: Any, interval: float | None = None) -> PLD:
     rest = max(1.0 - math.fsum([*masses, failure]), 0.0)
     losses = [0.0, *eps[1:].tolist()]
     pairs = list(zip(losses, [rest, *masses.tolist()], strict=True))
-    return PLD(remove=[*pairs, (math.inf, failure)])
+    return PLD(remove=[*pairs, (math.inf, failure)], bound=bound)
 
 
 def _is_linear(source: Any, interval: float) -> bool:
