@@ -6,9 +6,12 @@ sample and of randomized response, added up. The claims' statements are decided 
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import mpmath
@@ -17,10 +20,21 @@ import pytest
 import gdpbridge
 from gdpbridge import profiles
 
-from . import test_mutations as plain
-
 Document = dict[str, Any]
 
+
+def _module(name: str) -> ModuleType:
+    specification = importlib.util.spec_from_file_location(
+        name, Path(__file__).with_name(f"{name}.py")
+    )
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+plain = _module("test_mutations")
 DIGITS = 22
 SLACK = mpmath.mpf(10) ** -14
 

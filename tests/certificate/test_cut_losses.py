@@ -6,9 +6,12 @@ Of one and of two runs δ is known: with r = sensitivity/scale, 1 - e^{(ε-r)/2}
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import mpmath
@@ -20,10 +23,21 @@ from gdpbridge_verify.arithmetic import Arithmetic
 from gdpbridge_verify.finite import cut_laplace
 from gdpbridge_verify.law import Law
 
-from . import test_mutations as plain
-
 Document = dict[str, Any]
 
+
+def _module(name: str) -> ModuleType:
+    specification = importlib.util.spec_from_file_location(
+        name, Path(__file__).with_name(f"{name}.py")
+    )
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+plain = _module("test_mutations")
 SLACK = mpmath.mpf(10) ** -20
 
 

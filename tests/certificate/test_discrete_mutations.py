@@ -7,10 +7,13 @@ within their range, or of what is seen at the two ends of the range, is the supr
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections import defaultdict
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import mpmath
@@ -27,10 +30,21 @@ from gdpbridge_verify.finite import (
 )
 from gdpbridge_verify.law import Law
 
-from . import test_mutations as plain
-
 Document = dict[str, Any]
 
+
+def _module(name: str) -> ModuleType:
+    specification = importlib.util.spec_from_file_location(
+        name, Path(__file__).with_name(f"{name}.py")
+    )
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+plain = _module("test_mutations")
 DIGITS = 50
 SLACK = mpmath.mpf(10) ** -30
 # so far out the atoms of discrete Gaussian noise are below all that matters

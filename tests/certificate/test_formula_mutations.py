@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import random
 import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import mpmath
@@ -20,11 +23,22 @@ from gdpbridge_verify.arithmetic import Arithmetic, Jet
 from gdpbridge_verify.formulas import jet_of, parsed
 from gdpbridge_verify.refusal import Malformed
 
-from . import test_mutations as plain
-
 Document = dict[str, Any]
 mpf = mpmath.mpf
 
+
+def _module(name: str) -> ModuleType:
+    specification = importlib.util.spec_from_file_location(
+        name, Path(__file__).with_name(f"{name}.py")
+    )
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+plain = _module("test_mutations")
 
 SGD = "delta = B*exp(-(eps/A)**2)"
 EXAMPLES = {

@@ -8,6 +8,7 @@ event is below the Gaussian curve if it is where both are as steep.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import itertools
 import json
 import math
@@ -17,6 +18,7 @@ from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from statistics import NormalDist
+from types import ModuleType
 from typing import Any
 
 import mpmath
@@ -25,10 +27,21 @@ import pytest
 import gdpbridge as gdp
 from gdpbridge import InputError, profiles
 
-from . import test_mutations as plain
-
 Document = dict[str, Any]
 
+
+def _module(name: str) -> ModuleType:
+    specification = importlib.util.spec_from_file_location(
+        name, Path(__file__).with_name(f"{name}.py")
+    )
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+plain = _module("test_mutations")
 mpf = mpmath.mpf
 SLACK = mpf(10) ** -22
 

@@ -6,10 +6,13 @@ out the conditions of a maximum of p - e^ε q in p, q and the order that binds.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import mpmath
@@ -24,10 +27,21 @@ from gdpbridge_verify.arithmetic import Arithmetic
 from gdpbridge_verify.document import Certificate, Tangent
 from gdpbridge_verify.zcdp import ZcdpCheck
 
-from . import test_mutations as plain
-
 Document = dict[str, Any]
 
+
+def _module(name: str) -> ModuleType:
+    specification = importlib.util.spec_from_file_location(
+        name, Path(__file__).with_name(f"{name}.py")
+    )
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+plain = _module("test_mutations")
 DIGITS = 40
 SLACK = mpmath.mpf(10) ** -30
 
