@@ -141,7 +141,8 @@ def _check(params: Sequence[Any], args: Sequence[str], command: str) -> dict[str
                 raise CommandLineError(
                     word, None, f"{shown(word)} is one word too many for {command}"
                 )
-            name = wanted.popleft().metavar
+            # one that takes many words takes all that are left
+            name = (wanted[0] if wanted[0].nargs < 0 else wanted.popleft()).metavar
             written[f"--{name.lower()}"] = Written(name, word)
             continue
         option, found = _take(options, words, command)
@@ -156,6 +157,8 @@ def _check(params: Sequence[Any], args: Sequence[str], command: str) -> dict[str
             )
         written.update(dict.fromkeys(option.opts, found))
     for word in (word for word in wanted if word.required):
+        if f"--{word.metavar.lower()}" in written:
+            continue
         raise _missing(word.metavar, command, word.help)
     for option in options.values():
         if option.opts[0] not in written:
