@@ -141,9 +141,10 @@ def _check(params: Sequence[Any], args: Sequence[str], command: str) -> dict[str
                 raise CommandLineError(
                     word, None, f"{shown(word)} is one word too many for {command}"
                 )
-            # one that takes many words takes all that are left
-            name = (wanted[0] if wanted[0].nargs < 0 else wanted.popleft()).metavar
-            written[f"--{name.lower()}"] = Written(name, word)
+            many = wanted[0].nargs < 0
+            name = (wanted[0] if many else wanted.popleft()).metavar
+            # which of many words is wrong is for the error to say
+            written[f"--{name.lower()}"] = Written(name, None if many else word)
             continue
         option, found = _take(options, words, command)
         if option.name == "help":
