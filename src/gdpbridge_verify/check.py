@@ -16,10 +16,12 @@ from gdpbridge_verify.composed import ComposedCheck, is_composed
 from gdpbridge_verify.discrete import DiscreteCheck, is_discrete
 from gdpbridge_verify.document import Cell, Certificate
 from gdpbridge_verify.formulas import FormulaCheck
+from gdpbridge_verify.kinds import by_values
 from gdpbridge_verify.reader import content_of, parsed, read_as
 from gdpbridge_verify.refusal import OutOfWork, Refused, Undecided
 from gdpbridge_verify.statement import Check
 from gdpbridge_verify.tables import TableCheck, TradeoffCheck, with_rows
+from gdpbridge_verify.values import ValuesCheck
 from gdpbridge_verify.zcdp import RenyiCheck, ZcdpCheck
 
 __all__ = ["CellChecker", "Verification", "read", "verify"]
@@ -141,6 +143,10 @@ class CellChecker:
         """
         return self._holds(lambda check: (check.failure_at_head(), check.lower_end()))
 
+    def proves_upper_end(self) -> bool:
+        """Whether the checker will accept the upper end as it stands."""
+        return self._holds(lambda check: check.upper_end())
+
     def proves_answers(self) -> bool:
         """Whether the checker will accept the answers."""
         numbers = range(count_of_answers(self._document))
@@ -161,6 +167,8 @@ class CellChecker:
 def _kind_of(document: Certificate) -> type[Check]:
     if is_composed(document.evidence):
         return DiscreteCheck if is_discrete(document) else ComposedCheck
+    if by_values(document.mechanism):
+        return ValuesCheck
     return _CHECKS.get(document.mechanism.get("kind") or "", Check)
 
 

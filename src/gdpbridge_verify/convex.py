@@ -89,6 +89,12 @@ class ConvexCheck(Check):
 
     def cell(self, line: str, cell: Cell) -> None:
         """Prove that the chord of δ is below a tangent to the Gaussian curve, at both ends."""
+        self.prove_cell(line, cell, self.below)
+
+    def prove_cell(
+        self, line: str, cell: Cell, below: Callable[[str, Fraction, Level], None]
+    ) -> None:
+        """Prove that what is convex and below some numbers is below a tangent, at both ends."""
         low, high = binary(cell.low), binary(cell.high)
         if cell.centre is None:
             raise Malformed(f"{line}: centre", None, "a number")
@@ -98,7 +104,7 @@ class ConvexCheck(Check):
         inside, shifted, outside = self._bound.tangent(self.arithmetic.exactly(centre))
         for end in (low, high):
             fall = self.arithmetic.exactly(end).exp() * shifted
-            self.below(line, end, self._past(Level(inside - fall, outside + fall)))
+            below(line, end, self._past(Level(inside - fall, outside + fall)))
 
     def _reach(self, reached: Fraction) -> None:
         """Prove that cells up to ``reached`` are all that the statement needs."""

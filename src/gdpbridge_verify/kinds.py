@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
-__all__ = ["KINDS", "ONLY_COMPOSED", "Domain", "Kind", "Nature"]
+__all__ = ["KINDS", "ONLY_COMPOSED", "Domain", "Kind", "Nature", "by_values"]
 
 Nature = Literal["own", "class", "bound"]
 
@@ -19,11 +19,12 @@ _POSITIVE: Domain = (lambda value: value > 0, "a number > 0")
 _NON_NEGATIVE: Domain = (lambda value: value >= 0, "a number ≥ 0")
 _COUNT: Domain = (lambda value: value >= 1 and value.denominator == 1, "a whole number ≥ 1")
 _BUCKETS: Domain = (lambda value: value >= 2 and value.denominator == 1, "a whole number ≥ 2")
-_STEPS: Domain = (
-    lambda value: 1 <= value <= 20_000 and value.denominator == 1,
-    "a whole number from 1 to 20000",
-)
-_ONE: Domain = (lambda value: value == 1, "1")
+_STEPS: Domain = (lambda value: value in range(1, 20_001), "a whole number from 1 to 20000")
+_RUNS: Domain = (lambda value: value in range(1, 201), "a whole number from 1 to 200")
+_GROUPS: Domain = (lambda value: value in range(1, 51), "a whole number from 1 to 50")
+_VARIANCE: Domain = (lambda value: 0 < value <= 10_000, "a number > 0, at most 10000")
+_SHIFT: Domain = (lambda value: value in range(1, 1001), "a whole number from 1 to 1000")
+_CHANCE: Domain = (lambda value: 0 < 2 * value < 1, "a number in (0, 1/2)")
 _SHARE: Domain = (lambda value: 0 < value <= 1, "a number in (0, 1]")
 _PROBABILITY: Domain = (lambda value: 0 <= value < 1, "a number in [0, 1)")
 
@@ -47,6 +48,7 @@ class Kind:
         alone: whether nothing else may be made of it.
         discrete: whether δ is had from the law of its losses alone.
         has_rows: whether rows of numbers are what is known of it.
+        by_values: whether δ is had at one ε after the other alone.
         per_record: the parameter that is k times as large for groups of k records.
     """
 
@@ -61,13 +63,14 @@ class Kind:
     alone: bool = False
     discrete: bool = False
     has_rows: bool = False
+    by_values: bool = False
     per_record: str = ""
 
 
 _SENSITIVITY = "sensitivity"
 KINDS = {
     "approx-dp": Kind({"epsilon": _NON_NEGATIVE, "delta": _PROBABILITY}, "class", composes=True),
-    "bounded-range": Kind({"range": _NON_NEGATIVE, "runs": _ONE}, "class", per_record="range"),
+    "bounded-range": Kind({"range": _NON_NEGATIVE, "runs": _RUNS}, "class", per_record="range"),
     "clip-rectify": Kind(nature="bound", of_others=True),
     "composed": Kind({"times": _COUNT}, of_others=True),
     "discrete-gaussian": Kind(
@@ -116,6 +119,7 @@ KINDS = {
         {"A": _POSITIVE, "B": _POSITIVE, "sigma": _POSITIVE}, "bound", has_breakpoints=True
     ),
     "sequence": Kind(of_others=True),
+    "skellam": Kind({"variance": _VARIANCE, "sensitivity": _SHIFT}, alone=True, by_values=True),
     "shuffled-epochs": Kind(
         {"noise_multiplier": _POSITIVE, "steps": _COUNT, "epochs": _COUNT}, "bound"
     ),
@@ -133,8 +137,32 @@ KINDS = {
     "renyi": Kind(nature="class", alone=True, has_rows=True),
     "table": Kind(nature="class", alone=True, has_rows=True),
     "tradeoff-function": Kind(nature="class", alone=True, has_rows=True),
+    "thresholded-release": Kind(
+        {
+            "scale": _POSITIVE,
+            "threshold": _POSITIVE,
+            "groups": _GROUPS,
+            "contribution": _POSITIVE,
+        },
+        relations=("add-remove",),
+        words={"noise": ("gaussian", "laplace")},
+        alone=True,
+        by_values=True,
+    ),
+    "truncated-laplace": Kind(
+        {"scale": _POSITIVE, "delta": _CHANCE, "sensitivity": _POSITIVE},
+    ),
     "subsampled": Kind({"rate": _SHARE}, relations=("add-remove",), of_others=True),
     "zcdp": Kind({"rho": _POSITIVE}, "class", alone=True),
 }
+
+
+def by_values(spec: dict[str, str | None]) -> bool:
+    """Whether δ of a mechanism is had at one ε after the other alone; so it is of several runs."""
+    kind = spec.get("kind") or ""
+    several = kind == "bounded-range" and spec.get("runs") != "1"
+    return several or (kind in KINDS and KINDS[kind].by_values)
+
+
 # those whose formulas the checker knows as composed losses alone
 ONLY_COMPOSED = frozenset({"composed", "dpsgd", "sequence", "subsampled"})

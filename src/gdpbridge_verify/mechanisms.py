@@ -192,6 +192,8 @@ def _laplace(values: Values, _: list[Bracket], arithmetic: Arithmetic) -> Mechan
 
 def _bounded_range(values: Values, _: list[Bracket], arithmetic: Arithmetic) -> Mechanism:
     # δ = (1 - u)²/(1 - s), u = e^{(ε - r)/2}, s = e^{-r}; 1 - δ = (u(2 - u) - s)/(1 - s)
+    if values["runs"] != 1:
+        raise Malformed("mechanism.runs", int(values["runs"]), "1 of what others are made of")
     width, half = values["range"], arithmetic.exactly(Fraction(1, 2))
     end = arithmetic.exactly(width)
     if width == 0:
@@ -250,13 +252,42 @@ def _approx_dp(values: Values, brackets: list[Bracket], arithmetic: Arithmetic) 
     def log(eps: Jet) -> Jet:
         return ((log_pure(eps) + log_kept).exp() + exact_floor).log()
 
-    def constant(value: Interval) -> Formula:
-        zero = arithmetic.exactly(0)
-        return lambda eps: Jet(value, zero, zero)
-
     falling = Part(Fraction(0), eps0, log, lambda eps: log_pure_complement(eps) + log_kept)
-    flat = Part(eps0, None, constant(exact_floor.log()), constant(log_kept))
-    return Mechanism((falling, flat) if eps0 else (flat,), floor=floor)
+    return _to_floor(falling if eps0 else None, eps0, floor, arithmetic)
+
+
+def _to_floor(
+    falling: Part | None, end: Fraction, floor: Fraction, arithmetic: Arithmetic
+) -> Mechanism:
+    def constant(value: Fraction) -> Formula:
+        log, zero = arithmetic.exactly(value).log(), arithmetic.exactly(0)
+        return lambda eps: Jet(log, zero, zero)
+
+    flat = Part(end, None, constant(floor), constant(1 - floor))
+    return Mechanism((falling, flat) if falling else (flat,), floor=floor)
+
+
+def _truncated_laplace(values: Values, _: list[Bracket], arithmetic: Arithmetic) -> Mechanism:
+    # with u = e^{(ε-ε₀)/2} and v = 1 - u: δ = δ₀ + v·(1 - δ₀·(1 + u) + δ₀·v/(e^ε₀ - 1)),
+    # 1 - δ = u·(1 - δ₀·u) - v²·δ₀/(e^ε₀ - 1)
+    floor, exactly = values["delta"], arithmetic.exactly
+    end = values["sensitivity"] / values["scale"]
+    floored = exactly(floor)
+    share = floored / exactly(end).expm1()
+
+    def parts(eps: Jet) -> tuple[Jet, Jet]:
+        half = (eps - exactly(end)).scaled(exactly(Fraction(1, 2)))
+        return half.exp(), -half.expm1()
+
+    def log(eps: Jet) -> Jet:
+        u, v = parts(eps)
+        return (v * (1 - (1 + u).scaled(floored) + v.scaled(share)) + floored).log()
+
+    def log_complement(eps: Jet) -> Jet:
+        u, v = parts(eps)
+        return (u * (1 - u.scaled(floored)) - v.square().scaled(share)).log()
+
+    return _to_floor(Part(Fraction(0), end, log, log_complement), end, floor, arithmetic)
 
 
 def _randomized_response(values: Values, _: list[Bracket], arithmetic: Arithmetic) -> Mechanism:
@@ -462,6 +493,7 @@ _BUILDERS: dict[str, Builder] = {
     "sgd-family": _sgd_family,
     "shuffled-epochs": _shuffled_epochs,
     "sparse-vector": _sparse_vector,
+    "truncated-laplace": _truncated_laplace,
 }
 _MOST_RECORDS = 1_000_000
 _QUOTIENT = "^[0-9]{1,18}/[1-9][0-9]{0,17}$"

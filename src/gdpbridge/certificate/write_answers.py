@@ -39,6 +39,7 @@ from gdpbridge.numeric.kinds import ball, to_fraction
 from gdpbridge_verify import document
 from gdpbridge_verify.check import CellChecker
 from gdpbridge_verify.composition import composition_of
+from gdpbridge_verify.kinds import by_values
 from gdpbridge_verify.refusal import OutOfWork
 
 __all__ = ["Asked", "Quantity", "write_answers"]
@@ -250,6 +251,8 @@ def _with_proof(
         places = touching_places(profile.followed.curve, _BITS)
         texts = tuple(map(binary_text, places)) or None
         return replace(bare, evidence=replace(evidence, touching=texts))
+    if by_values(bare.mechanism):
+        return replace(bare, evidence=evidence)
     if isinstance(profile.curve, BetweenCurve):
         laws = _laws(bare, str(profile.curve.unit(0, single=True)))
         return replace(bare, evidence=replace(evidence, directions=laws))
