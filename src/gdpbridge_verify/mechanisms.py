@@ -127,7 +127,7 @@ def parameters_of(spec: dict[str, str | None]) -> dict[str, Fraction]:
     if kind is None or kind not in KINDS:
         raise Malformed("mechanism.kind", kind, f"one of {', '.join(KINDS)}")
     names, relations = KINDS[kind].parameters, KINDS[kind].relations
-    if neighbours not in (relations or (None, "add-remove", "replace-one")):
+    if neighbours not in (relations or (None, "add-remove", "replace-one", "zero-out")):
         allowed = " or ".join(relations) or "a known relation, or null"
         raise Malformed("mechanism.neighbours", neighbours, allowed)
     if set(given) != set(names):

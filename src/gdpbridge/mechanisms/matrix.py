@@ -54,6 +54,7 @@ class Matrix(Profile):
     """Correlated Gaussian noise: a matrix factorisation, as in DP-FTRL."""
 
     nature: ClassVar[Nature] = Nature.OWN
+    additive_noise: ClassVar[bool] = True
     kind: Literal["matrix"] = "matrix"
     file: str | None = Field(
         default=None,
