@@ -19,6 +19,10 @@ _POSITIVE: Domain = (lambda value: value > 0, "a number > 0")
 _NON_NEGATIVE: Domain = (lambda value: value >= 0, "a number ≥ 0")
 _COUNT: Domain = (lambda value: value >= 1 and value.denominator == 1, "a whole number ≥ 1")
 _BUCKETS: Domain = (lambda value: value >= 2 and value.denominator == 1, "a whole number ≥ 2")
+_STEPS: Domain = (
+    lambda value: 1 <= value <= 20_000 and value.denominator == 1,
+    "a whole number from 1 to 20000",
+)
 _ONE: Domain = (lambda value: value == 1, "1")
 _SHARE: Domain = (lambda value: 0 < value <= 1, "a number in (0, 1]")
 _PROBABILITY: Domain = (lambda value: 0 <= value < 1, "a number in [0, 1)")
@@ -31,6 +35,9 @@ class Kind:
     Attributes:
         parameters: their names, and which values are allowed; those of clip-rectify are read by
             rectified.py.
+        words: parameters that are one of some words, whose value is its place among them; those
+            with None among them may be left out.
+        texts: parameters that are read elsewhere.
         nature: what δ is: the mechanism's own, the supremum over all mechanisms with a guarantee,
             or an upper bound.
         relations: the neighbouring relations of which it must name one; () for any or none.
@@ -46,6 +53,8 @@ class Kind:
     parameters: dict[str, Domain] = field(default_factory=dict)
     nature: Nature = "own"
     relations: tuple[str, ...] = ()
+    words: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
+    texts: tuple[str, ...] = ()
     has_breakpoints: bool = False
     composes: bool = False
     of_others: bool = False
@@ -84,6 +93,17 @@ KINDS = {
     "laplace": Kind(
         {"scale": _POSITIVE, "sensitivity": _POSITIVE}, composes=True, per_record=_SENSITIVITY
     ),
+    "matrix": Kind(
+        {
+            "sigma": _POSITIVE,
+            "steps": _STEPS,
+            "participations": _COUNT,
+            "separation": _COUNT,
+        },
+        words={"fixed": (None, "true")},
+        texts=("entries",),
+        alone=True,
+    ),
     "permute-and-flip": Kind({"epsilon": _NON_NEGATIVE}, "class", per_record="epsilon"),
     "pld": Kind(composes=True, discrete=True),
     "pure-dp": Kind({"epsilon": _NON_NEGATIVE}, "class", composes=True, per_record="epsilon"),
@@ -96,6 +116,20 @@ KINDS = {
         {"A": _POSITIVE, "B": _POSITIVE, "sigma": _POSITIVE}, "bound", has_breakpoints=True
     ),
     "sequence": Kind(of_others=True),
+    "shuffled-epochs": Kind(
+        {"noise_multiplier": _POSITIVE, "steps": _COUNT, "epochs": _COUNT}, "bound"
+    ),
+    "sparse-vector": Kind(
+        {
+            "threshold_scale": _POSITIVE,
+            "answer_scale": _POSITIVE,
+            "count": _COUNT,
+            "sensitivity": _POSITIVE,
+        },
+        "bound",
+        words={"monotonic": (None, "true")},
+        per_record=_SENSITIVITY,
+    ),
     "renyi": Kind(nature="class", alone=True, has_rows=True),
     "table": Kind(nature="class", alone=True, has_rows=True),
     "tradeoff-function": Kind(nature="class", alone=True, has_rows=True),

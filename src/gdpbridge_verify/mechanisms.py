@@ -8,13 +8,14 @@ from __future__ import annotations
 import decimal
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Jet
 from gdpbridge_verify.curve import GaussianCurve
 from gdpbridge_verify.document import DECIMAL_PATTERN
-from gdpbridge_verify.kinds import KINDS
+from gdpbridge_verify.kinds import KINDS, Nature
+from gdpbridge_verify.participation import square_of
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 
 __all__ = [
@@ -68,18 +69,20 @@ class Mechanism:
         vanishes_from: δ(ε) = 0 from here on, or None.
         floor: what δ never falls below.
         decay: its Gaussian tail, or None.
-        mu: its μ, where the profile is a Gaussian curve, or None.
+        square: μ², where the profile is a Gaussian curve, or None.
         slow: whether δ falls no faster than exponentially.
         exact_end: vanishes_from, where it is rational.
+        nature: what δ is, where that is not the same for all of the kind.
     """
 
     parts: tuple[Part, ...]
     vanishes_from: Interval | None = None
     floor: Fraction = Fraction(0)
     decay: GaussianDecay | None = None
-    mu: Fraction | None = None
+    square: Fraction | None = None
     slow: bool = False
     exact_end: Fraction | None = None
+    nature: Nature | None = None
 
     def vanishes_at(self, at: Interval, exact: Fraction) -> bool:
         """Whether δ is 0 at a number, given as an interval and exactly.
@@ -109,10 +112,14 @@ def mechanism_of(
     """
     values = parameters_of(spec)
     kind = str(spec["kind"])
-    if kind not in _BUILDERS:
+    if kind not in (*_BUILDERS, "matrix"):
         raise Malformed("mechanism.kind", kind, f"one of {', '.join(_BUILDERS)}")
     if brackets and not KINDS[kind].has_breakpoints:
         raise Malformed("evidence.breakpoints", len(brackets), "none for this mechanism")
+    if kind == "matrix":
+        square, attained = square_of(values, spec["entries"] or "", arithmetic.work)
+        found = _curve(square / values["sigma"] ** 2, arithmetic)
+        return replace(found, nature="own" if attained else "bound")
     return _BUILDERS[kind](values, brackets, arithmetic)
 
 
@@ -127,12 +134,22 @@ def parameters_of(spec: dict[str, str | None]) -> dict[str, Fraction]:
     if kind is None or kind not in KINDS:
         raise Malformed("mechanism.kind", kind, f"one of {', '.join(KINDS)}")
     names, relations = KINDS[kind].parameters, KINDS[kind].relations
+    values = {
+        name: _place(name, given.pop(name, None), words)
+        for name, words in KINDS[kind].words.items()
+    }
     if neighbours not in (relations or (None, "add-remove", "replace-one", "zero-out")):
         allowed = " or ".join(relations) or "a known relation, or null"
         raise Malformed("mechanism.neighbours", neighbours, allowed)
-    if set(given) != set(names):
+    if set(given) != {*names, *KINDS[kind].texts}:
         raise Malformed("mechanism", ", ".join(sorted(given)), f"the parameters {', '.join(names)}")
-    return {name: _parameter(name, given[name], *names[name]) for name in names}
+    return values | {name: _parameter(name, given[name], *names[name]) for name in names}
+
+
+def _place(name: str, word: str | None, words: tuple[str | None, ...]) -> Fraction:
+    if word not in words:
+        raise Malformed(f"mechanism.{name}", word, " or ".join(filter(None, words)))
+    return Fraction(words.index(word))
 
 
 def ungrouped(spec: dict[str, str | None]) -> dict[str, str | None]:
@@ -205,6 +222,13 @@ def _pure_dp(values: Values, _: list[Bracket], arithmetic: Arithmetic) -> Mechan
     return _bounded(*_pure_dp_formulas(end), end, values["epsilon"])
 
 
+def _sparse_vector(values: Values, _: list[Bracket], arithmetic: Arithmetic) -> Mechanism:
+    # ε-DP with ε = Δ/b₁ + c·2Δ/b₂, or c·Δ/b₂ (Lyu, Su and Li 2017, theorems 4 and 5)
+    each = values["count"] * (1 if values["monotonic"] else 2) / values["answer_scale"]
+    epsilon = values["sensitivity"] * (1 / values["threshold_scale"] + each)
+    return _pure_dp({"epsilon": epsilon}, [], arithmetic)
+
+
 def _pure_dp_formulas(end: Interval) -> tuple[Formula, Formula]:
     # δ = (e^ε₀ - e^ε)/(1 + e^ε₀), 1 - δ = (1 + e^ε)/(1 + e^ε₀)
     total = end + (-end).exp().log1p()
@@ -251,24 +275,30 @@ def _randomized_response(values: Values, _: list[Bracket], arithmetic: Arithmeti
 
 
 def _gaussian(values: Values, _: list[Bracket], arithmetic: Arithmetic) -> Mechanism:
-    return _curve(values["sensitivity"] / values["sigma"], arithmetic)
+    return _curve((values["sensitivity"] / values["sigma"]) ** 2, arithmetic)
 
 
 def _gdp(values: Values, _: list[Bracket], arithmetic: Arithmetic) -> Mechanism:
-    return _curve(values["mu"], arithmetic)
+    return _curve(values["mu"] ** 2, arithmetic)
 
 
-def _curve(mu: Fraction, arithmetic: Arithmetic) -> Mechanism:
-    if mu == 0:
-        return Mechanism((), vanishes_from=arithmetic.exactly(0), mu=mu, exact_end=mu)
-    curve = GaussianCurve(arithmetic.exactly(mu))
+def _shuffled_epochs(values: Values, _: list[Bracket], arithmetic: Arithmetic) -> Mechanism:
+    # a mean over orders, of each of which the record is in one batch of an epoch
+    return _curve(values["epochs"] / values["noise_multiplier"] ** 2, arithmetic)
+
+
+def _curve(square: Fraction, arithmetic: Arithmetic) -> Mechanism:
+    if square == 0:
+        zero = arithmetic.exactly(0)
+        return Mechanism((), vanishes_from=zero, square=square, exact_end=square)
+    curve = GaussianCurve(arithmetic.exactly(square).sqrt())
     part = Part(
         Fraction(0),
         None,
         lambda eps: curve.jet(*eps.value.ends()),
         lambda eps: curve.complement_jet(*eps.value.ends()),
     )
-    return Mechanism((part,), mu=mu)
+    return Mechanism((part,), square=square)
 
 
 def _sgd_family(values: Values, brackets: list[Bracket], arithmetic: Arithmetic) -> Mechanism:
@@ -430,6 +460,8 @@ _BUILDERS: dict[str, Builder] = {
     "pure-dp": _pure_dp,
     "randomized-response": _randomized_response,
     "sgd-family": _sgd_family,
+    "shuffled-epochs": _shuffled_epochs,
+    "sparse-vector": _sparse_vector,
 }
 _MOST_RECORDS = 1_000_000
 _QUOTIENT = "^[0-9]{1,18}/[1-9][0-9]{0,17}$"

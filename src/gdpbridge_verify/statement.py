@@ -19,6 +19,8 @@ from gdpbridge_verify.refusal import Malformed, Refused, Words
 __all__ = ["Check"]
 
 MAX_EPS = Fraction(2) ** 200
+# of parameters that are shown as a whole
+_LONG = 80
 
 
 class Check(Points):
@@ -39,6 +41,7 @@ class Check(Points):
         if document.table is not None and not (kind and kind.has_rows):
             raise Malformed("table", Words("given"), "null for this kind")
         self.mechanism = self.build_mechanism()
+        self.nature_of_kind = self.mechanism.nature or self.nature_of_kind
         self.low, self.high = mu_range("claim.mu", self.claim.mu.low, self.claim.mu.high)
         self.failure = Fraction(self.claim.failure_probability)
         # a head's may have been rounded up to 1
@@ -91,7 +94,7 @@ class Check(Points):
     def verdict(self) -> str:
         """Prove that some finite μ covers every ε, or that none does."""
         mechanism = self.mechanism
-        if mechanism.mu is not None:
+        if mechanism.square is not None:
             actual, why = "gdp", "the profile is a Gaussian curve"
         elif mechanism.decay is not None:
             actual, why = "gdp", "log δ falls like -ε²"
@@ -117,9 +120,9 @@ class Check(Points):
         if low is None or high is None:
             raise Refused("claim.mu_tail", "it is infinite, but the mechanism is GDP")
         if mechanism.decay is None:
-            exact = mechanism.mu or Fraction(0)
-            if not low <= exact <= high:
-                raise Refused("claim.mu_tail", f"the tail parameter is {about(exact)}")
+            square = mechanism.square or Fraction(0)
+            if not low**2 <= square <= high**2:
+                raise Refused("claim.mu_tail", f"the tail parameter's square is {about(square)}")
         else:
             self._hold("claim.mu_tail.low", mechanism.decay.mu_t - exactly(low))
             self._hold("claim.mu_tail.high", exactly(high) - mechanism.decay.mu_t)
@@ -137,9 +140,9 @@ class Check(Points):
         if self.high is None:
             return "no upper end is claimed for μ"
         if self._needs_no_cells:
-            assert self.mechanism.mu is not None
-            if self.mechanism.mu > self.high:
-                raise Refused("claim.mu.high", f"μ is {about(self.mechanism.mu)}")
+            assert self.mechanism.square is not None
+            if self.mechanism.square > self.high**2:
+                raise Refused("claim.mu.high", f"μ² is {about(self.mechanism.square)}")
         else:
             cells = self.evidence.cells
             self._reach(binary(cells[-1].high) if cells else Fraction(0))
@@ -155,9 +158,9 @@ class Check(Points):
         if self.low == 0:
             return "the lower end 0 needs no proof"
         if self._is_its_own_proof:
-            assert self.mechanism.mu is not None
-            if self.mechanism.mu < self.low:
-                raise Refused("claim.mu.low", f"μ is {about(self.mechanism.mu)}")
+            assert self.mechanism.square is not None
+            if self.mechanism.square < self.low**2:
+                raise Refused("claim.mu.low", f"μ² is {about(self.mechanism.square)}")
             return f"{self.no_smaller}: the profile is a Gaussian curve"
         if witness is None:
             raise Refused(line, "there is none for a positive mu.low")
@@ -198,7 +201,7 @@ class Check(Points):
     def assumption(self) -> str:
         """Name what is not proved."""
         parameters = ", ".join(
-            f"{name} {value}"
+            f"{name} {value if len(value) <= _LONG else f'{value[:_LONG]}…'}"
             for name, value in self.document.mechanism.items()
             if name.rpartition(".")[2] != "neighbours" and value
         )
@@ -391,13 +394,13 @@ class Check(Points):
     @property
     def _is_its_own_proof(self) -> bool:
         """Whether the profile is a Gaussian curve, and the claim about that curve's μ."""
-        return self.mechanism.mu is not None and self.claim.statement != "approximate"
+        return self.mechanism.square is not None and self.claim.statement != "approximate"
 
     @property
     def _needs_no_cells(self) -> bool:
         """Whether a Gaussian curve is compared with itself, or with a larger one."""
-        mu = self.mechanism.mu
-        larger = mu is not None and self.high is not None and mu <= self.high
+        square = self.mechanism.square
+        larger = square is not None and self.high is not None and square <= self.high**2
         return self._is_its_own_proof or (larger and not self.evidence.cells)
 
     @cached_property
