@@ -42,6 +42,10 @@ class Check(Points):
             raise Malformed("table", Words("given"), "null for this kind")
         self.mechanism = self.build_mechanism()
         self.nature_of_kind = self.mechanism.nature or self.nature_of_kind
+        size = document.mechanism.get("size", "1")
+        if self.spec.get("kind") == "pure-dp" and size != "1":
+            # of k steps that are ε-DP each, not all that kε-DP allows is possible
+            self.nature_of_kind = "bound"
         self.low, self.high = mu_range("claim.mu", self.claim.mu.low, self.claim.mu.high)
         self.failure = Fraction(self.claim.failure_probability)
         # a head's may have been rounded up to 1
