@@ -141,7 +141,7 @@ class Cell:
     low: Binary
     high: Binary
     centre: Annotated[
-        Binary | None, "where the mean-value form is centred; null: proved by monotonicity"
+        Binary | None, "where to touch the Gaussian curve first; null: in the middle"
     ]
 
 
