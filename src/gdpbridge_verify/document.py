@@ -140,9 +140,7 @@ class Cell:
 
     low: Binary
     high: Binary
-    centre: Annotated[
-        Binary | None, "where to touch the Gaussian curve first; null: in the middle"
-    ]
+    centre: Annotated[Binary | None, "where to touch the Gaussian curve first; null: in the middle"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,6 +33,10 @@ _POSITIVE: Domain = (lambda value: value > 0, "a number > 0")
 _NON_NEGATIVE: Domain = (lambda value: value >= 0, "a number ≥ 0")
 _COUNT: Domain = (lambda value: value >= 1 and value.denominator == 1, "a whole number ≥ 1")
 _BUCKETS: Domain = (lambda value: value >= 2 and value.denominator == 1, "a whole number ≥ 2")
+_STEPS: Domain = (
+    lambda value: 1 <= value <= 20_000 and value.denominator == 1,
+    "a whole number from 1 to 20000",
+)
 _ONE: Domain = (lambda value: value == 1, "1")
 _SHARE: Domain = (lambda value: 0 < value <= 1, "a number in (0, 1]")
 _PROBABILITY: Domain = (lambda value: 0 <= value < 1, "a number in [0, 1)")
@@ -45,6 +49,9 @@ class Kind:
     Attributes:
         parameters: their names, and which values are allowed; those of clip-rectify are read by
             rectified.py.
+        words: parameters that are one of some words, whose value is its place among them; those
+            with None among them may be left out.
+        texts: parameters that are read elsewhere.
         nature: what δ is: the mechanism's own, the supremum over all mechanisms with a guarantee,
             or an upper bound.
         relations: the neighbouring relations of which it must name one; () for any or none.
@@ -60,6 +67,8 @@ class Kind:
     parameters: dict[str, Domain] = field(default_factory=dict)
     nature: Nature = "own"
     relations: tuple[str, ...] = ()
+    words: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
+    texts: tuple[str, ...] = ()
     has_breakpoints: bool = False
     composes: bool = False
     of_others: bool = False
@@ -98,6 +107,17 @@ KINDS = {
     "laplace": Kind(
         {"scale": _POSITIVE, "sensitivity": _POSITIVE}, composes=True, per_record=_SENSITIVITY
     ),
+    "matrix": Kind(
+        {
+            "sigma": _POSITIVE,
+            "steps": _STEPS,
+            "participations": _COUNT,
+            "separation": _COUNT,
+        },
+        words={"fixed": (None, "true")},
+        texts=("entries",),
+        alone=True,
+    ),
     "permute-and-flip": Kind({"epsilon": _NON_NEGATIVE}, "class", per_record="epsilon"),
     "pld": Kind(composes=True, discrete=True),
     "pure-dp": Kind({"epsilon": _NON_NEGATIVE}, "class", composes=True, per_record="epsilon"),
@@ -110,6 +130,20 @@ KINDS = {
         {"A": _POSITIVE, "B": _POSITIVE, "sigma": _POSITIVE}, "bound", has_breakpoints=True
     ),
     "sequence": Kind(of_others=True),
+    "shuffled-epochs": Kind(
+        {"noise_multiplier": _POSITIVE, "steps": _COUNT, "epochs": _COUNT}, "bound"
+    ),
+    "sparse-vector": Kind(
+        {
+            "threshold_scale": _POSITIVE,
+            "answer_scale": _POSITIVE,
+            "count": _COUNT,
+            "sensitivity": _POSITIVE,
+        },
+        "bound",
+        words={"monotonic": (None, "true")},
+        per_record=_SENSITIVITY,
+    ),
     "renyi": Kind(nature="class", alone=True, has_rows=True),
     "table": Kind(nature="class", alone=True, has_rows=True),
     "tradeoff-function": Kind(nature="class", alone=True, has_rows=True),
@@ -136,12 +170,22 @@ def parameters_of(spec: dict[str, str | None]) -> dict[str, Fraction]:
     if kind is None or kind not in KINDS:
         raise Malformed("mechanism.kind", kind, f"one of {', '.join(KINDS)}")
     names, relations = KINDS[kind].parameters, KINDS[kind].relations
+    values = {
+        name: _place(name, given.pop(name, None), words)
+        for name, words in KINDS[kind].words.items()
+    }
     if neighbours not in (relations or (None, "add-remove", "replace-one")):
         allowed = " or ".join(relations) or "a known relation, or null"
         raise Malformed("mechanism.neighbours", neighbours, allowed)
-    if set(given) != set(names):
+    if set(given) != {*names, *KINDS[kind].texts}:
         raise Malformed("mechanism", ", ".join(sorted(given)), f"the parameters {', '.join(names)}")
-    return {name: _parameter(name, given[name], *names[name]) for name in names}
+    return values | {name: _parameter(name, given[name], *names[name]) for name in names}
+
+
+def _place(name: str, word: str | None, words: tuple[str | None, ...]) -> Fraction:
+    if word not in words:
+        raise Malformed(f"mechanism.{name}", word, " or ".join(filter(None, words)))
+    return Fraction(words.index(word))
 
 
 def ungrouped(spec: dict[str, str | None]) -> dict[str, str | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
@@ -10,6 +11,7 @@ from gdpbridge_verify.curve import GaussianCurve
 from gdpbridge_verify.document import Breakpoint, Evidence, Point
 from gdpbridge_verify.kinds import KINDS, parameters_of
 from gdpbridge_verify.numbers import about, binary
+from gdpbridge_verify.participation import square_of
 from gdpbridge_verify.profile import Bracket, Formulas, Part, Tail
 from gdpbridge_verify.refined import icea, sgd_family
 from gdpbridge_verify.refusal import Malformed, Refused
@@ -108,10 +110,14 @@ def formulas_of(
         Undecided: if the precision does not tell.
     """
     values, kind = parameters_of(spec), str(spec["kind"])
-    if kind not in _BUILDERS:
+    if kind not in (*_BUILDERS, "matrix"):
         raise Malformed("mechanism.kind", kind, f"one of {', '.join(_BUILDERS)}")
     if brackets and not KINDS[kind].has_breakpoints:
         raise Malformed("evidence.breakpoints", len(brackets), "none for this mechanism")
+    if kind == "matrix":
+        square, attained = square_of(values, spec["entries"] or "", arithmetic.work)
+        parts, tail = _curve(square / values["sigma"] ** 2, arithmetic)
+        return parts, replace(tail, nature="own" if attained else "bound")
     return _BUILDERS[kind](values, brackets, arithmetic)
 
 
@@ -182,24 +188,45 @@ def _randomized_response(values: Values, _: list[Bracket], of: Arithmetic) -> Fo
     return _bounded(level, end)
 
 
+def _sparse_vector(values: Values, brackets: list[Bracket], of: Arithmetic) -> Formulas:
+    # ε-DP with ε = Δ/b₁ + c·2Δ/b₂, or c·Δ/b₂ (Lyu, Su and Li 2017, theorems 4 and 5)
+    each = values["count"] * (1 if values["monotonic"] else 2) / values["answer_scale"]
+    epsilon = values["sensitivity"] * (1 / values["threshold_scale"] + each)
+    return _approx_dp({"epsilon": epsilon}, brackets, of)
+
+
 def _gaussian(values: Values, _: list[Bracket], of: Arithmetic) -> Formulas:
-    mu = values["mu"] if "mu" in values else values["sensitivity"] / values["sigma"]
+    return _curve((values["sensitivity"] / values["sigma"]) ** 2, of)
+
+
+def _gdp(values: Values, _: list[Bracket], of: Arithmetic) -> Formulas:
+    return _curve(values["mu"] ** 2, of)
+
+
+def _shuffled_epochs(values: Values, _: list[Bracket], of: Arithmetic) -> Formulas:
+    # a mean over orders, of each of which the record is in one batch of an epoch
+    return _curve(values["epochs"] / values["noise_multiplier"] ** 2, of)
+
+
+def _curve(square: Fraction, of: Arithmetic) -> Formulas:
     why = "the profile is a Gaussian curve"
-    if mu == 0:
-        return (), Tail(why, vanishes_from=mu, mu=mu)
-    curve = GaussianCurve(of.exactly(mu))
-    return (Part(*_EVERYWHERE, curve.level),), Tail(why, square=mu**2, mu=mu)
+    if square == 0:
+        return (), Tail(why, vanishes_from=square, curve=square)
+    curve = GaussianCurve(of.exactly(square).sqrt())
+    return (Part(*_EVERYWHERE, curve.level),), Tail(why, square=square, curve=square)
 
 
 _BUILDERS: dict[str, Builder] = {
     "approx-dp": _approx_dp,
     "bounded-range": _bounded_range,
     "gaussian": _gaussian,
-    "gdp": _gaussian,
+    "gdp": _gdp,
     "icea": icea,
     "laplace": _laplace,
     "permute-and-flip": _permute_and_flip,
     "pure-dp": _approx_dp,
     "randomized-response": _randomized_response,
     "sgd-family": sgd_family,
+    "shuffled-epochs": _shuffled_epochs,
+    "sparse-vector": _sparse_vector,
 }

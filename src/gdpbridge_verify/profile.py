@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from gdpbridge_verify.arithmetic import Interval, Level
+from gdpbridge_verify.kinds import Nature
 
 __all__ = ["Bracket", "Decay", "Formulas", "Part", "Tail"]
 
@@ -31,7 +32,8 @@ class Tail:
         floor: what δ never falls below.
         floor_from: δ is the floor from here on.
         decay: how it falls like a Gaussian.
-        mu: its μ, where the profile is a Gaussian curve.
+        curve: its μ², where the profile is a Gaussian curve.
+        nature: what δ is, where that is not the same for all of the kind.
     """
 
     why: str
@@ -40,7 +42,8 @@ class Tail:
     floor: Fraction | Interval = Fraction(0)
     floor_from: Fraction | None = None
     decay: Decay | None = None
-    mu: Fraction | None = None
+    curve: Fraction | None = None
+    nature: Nature | None = None
 
     @classmethod
     def ends(cls, at: Fraction | Interval | None) -> Tail:

@@ -24,6 +24,8 @@ from gdpbridge_verify.refusal import Malformed, Refused, Undecided, Words
 __all__ = ["MAX_EPS", "MOST_HALVINGS", "Check"]
 
 MAX_EPS = Fraction(2) ** 200
+# of parameters that are shown as a whole
+_LONG = 80
 MOST_HALVINGS = 60
 # microseconds
 _COST_OF_CELL = 60.0
@@ -56,6 +58,7 @@ class Check(ABC):
         if document.table is not None and not (kind and kind.has_rows):
             raise Malformed("table", Words("given"), "null for this kind")
         self.tail = self.build()
+        self.nature_of_kind = self.tail.nature or self.nature_of_kind
         claim, statement = self.claim, self.claim.statement
         self.low, self.high = mu_range("claim.mu", claim.mu.low, claim.mu.high)
         self.failure = Fraction(claim.failure_probability)
@@ -324,10 +327,11 @@ class Check(ABC):
         """Prove that the statement holds with mu.high."""
         if self.high is None:
             return "no upper end is claimed for μ"
-        mu = self.tail.mu
-        if mu is not None and self._is_its_own_proof and mu > self.high:
-            raise Refused("claim.mu.high", f"μ is {about(mu)}")
-        if mu is None or mu > self.high:
+        square = self.tail.curve
+        is_smaller = square is not None and square <= self.high**2
+        if square is not None and self._is_its_own_proof and not is_smaller:
+            raise Refused("claim.mu.high", f"μ² is {about(square)}")
+        if not is_smaller:
             for direction, (place, cells) in enumerate(self.ranges):
                 self.direction = direction
                 self._reach(f"{place}.cells", binary(cells[-1].high) if cells else Fraction(0))
@@ -356,7 +360,7 @@ class Check(ABC):
     @property
     def _is_its_own_proof(self) -> bool:
         """Whether the profile is a Gaussian curve, and the claim about that curve's μ."""
-        return self.tail.mu is not None and self.claim.statement != "approximate"
+        return self.tail.curve is not None and self.claim.statement != "approximate"
 
     @cached_property
     def bound(self) -> GaussianCurve:
@@ -377,9 +381,9 @@ class Check(ABC):
         if self.low == 0:
             return "the lower end 0 needs no proof"
         if self._is_its_own_proof:
-            assert self.tail.mu is not None
-            if self.tail.mu < self.low:
-                raise Refused("claim.mu.low", f"μ is {about(self.tail.mu)}")
+            assert self.tail.curve is not None
+            if self.tail.curve < self.low**2:
+                raise Refused("claim.mu.low", f"μ² is {about(self.tail.curve)}")
             return f"{self.no_smaller}: the profile is a Gaussian curve"
         if witness is None:
             raise Refused(line, "there is none for a positive mu.low")
@@ -418,7 +422,7 @@ class Check(ABC):
         """Name what is not proved."""
         mechanism, named = self.document.mechanism, self.spec.get("neighbours")
         parameters = ", ".join(
-            f"{name} {value}"
+            f"{name} {value if len(value) <= _LONG else f'{value[:_LONG]}…'}"
             for name, value in mechanism.items()
             if name.rpartition(".")[2] != "neighbours" and value
         )
