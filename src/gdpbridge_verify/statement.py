@@ -59,6 +59,9 @@ class Check(ABC):
             raise Malformed("table", Words("given"), "null for this kind")
         self.tail = self.build()
         self.nature_of_kind = self.tail.nature or self.nature_of_kind
+        if self.spec.get("kind") == "pure-dp" and document.mechanism.get("size", "1") != "1":
+            # of k steps that are ε-DP each, not all that kε-DP allows is possible
+            self.nature_of_kind = "bound"
         claim, statement = self.claim, self.claim.statement
         self.low, self.high = mu_range("claim.mu", claim.mu.low, claim.mu.high)
         self.failure = Fraction(claim.failure_probability)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import io
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -57,6 +58,7 @@ class Matrix(Profile):
     """Correlated Gaussian noise: a matrix factorisation, as in DP-FTRL."""
 
     nature: ClassVar[Nature] = Nature.OWN
+    additive_noise: ClassVar[bool] = True
     kind: Literal["matrix"] = "matrix"
     file: str | None = Field(
         default=None,
@@ -107,7 +109,6 @@ class Matrix(Profile):
         description="a record takes part in every b-th step exactly, as in epochs of one order",
         json_schema_extra={"symbol": "fixed", "allowed": "true or false"},
     )
-    _read: Floats = PrivateAttr()
     _sensitivity: Sensitivity = PrivateAttr()
 
     def __init__(self, file: str | None = None, **parameters: Any) -> None:
@@ -118,11 +119,15 @@ class Matrix(Profile):
         if (self.file is None) == (self.entries is None):
             given = "neither" if self.file is None else "both"
             raise InputError("file and entries", Words(given), Advice("give one of them"))
-        self._read = _of_file(self.file) if self.file is not None else _array(self.entries)
         among = Participation(self.participations, self.separation, self.fixed)
         self._sensitivity = _found(self._read, self.steps, among)
         largest = self._sensitivity.square <= (MAX_MU * self.exact("sigma")) ** 2
         self.require("sigma", largest, f"so large that the sensitivity over it is at most {MAX_MU}")
+
+    @cached_property
+    def _read(self) -> Floats:
+        """C, or the coefficients, as floats."""
+        return _of_file(self.file) if self.file is not None else _array(self.entries)
 
     @property
     def profile_is(self) -> Nature:
