@@ -20,12 +20,8 @@ from gdpbridge_verify.mechanisms import FormulasCheck
 from gdpbridge_verify.reader import content_of, parsed, read_as
 from gdpbridge_verify.rectified import RectifiedCheck
 from gdpbridge_verify.refusal import OutOfWork, Refused, Undecided
-<<<<<<< HEAD
-from gdpbridge_verify.statement import MOST_HALVINGS, Check
-=======
 from gdpbridge_verify.several import composition, missed
-from gdpbridge_verify.statement import Check
->>>>>>> main
+from gdpbridge_verify.statement import MOST_HALVINGS, Check
 from gdpbridge_verify.tables import TableCheck, TradeoffCheck, with_rows
 from gdpbridge_verify.zcdp import RenyiCheck, ZcdpCheck
 

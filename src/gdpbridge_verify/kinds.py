@@ -174,7 +174,7 @@ def parameters_of(spec: dict[str, str | None]) -> dict[str, Fraction]:
         name: _place(name, given.pop(name, None), words)
         for name, words in KINDS[kind].words.items()
     }
-    if neighbours not in (relations or (None, "add-remove", "replace-one")):
+    if neighbours not in (relations or (None, "add-remove", "replace-one", "zero-out")):
         allowed = " or ".join(relations) or "a known relation, or null"
         raise Malformed("mechanism.neighbours", neighbours, allowed)
     if set(given) != {*names, *KINDS[kind].texts}:

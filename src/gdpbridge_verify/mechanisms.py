@@ -121,32 +121,8 @@ def formulas_of(
     return _BUILDERS[kind](values, brackets, arithmetic)
 
 
-<<<<<<< HEAD
 def _bounded(level: Callable[[Interval], Level], end: Fraction | Interval) -> Formulas:
     return (Part(*_EVERYWHERE, level),), Tail.ends(end)
-=======
-def parameters_of(spec: dict[str, str | None]) -> dict[str, Fraction]:
-    """Return the parameters of a kind, each in its range.
-
-    Raises:
-        Malformed: for an unknown kind or relation, or parameters that are not those of the kind.
-    """
-    given = dict(spec)
-    kind, neighbours = given.pop("kind", None), given.pop("neighbours", None)
-    if kind is None or kind not in KINDS:
-        raise Malformed("mechanism.kind", kind, f"one of {', '.join(KINDS)}")
-    names, relations = KINDS[kind].parameters, KINDS[kind].relations
-    values = {
-        name: _place(name, given.pop(name, None), words)
-        for name, words in KINDS[kind].words.items()
-    }
-    if neighbours not in (relations or (None, "add-remove", "replace-one", "zero-out")):
-        allowed = " or ".join(relations) or "a known relation, or null"
-        raise Malformed("mechanism.neighbours", neighbours, allowed)
-    if set(given) != {*names, *KINDS[kind].texts}:
-        raise Malformed("mechanism", ", ".join(sorted(given)), f"the parameters {', '.join(names)}")
-    return values | {name: _parameter(name, given[name], *names[name]) for name in names}
->>>>>>> main
 
 
 def _laplace(values: Values, _: list[Bracket], of: Arithmetic) -> Formulas:
