@@ -12,17 +12,17 @@ from typing import Any, TypeVar
 
 from gdpbridge_verify.answers import answer, count_of_answers
 from gdpbridge_verify.arithmetic import Arithmetic, Work
-from gdpbridge_verify.composed import ComposedCheck, is_composed
+from gdpbridge_verify.composed import ComposedCheck
 from gdpbridge_verify.discrete import DiscreteCheck, is_discrete
 from gdpbridge_verify.document import Cell, Certificate
 from gdpbridge_verify.formulas import FormulaCheck
-from gdpbridge_verify.kinds import by_values
+from gdpbridge_verify.mechanisms import FormulasCheck, ThresholdedCheck
 from gdpbridge_verify.reader import content_of, parsed, read_as
+from gdpbridge_verify.rectified import RectifiedCheck
 from gdpbridge_verify.refusal import OutOfWork, Refused, Undecided
 from gdpbridge_verify.several import composition, missed
-from gdpbridge_verify.statement import Check
+from gdpbridge_verify.statement import MOST_HALVINGS, Check
 from gdpbridge_verify.tables import TableCheck, TradeoffCheck, with_rows
-from gdpbridge_verify.values import ValuesCheck
 from gdpbridge_verify.zcdp import RenyiCheck, ZcdpCheck
 
 __all__ = ["CellChecker", "Verification", "read", "verify"]
@@ -151,13 +151,18 @@ class CellChecker:
         # what the writer tries is at least what the checker will do, but for short lines
         self._ladder = _Ladder(document, share=0.9)
 
-    def proves(self, cell: Cell, direction: int = 0) -> bool:
+    def proves(self, cell: Cell, direction: int = 0, halvings: int = MOST_HALVINGS) -> bool:
         """Whether the checker will accept a cell, of a composed loss one of a direction.
 
         Raises:
             OutOfWork: if all cells so far are more work than the checker allows.
         """
-        return self._holds(lambda check: check.cell_of("cell", cell, direction))
+
+        def line(check: Check) -> None:
+            check.direction = direction
+            check.cell("cell", cell, halvings)
+
+        return self._holds(line)
 
     def proves_ends(self) -> bool:
         """Whether the checker will accept the lower end and, of a head, its δ(ε_h).
@@ -166,10 +171,6 @@ class CellChecker:
             OutOfWork: if that is more work than the checker allows, together with the cells.
         """
         return self._holds(lambda check: (check.failure_at_head(), check.lower_end()))
-
-    def proves_upper_end(self) -> bool:
-        """Whether the checker will accept the upper end as it stands."""
-        return self._holds(lambda check: check.upper_end())
 
     def proves_answers(self) -> bool:
         """Whether the checker will accept the answers."""
@@ -189,17 +190,17 @@ class CellChecker:
 
 
 def _kind_of(document: Certificate) -> type[Check]:
-    if is_composed(document.evidence):
+    if document.evidence.directions is not None:
         return DiscreteCheck if is_discrete(document) else ComposedCheck
-    if by_values(document.mechanism):
-        return ValuesCheck
-    return _CHECKS.get(document.mechanism.get("kind") or "", Check)
+    return _CHECKS.get(document.mechanism.get("kind") or "", FormulasCheck)
 
 
 _CHECKS: dict[str, type[Check]] = {
+    "clip-rectify": RectifiedCheck,
     "formula": FormulaCheck,
     "renyi": RenyiCheck,
     "table": TableCheck,
+    "thresholded-release": ThresholdedCheck,
     "tradeoff-function": TradeoffCheck,
     "zcdp": ZcdpCheck,
 }

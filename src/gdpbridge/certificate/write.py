@@ -24,6 +24,7 @@ from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.formula import Formula
 from gdpbridge.mechanisms.renyi import Renyi
+from gdpbridge.mechanisms.skellam import Skellam
 from gdpbridge.mechanisms.table import Table
 from gdpbridge.mechanisms.thresholded_release import ThresholdedRelease
 from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
@@ -42,7 +43,6 @@ from gdpbridge_verify.document import (
     Range,
     Schema,
 )
-from gdpbridge_verify.kinds import by_values
 from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.refusal import OutOfWork
 
@@ -83,8 +83,7 @@ def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:
         bits: the precision to which places are bracketed.
     """
     by_rows = isinstance(profile, Formula | Renyi | Table | TradeoffFunction)
-    values = isinstance(profile, ZCDP) or by_values(profile.specification())
-    no_formula = by_rows or values or profile.curve.form is not Form.SMOOTH
+    no_formula = by_rows or isinstance(profile, ZCDP) or profile.curve.form is not Form.SMOOTH
     return Certificate(
         schema=Schema(name=NAME, version=VERSION),
         generator=f"gdpbridge {version('gdpbridge')}",
@@ -115,7 +114,9 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     discrete = profile.curve.form in (Form.LINEAR, Form.BETWEEN) and not by_rows
     if composed:
         return with_directions(bare, proof)
-    if by_values(bare.mechanism):
+    if isinstance(profile, Skellam | ThresholdedRelease):
+        return with_cells(_covering(bare, profile), proof, profile.curve)
+    if isinstance(profile, Skellam | ThresholdedRelease):
         return with_cells(_covering(bare, profile), proof, profile.curve)
     if discrete:
         return with_laws(bare, proof, profile)

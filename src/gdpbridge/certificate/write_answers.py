@@ -30,6 +30,7 @@ from gdpbridge.losses.transforms.base import short
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.formula import Formula
 from gdpbridge.mechanisms.renyi import Renyi
+from gdpbridge.mechanisms.skellam import Skellam
 from gdpbridge.mechanisms.table import Table
 from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
 from gdpbridge.mechanisms.zcdp import ZCDP
@@ -39,7 +40,6 @@ from gdpbridge.numeric.kinds import ball, to_fraction
 from gdpbridge_verify import document
 from gdpbridge_verify.check import CellChecker
 from gdpbridge_verify.composition import composition_of
-from gdpbridge_verify.kinds import by_values
 from gdpbridge_verify.refusal import OutOfWork
 
 __all__ = ["Asked", "Quantity", "write_answers"]
@@ -251,12 +251,11 @@ def _with_proof(
         places = touching_places(profile.followed.curve, _BITS)
         texts = tuple(map(binary_text, places)) or None
         return replace(bare, evidence=replace(evidence, touching=texts))
-    if by_values(bare.mechanism):
-        return replace(bare, evidence=evidence)
     if isinstance(profile.curve, BetweenCurve):
         laws = _laws(bare, str(profile.curve.unit(0, single=True)))
         return replace(bare, evidence=replace(evidence, directions=laws))
-    if profile.curve.form is Form.LINEAR and not isinstance(profile, Table | TradeoffFunction):
+    by_values = isinstance(profile, Skellam | Table | TradeoffFunction)
+    if profile.curve.form is Form.LINEAR and not by_values:
         return replace(bare, evidence=replace(evidence, directions=_laws(bare)))
     if isinstance(profile, Table | TradeoffFunction):
         table, corners = rows_of(profile)
