@@ -116,8 +116,6 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
         return with_directions(bare, proof)
     if isinstance(profile, Skellam | ThresholdedRelease):
         return with_cells(_covering(bare, profile), proof, profile.curve)
-    if isinstance(profile, Skellam | ThresholdedRelease):
-        return with_cells(_covering(bare, profile), proof, profile.curve)
     if discrete:
         return with_laws(bare, proof, profile)
     if by_tangents:
