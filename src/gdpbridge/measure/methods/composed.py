@@ -173,18 +173,19 @@ class _Search:
     def _accept(self, number: int, eps: Fraction, pieces: list[list[Piece]]) -> bool:
         """Raise the ends to what G is about an ε, if that is more."""
         self._refine(number, pieces, eps)
-        piece = piece_at(pieces[number], eps)
-        if piece.line is None:
-            return False
-        with precision(max(self.bits, piece.line.bits)):
-            eps = self._climbed(piece, eps)
-            low, high = self._mu(piece, eps)
-        raised = high > self.high
-        if low > self.low:
-            self.low, self.witness = low, (eps, number, piece.line.evidence)
-        self.high = max(self.high, high)
-        self.seen = max(self.seen, float(low))
-        return raised
+        before = self.high
+        # where two pieces meet, G may rise on either
+        for piece in (one for one in pieces[number] if one.start <= eps <= one.stop):
+            if piece.line is None:
+                continue
+            with precision(max(self.bits, piece.line.bits)):
+                top = self._climbed(piece, eps)
+                low, high = self._mu(piece, top)
+            if low > self.low:
+                self.low, self.witness = low, (top, number, piece.line.evidence)
+            self.high = max(self.high, high)
+            self.seen = max(self.seen, float(low))
+        return self.high > before
 
     def _mu(self, piece: Piece, eps: Fraction) -> tuple[Fraction, Fraction]:
         """Return an end below G and one that is half of the width above what is above it."""
@@ -284,7 +285,7 @@ class _Search:
                 continue
             points = piece.points
             bad = ~(self._margin(points, piece) > _SPARE * 10.0**-piece.direction.digits)
-            if eps is not None and piece.start <= eps < piece.stop:
+            if eps is not None and piece.start <= eps <= piece.stop:
                 bad[int(np.abs(points - float(eps)).argmin())] = True
             where = np.flatnonzero(bad)
             if not where.size:
@@ -332,7 +333,7 @@ class _Search:
             try:
                 return self._covered(pieces[number])
             except NotProvedError as error:
-                self._unproved(number, pieces, error.eps)
+                self._unproved(number, pieces, error)
 
     def _shown(self, pieces: list[list[Piece]]) -> tuple[ProvedDirection, ...]:
         """Return pieces and cells for a certificate: fewer, and of the form that it has.
@@ -374,14 +375,14 @@ class _Search:
         ceiling = self.problem.ceiling
         return ceiling is not None and ceiling - self.low <= self.problem.tol
 
-    def _unproved(self, number: int, pieces: list[list[Piece]], eps: Fraction) -> None:
+    def _unproved(self, number: int, pieces: list[list[Piece]], error: NotProvedError) -> None:
         """Make a piece sharper, or raise the ends."""
-        piece = piece_at(pieces[number], eps)
-        fine = self.loss.directions[number]
+        piece, fine = error.bound, self.loss.directions[number]
+        assert isinstance(piece, Piece)
         if piece.direction is fine and piece.line is not None:
-            if self._accept(number, eps, pieces):
+            if self._accept(number, error.eps, pieces):
                 raise _RaisedError
-            raise UndecidedError(f"a cell at ε = {float(eps):.12g} could not be proved")
+            raise UndecidedError(f"a cell at ε = {float(error.eps):.12g} could not be proved")
         sharper = fine if piece.line is not None else self.coarse.directions[number]
         at = pieces[number].index(piece)
         pieces[number][at : at + 1] = pieces_on(sharper, piece.start, piece.stop)
