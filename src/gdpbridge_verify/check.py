@@ -12,13 +12,16 @@ from typing import Any, TypeVar
 
 from gdpbridge_verify.answers import answer, count_of_answers
 from gdpbridge_verify.arithmetic import Arithmetic, Work
-from gdpbridge_verify.composed import ComposedCheck, is_composed
+from gdpbridge_verify.composed import ComposedCheck
 from gdpbridge_verify.discrete import DiscreteCheck, is_discrete
 from gdpbridge_verify.document import Cell, Certificate
 from gdpbridge_verify.formulas import FormulaCheck
+from gdpbridge_verify.mechanisms import FormulasCheck
 from gdpbridge_verify.reader import content_of, parsed, read_as
+from gdpbridge_verify.rectified import RectifiedCheck
 from gdpbridge_verify.refusal import OutOfWork, Refused, Undecided
-from gdpbridge_verify.statement import Check
+from gdpbridge_verify.several import composition, missed
+from gdpbridge_verify.statement import MOST_HALVINGS, Check
 from gdpbridge_verify.tables import TableCheck, TradeoffCheck, with_rows
 from gdpbridge_verify.zcdp import RenyiCheck, ZcdpCheck
 
@@ -28,6 +31,8 @@ FIRST_PRECISION = 96
 MAX_PRECISION = 8192
 # in microseconds, as charged by formula: some ten thousand cells
 MAX_WORK = 4.5e6
+# of all releases of a composition: some 20 seconds
+MAX_WORK_OF_RELEASES = 4 * MAX_WORK
 
 T = TypeVar("T")
 
@@ -83,31 +88,52 @@ def verify(
     document = source if isinstance(source, Certificate) else read(source)
     if folder is None:
         folder = Path(source).parent if isinstance(source, str | Path) else Path()
-    document = with_rows(document, Path(folder))
-    ladder = _Ladder(document)
-    decide = ladder.decide
     try:
-        claims = [
-            *decide(lambda check: check.nature()),
-            *decide(lambda check: check.far_out()),
-            *decide(lambda check: check.failure_at_head()),
-        ]
-        for number in range(count_of_answers(document)):
-            claims.append(decide(partial(answer, number=number)))
-        for number in range(decide(lambda check: check.count_of_cells())):
-            decide(methodcaller("numbered_cell", number))
-        if document.claim.statement != "answers":
-            claims += [decide(lambda check: check.upper_end())]
-            claims += [decide(lambda check: check.lower_end())]
-        claims += [decide(lambda check: check.assumption())]
+        if document.releases is None:
+            return _proved(document, Path(folder), Work(MAX_WORK))
+        together = Work(MAX_WORK_OF_RELEASES)
+        claims = composition(document, Path(folder), partial(_proved, together=together))
+        return Verification(True, f"all {len(claims)} claims hold", tuple(claims))
     except Refused as refused:
         return Verification(False, f"refused at {refused}", ())
     except OutOfWork:
         raise Undecided("undecided: more work than is allowed for one certificate") from None
     except Undecided as undecided:
         raise Undecided(f"{undecided}: undecided with {MAX_PRECISION} bits of precision") from None
+
+
+def _proved(document: Certificate, folder: Path, together: Work) -> Verification:
+    """Prove what one mechanism's certificate claims, and charge it to all that is proved."""
+    document = with_rows(document, folder)
+    ladder = _Ladder(document)
+    claims = _lines(document, ladder)
+    if document.beyond is not None:
+        other, in_words = missed(document)
+        try:
+            _lines(other, ladder.of(other))
+        except Refused as refused:
+            raise Refused(f"beyond.{refused.line}", refused.reason) from None
+        claims.insert(-1, in_words)
+    together.charge(ladder.spent)
     margins = tuple(ladder.margins.items())
     return Verification(True, f"all {len(claims)} claims hold", tuple(claims), margins)
+
+
+def _lines(document: Certificate, ladder: _Ladder) -> list[str]:
+    decide = ladder.decide
+    claims = [
+        *decide(lambda check: check.nature()),
+        *decide(lambda check: check.far_out()),
+        *decide(lambda check: check.failure_at_head()),
+    ]
+    for number in range(count_of_answers(document)):
+        claims.append(decide(partial(answer, number=number)))
+    for number in range(decide(lambda check: check.count_of_cells())):
+        decide(methodcaller("numbered_cell", number))
+    if document.claim.statement != "answers":
+        claims += [decide(lambda check: check.upper_end())]
+        claims += [decide(lambda check: check.lower_end())]
+    return [*claims, decide(lambda check: check.assumption())]
 
 
 def _first_precision(document: Certificate) -> int:
@@ -125,13 +151,18 @@ class CellChecker:
         # what the writer tries is at least what the checker will do, but for short lines
         self._ladder = _Ladder(document, share=0.9)
 
-    def proves(self, cell: Cell, direction: int = 0) -> bool:
+    def proves(self, cell: Cell, direction: int = 0, halvings: int = MOST_HALVINGS) -> bool:
         """Whether the checker will accept a cell, of a composed loss one of a direction.
 
         Raises:
             OutOfWork: if all cells so far are more work than the checker allows.
         """
-        return self._holds(lambda check: check.cell_of("cell", cell, direction))
+
+        def line(check: Check) -> None:
+            check.direction = direction
+            check.cell("cell", cell, halvings)
+
+        return self._holds(line)
 
     def proves_ends(self) -> bool:
         """Whether the checker will accept the lower end and, of a head, its δ(ε_h).
@@ -159,12 +190,13 @@ class CellChecker:
 
 
 def _kind_of(document: Certificate) -> type[Check]:
-    if is_composed(document.evidence):
+    if document.evidence.directions is not None:
         return DiscreteCheck if is_discrete(document) else ComposedCheck
-    return _CHECKS.get(document.mechanism.get("kind") or "", Check)
+    return _CHECKS.get(document.mechanism.get("kind") or "", FormulasCheck)
 
 
 _CHECKS: dict[str, type[Check]] = {
+    "clip-rectify": RectifiedCheck,
     "formula": FormulaCheck,
     "renyi": RenyiCheck,
     "table": TableCheck,
@@ -176,8 +208,8 @@ _CHECKS: dict[str, type[Check]] = {
 class _Ladder:
     """Decides each line of one document at as little precision as that line needs."""
 
-    def __init__(self, document: Certificate, share: float = 1) -> None:
-        self._work = Work(share * MAX_WORK)
+    def __init__(self, document: Certificate, share: float = 1, work: Work | None = None) -> None:
+        self._work = work or Work(share * MAX_WORK)
         self._document = document
         self._kind: type[Check] | None = None
         self._checks: dict[int, Check] = {}
@@ -186,6 +218,15 @@ class _Ladder:
     def margins(self) -> dict[str, float]:
         """How much the lines that were proved have to spare."""
         return self._work.margins
+
+    @property
+    def spent(self) -> float:
+        """How much work was done."""
+        return self._work.spent
+
+    def of(self, document: Certificate) -> _Ladder:
+        """Return that of another document, which does its work from what is left."""
+        return _Ladder(document, work=self._work)
 
     def decide(self, line: Callable[[Check], T]) -> T:
         """Return what a line returns at the first precision that decides it.

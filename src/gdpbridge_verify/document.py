@@ -15,6 +15,7 @@ from gdpbridge_verify.reader import Most, Text, Whole
 __all__ = [
     "DECIMAL_PATTERN",
     "Answer",
+    "Beyond",
     "Breakpoint",
     "Cell",
     "Certificate",
@@ -26,6 +27,7 @@ __all__ = [
     "Nodes",
     "Point",
     "Range",
+    "Release",
     "Schema",
     "Tangent",
     "WitnessLine",
@@ -33,6 +35,7 @@ __all__ = [
 
 MAX_CELLS = 100_000
 MAX_PIECES = 2000
+MAX_RELEASES = 100
 
 NAME: Final = "gdpbridge.certificate"
 VERSION: Final = 1
@@ -140,9 +143,7 @@ class Cell:
 
     low: Binary
     high: Binary
-    centre: Annotated[
-        Binary | None, "where the mean-value form is centred; null: proved by monotonicity"
-    ]
+    centre: Annotated[Binary | None, "where to touch the Gaussian curve first; null: in the middle"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -302,6 +303,31 @@ class Evidence:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Beyond:
+    """The other end of a calibrated parameter: with it the target is missed."""
+
+    target: Annotated[
+        Decimal,
+        "mu.high, or the high of the only answer, is at most this; of the claim here, mu.low or "
+        "that answer's low is above it",
+    ]
+    changes: Annotated[
+        dict[Name, Parameter | None], Most(10), "the mechanism's parameters that are others here"
+    ]
+    claim: Claim
+    evidence: Evidence
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """One of several releases of the same data, by the certificate beside the document."""
+
+    file: Annotated[FileName, "the certificate's name, without a folder"]
+    sha256: Annotated[Hash, "of its bytes"]
+    count: Annotated[int, Whole(1, 10**9)] = 1
+
+
+@dataclass(frozen=True, kw_only=True)
 class Certificate:
     """A self-contained, checkable claim about a mechanism's μ."""
 
@@ -315,3 +341,9 @@ class Certificate:
     claim: Claim
     evidence: Evidence
     table: Annotated[Table | None, "the rows that the mechanism is known by, if it is"] = None
+    beyond: Annotated[Beyond | None, "of a calibrated parameter: its other end"] = None
+    releases: Annotated[
+        tuple[Release, ...] | None,
+        Most(MAX_RELEASES),
+        "of a composition: what is composed; its mechanism has the kind releases",
+    ] = None

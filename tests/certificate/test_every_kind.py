@@ -105,6 +105,10 @@ def test_every_kind(kind: str) -> None:
         (P.PureDP(epsilon=0.1), P.PureDP(epsilon=0.3)),
         (P.BoundedRange(range=0.1), P.BoundedRange(range=0.3)),
         (P.GDP(mu=0.25), P.GDP(mu=0.75)),
+        (
+            P.SparseVector(threshold_scale=2, answer_scale=4, sensitivity=0.5),
+            P.SparseVector(threshold_scale=2, answer_scale=4, sensitivity=1.5),
+        ),
     ],
     ids=lambda profile: profile.kind,
 )

@@ -83,6 +83,14 @@ def decimal_text(value: Fraction) -> str:
     return str(number.normalize(_WIDE))
 
 
+def float_text(value: float) -> str:
+    """Return a finite float exactly: a hexadecimal integer times a power of two."""
+    mantissa, power = math.frexp(value)
+    number, power = int(abs(mantissa) * 2**53), power - 53
+    zeros = (number & -number).bit_length() - 1 if number else 53
+    return f"{'-' if value < 0 else ''}0x{number >> zeros:x}p{power + zeros:+d}"
+
+
 def float_floor(value: Decimal | Fraction) -> float:
     """Return the largest float that is at most ``value``."""
     return _directed(value, -math.inf)
