@@ -12,14 +12,16 @@ from typing import Any, TypeVar
 
 from gdpbridge_verify.answers import answer, count_of_answers
 from gdpbridge_verify.arithmetic import Arithmetic, Work
-from gdpbridge_verify.composed import ComposedCheck, is_composed
+from gdpbridge_verify.composed import ComposedCheck
 from gdpbridge_verify.discrete import DiscreteCheck, is_discrete
 from gdpbridge_verify.document import Cell, Certificate
 from gdpbridge_verify.formulas import FormulaCheck
+from gdpbridge_verify.mechanisms import FormulasCheck
 from gdpbridge_verify.reader import content_of, parsed, read_as
+from gdpbridge_verify.rectified import RectifiedCheck
 from gdpbridge_verify.refusal import OutOfWork, Refused, Undecided
 from gdpbridge_verify.several import composition, missed
-from gdpbridge_verify.statement import Check
+from gdpbridge_verify.statement import MOST_HALVINGS, Check
 from gdpbridge_verify.tables import TableCheck, TradeoffCheck, with_rows
 from gdpbridge_verify.zcdp import RenyiCheck, ZcdpCheck
 
@@ -149,13 +151,18 @@ class CellChecker:
         # what the writer tries is at least what the checker will do, but for short lines
         self._ladder = _Ladder(document, share=0.9)
 
-    def proves(self, cell: Cell, direction: int = 0) -> bool:
+    def proves(self, cell: Cell, direction: int = 0, halvings: int = MOST_HALVINGS) -> bool:
         """Whether the checker will accept a cell, of a composed loss one of a direction.
 
         Raises:
             OutOfWork: if all cells so far are more work than the checker allows.
         """
-        return self._holds(lambda check: check.cell_of("cell", cell, direction))
+
+        def line(check: Check) -> None:
+            check.direction = direction
+            check.cell("cell", cell, halvings)
+
+        return self._holds(line)
 
     def proves_ends(self) -> bool:
         """Whether the checker will accept the lower end and, of a head, its δ(ε_h).
@@ -183,12 +190,13 @@ class CellChecker:
 
 
 def _kind_of(document: Certificate) -> type[Check]:
-    if is_composed(document.evidence):
+    if document.evidence.directions is not None:
         return DiscreteCheck if is_discrete(document) else ComposedCheck
-    return _CHECKS.get(document.mechanism.get("kind") or "", Check)
+    return _CHECKS.get(document.mechanism.get("kind") or "", FormulasCheck)
 
 
 _CHECKS: dict[str, type[Check]] = {
+    "clip-rectify": RectifiedCheck,
     "formula": FormulaCheck,
     "renyi": RenyiCheck,
     "table": TableCheck,

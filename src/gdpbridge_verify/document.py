@@ -143,9 +143,7 @@ class Cell:
 
     low: Binary
     high: Binary
-    centre: Annotated[
-        Binary | None, "where the mean-value form is centred; null: proved by monotonicity"
-    ]
+    centre: Annotated[Binary | None, "where to touch the Gaussian curve first; null: in the middle"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,16 +1,30 @@
 """The kinds of mechanisms that certificates are about: the only list of them.
 
-What is light to load stands here; the formulas of each are in mechanisms.py.
+What is light to load stands here, with how their parameters are read.
 """
 
 from __future__ import annotations
 
+import decimal
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
-__all__ = ["KINDS", "ONLY_COMPOSED", "Domain", "Kind", "Nature"]
+from gdpbridge_verify.document import DECIMAL_PATTERN
+from gdpbridge_verify.refusal import Malformed
+
+__all__ = [
+    "KINDS",
+    "ONLY_COMPOSED",
+    "Domain",
+    "Kind",
+    "Nature",
+    "decimal_parameter",
+    "parameters_of",
+    "ungrouped",
+]
 
 Nature = Literal["own", "class", "bound"]
 
@@ -138,3 +152,80 @@ KINDS = {
 }
 # those whose formulas the checker knows as composed losses alone
 ONLY_COMPOSED = frozenset({"composed", "dpsgd", "sequence", "subsampled"})
+_MOST_RECORDS = 1_000_000
+_QUOTIENT = "^[0-9]{1,18}/[1-9][0-9]{0,17}$"
+# beyond it a parameter is refused before any arithmetic: a proof of it would be of no use
+_MOST = Fraction(10) ** 400
+MAX_DIGITS = 400
+
+
+def parameters_of(spec: dict[str, str | None]) -> dict[str, Fraction]:
+    """Return the parameters of a kind, each in its range.
+
+    Raises:
+        Malformed: for an unknown kind or relation, or parameters that are not those of the kind.
+    """
+    given = dict(spec)
+    kind, neighbours = given.pop("kind", None), given.pop("neighbours", None)
+    if kind is None or kind not in KINDS:
+        raise Malformed("mechanism.kind", kind, f"one of {', '.join(KINDS)}")
+    names, relations = KINDS[kind].parameters, KINDS[kind].relations
+    values = {
+        name: _place(name, given.pop(name, None), words)
+        for name, words in KINDS[kind].words.items()
+    }
+    if neighbours not in (relations or (None, "add-remove", "replace-one", "zero-out")):
+        allowed = " or ".join(relations) or "a known relation, or null"
+        raise Malformed("mechanism.neighbours", neighbours, allowed)
+    if set(given) != {*names, *KINDS[kind].texts}:
+        raise Malformed("mechanism", ", ".join(sorted(given)), f"the parameters {', '.join(names)}")
+    return values | {name: _parameter(name, given[name], *names[name]) for name in names}
+
+
+def _place(name: str, word: str | None, words: tuple[str | None, ...]) -> Fraction:
+    if word not in words:
+        raise Malformed(f"mechanism.{name}", word, " or ".join(filter(None, words)))
+    return Fraction(words.index(word))
+
+
+def ungrouped(spec: dict[str, str | None]) -> dict[str, str | None]:
+    """Return the mechanism that protects a record as one that is grouped does a group.
+
+    k records move an answer by k times the sensitivity, and a chain of k pairs of neighbours
+    multiplies an ε, a range of losses, or a μ by k (Dong, Roth and Su 2022, theorem 2.14).
+
+    Raises:
+        Malformed: for a kind of which that is not known.
+    """
+    if spec.get("kind") != "grouped":
+        return spec
+    base = {name.removeprefix("base."): text for name, text in spec.items() if "." in name}
+    size = parameters_of({name: text for name, text in spec.items() if "." not in name})["size"]
+    known = KINDS.get(base.get("kind") or "")
+    if known is None or not known.per_record or size > _MOST_RECORDS:
+        raise Malformed("mechanism.base.kind", base.get("kind"), "one that is known for groups")
+    if base.get("neighbours") != spec["neighbours"]:
+        raise Malformed("mechanism.base.neighbours", base.get("neighbours"), "those of the group")
+    parameters_of(base)
+    with decimal.localcontext(prec=1000):
+        product = decimal.Decimal(base[known.per_record] or "") * int(size)
+    return {**base, known.per_record: str(product)}
+
+
+def decimal_parameter(name: str, text: str | None) -> Fraction:
+    """Return a number of either sign that a formula has a name for."""
+    sign, rest = (-1, text[1:]) if text and text.startswith("-") else (1, text)
+    return sign * _parameter(name, rest, lambda _: True, "a number")
+
+
+def _parameter(
+    name: str, text: str | None, holds: Callable[[Fraction], bool], allowed: str
+) -> Fraction:
+    # a rate is often a batch size over a number of records
+    written = f"{DECIMAL_PATTERN}|{_QUOTIENT}" if name == "sample_rate" else DECIMAL_PATTERN
+    if not re.fullmatch(written, text or "") or len(text or "") > MAX_DIGITS:
+        raise Malformed(f"mechanism.{name}", text, f"{allowed}, as a decimal")
+    value = Fraction(str(text))
+    if not holds(value) or value > _MOST or (value and 1 / value > _MOST):
+        raise Malformed(f"mechanism.{name}", text, allowed)
+    return value
