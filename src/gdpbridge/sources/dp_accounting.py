@@ -30,7 +30,7 @@ from gdpbridge.mechanisms.randomized_response import RandomizedResponse
 from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.zcdp import ZCDP
 from gdpbridge.numeric.arrays import Floats
-from gdpbridge.numeric.exact import decimal_text, exact
+from gdpbridge.numeric.exact import decimal_text, exact, written_below
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, float_below
 from gdpbridge.transformations.compose import Composed
@@ -165,9 +165,7 @@ def _with_replacement(event: Any) -> Profile:
 
 def _discrete_laplace(event: Any) -> Profile:
     # rounded towards less noise, where 1/a is no decimal
-    scale = math.nextafter(1 / event.noise_parameter, math.inf)
-    while exact(scale) * exact(float(event.noise_parameter)) > 1:
-        scale = math.nextafter(scale, 0.0)
+    scale = written_below(1 / exact(float(event.noise_parameter)))
     return DiscreteLaplace(scale=scale, sensitivity=event.sensitivity)
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import math
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -28,7 +27,7 @@ from gdpbridge.mechanisms.laplace import Laplace
 from gdpbridge.mechanisms.pure_dp import PureDP
 from gdpbridge.mechanisms.randomized_response import RandomizedResponse
 from gdpbridge.mechanisms.zcdp import ZCDP
-from gdpbridge.numeric.exact import exact
+from gdpbridge.numeric.exact import exact, written_below
 from gdpbridge.transformations.sequence import Sequence
 
 __all__ = ["profile_of_opendp"]
@@ -157,15 +156,8 @@ def _category(_: Any, node: Mapping[str, Any], __: float) -> Profile:
 def _response(truth: float, buckets: int) -> Profile:
     # with probability p any bucket is drawn, the true one among them
     noise = (1 - exact(float(truth))) * buckets / (buckets - 1)
-    return RandomizedResponse(noise_parameter=_below(noise), buckets=buckets)
-
-
-def _below(value: Any) -> float:
-    """Return a float whose decimal is not above a fraction: less noise is on the safe side."""
-    number = math.nextafter(float(value), 1.0)
-    while exact(number) > value:
-        number = math.nextafter(number, 0.0)
-    return number
+    # less noise is on the safe side
+    return RandomizedResponse(noise_parameter=written_below(noise), buckets=buckets)
 
 
 _AT_THRESHOLD = (
