@@ -9,6 +9,7 @@ from importlib.metadata import version
 
 from gdpbridge.certificate.binaries import binary_below, binary_text, optional_binary_text
 from gdpbridge.certificate.cells import accepted
+from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell
 from gdpbridge.certificate.write_composed import with_directions
@@ -30,7 +31,6 @@ from gdpbridge.numeric.exact import decimal_text, exact
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import to_fraction
 from gdpbridge.transformations.clip_rectify import ClipRectify
-from gdpbridge_verify.check import CellChecker
 from gdpbridge_verify.document import (
     NAME,
     VERSION,
@@ -95,7 +95,11 @@ def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:
 
 def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     bare = begun(profile, claim, proof.bits)
-    proof = _past_the_last_bracket(proof, bare.evidence.breakpoints)
+    if claim.mu.high == "inf":
+        # nothing is claimed of an upper end
+        proof = replace(proof, cells=(), directions=(), unshown=None)
+    else:
+        proof = _past_the_last_bracket(proof, bare.evidence.breakpoints)
     tail_from = optional_binary_text(proof.tail_from)
     evidence = replace(bare.evidence, witness=_witness(proof), tail_from=tail_from)
     bare = replace(bare, evidence=evidence)
@@ -111,6 +115,8 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
         return with_tangents(bare, proof, zcdp_boundary(profile.exact("rho")))
     if isinstance(profile, Formula | Renyi | Table | TradeoffFunction):
         return with_chords(bare, proof, profile)
+    if claim.mu.high == "inf":
+        return bare
     checker = CellChecker(bare)
     proof = _past_where_it_decays(proof, checker)
     bare = replace(
