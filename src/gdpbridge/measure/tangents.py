@@ -81,6 +81,7 @@ class Tangents:
 
     def __init__(self, mu: arb, failure: Fraction, margin: float) -> None:
         self.mu, self.p, self.kept = mu, ball(failure), ball(1 - failure)
+        self.margin = margin
         # δ_μ falls short of its tangent by unit·w²/8, and margin·φ(x) is what there is
         self.first = _CAREFUL * math.sqrt(8 * float(mu) * margin)
         self.evaluations = 0

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -37,6 +38,7 @@ from gdpbridge.losses.transforms.base import short
 from gdpbridge.measure.method import PROVED, Method
 from gdpbridge.measure.methods import certified
 from gdpbridge.measure.pieces import LOOKS, Piece, piece_at, pieces_on, rise
+from gdpbridge.measure.polynomials import proved_on
 from gdpbridge.measure.problem import Answer, Problem
 from gdpbridge.measure.tangents import NotProvedError, Tangents
 from gdpbridge.numeric.arrays import Floats
@@ -71,6 +73,8 @@ _SHARES = (1.0, 0.5, 0.25, 0.1, 0.03)
 # a coarse line will do where its error is so small a share of what there is to spare
 _SPARE = 10
 _CLIMB_STEPS = 40
+# a line of so few nodes is made to all digits at once
+_FEW_NODES = 128
 
 
 def solve(problem: Problem) -> Answer:
@@ -115,7 +119,7 @@ class _Search:
         best = 0, Fraction(0)
         for number, direction in enumerate(self.coarse.directions):
             pieces.append([])
-            for piece in self._looked(direction):
+            for piece in self._looked(number, direction):
                 pieces[number].append(piece)
                 top, at = self._top(piece)
                 if top > self.seen:
@@ -228,7 +232,7 @@ class _Search:
 
     # --- pieces -----------------------------------------------------------------------------------
 
-    def _looked(self, direction: Direction) -> Iterator[Piece]:
+    def _looked(self, number: int, direction: Direction) -> Iterator[Piece]:
         """Yield a coarse curve above δ, by Chernoff's bound where it is below what was seen."""
         end = self.problem.end
         at = Fraction(0)
@@ -239,11 +243,20 @@ class _Search:
             if found is None:
                 if at >= stop:
                     raise UndecidedError(f"no line ends where the losses do, at ε = {float(at):g}")
-                found = _coarsely(direction, at, stop)
+                found = self._by_line(number, at, stop)
             yield found
             if found.stop >= end:
                 return
             at = found.stop
+
+    def _by_line(self, number: int, at: Fraction, stop: Fraction) -> Piece:
+        """Return a line: of all digits where nothing is seen yet and it takes few nodes."""
+        if self.seen <= 0:
+            fine = self.loss.directions[number]
+            with suppress(WorkLimitError, UndecidedError):
+                stretch = fine.stretch(at, stop, _FEW_NODES)
+                return Piece(at, min(stretch.stop, stop), fine, stretch.line)
+        return _coarsely(self.coarse.directions[number], at, stop)
 
     def _by_chernoff(self, direction: Direction, at: Fraction) -> Piece | None:
         """Return Chernoff's bound as far as it is below what was seen."""
@@ -400,15 +413,19 @@ class _Search:
             for piece in run:
                 stop = piece.start if left else piece.stop
                 with precision(max(self.bits, piece.line.bits if piece.line else 0)):
+                    for reached, parts in proved_on(claim, piece, at, stop):
+                        count, width, at = count + parts, float(abs(reached - at)), reached
+                        self._progress_at(at)
                     for reached, after in claim.cells(piece, at, stop, width):
-                        width = after
-                        count += 1
-                        if count % 32 == 0:
-                            share = float(reached) / float(self.problem.end)
-                            self.problem.progress("covering", _LOOKED + (1 - _LOOKED) * share)
+                        count, width = count + 1, after
+                        self._progress_at(reached)
                 at = stop
             self.evaluations += claim.evaluations
         return count
+
+    def _progress_at(self, eps: Fraction) -> None:
+        share = float(eps) / float(self.problem.end or 1)
+        self.problem.progress("covering", _LOOKED + (1 - _LOOKED) * share)
 
     @property
     def _ends_with_losses(self) -> bool:
