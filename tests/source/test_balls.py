@@ -21,6 +21,7 @@ _NUMBERS = {
         "gain < before",
         "right + wrong + gain * i < total",
     },
+    "certificate/write.py": {"claim.mu.high == 'inf'"},
     "curves/composition.py": {"tail.level.value == 0"},
     "curves/composed.py": {
         "delta <= _rational(level.value)",
@@ -62,6 +63,7 @@ _NUMBERS = {
         "self.problem.end >= upper_bound(end)",
     },
     "numeric/kinds.py": {"x > -np.log(2.0)"},
+    "sources/dp_accounting.py": {"depth > 1", "interval > 0"},
     "transformations/clip_rectify.py": {
         "run.start == following.start",
         "run.start > following.start",

@@ -10,6 +10,7 @@ from importlib.metadata import version
 
 from gdpbridge.certificate.binaries import binary_below, binary_text, optional_binary_text
 from gdpbridge.certificate.cells import accepted
+from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell
 from gdpbridge.certificate.write_composed import with_directions
@@ -33,7 +34,6 @@ from gdpbridge.numeric.exact import decimal_text, exact
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import to_fraction
 from gdpbridge.transformations.clip_rectify import ClipRectify
-from gdpbridge_verify.check import CellChecker
 from gdpbridge_verify.document import (
     NAME,
     VERSION,

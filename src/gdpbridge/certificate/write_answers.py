@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from gdpbridge.certificate.binaries import binary_below, binary_text
+from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.reach import uncertifiable_because
 from gdpbridge.certificate.rows import rows_of
@@ -38,7 +39,6 @@ from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor, decimal_text
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 from gdpbridge_verify import document
-from gdpbridge_verify.check import CellChecker
 from gdpbridge_verify.composition import composition_of
 from gdpbridge_verify.refusal import OutOfWork
 

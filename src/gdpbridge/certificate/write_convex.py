@@ -16,6 +16,7 @@ from functools import cache
 from flint import arb, arb_series
 
 from gdpbridge.certificate.binaries import binary_below, binary_text
+from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof
 from gdpbridge.certificate.rows import rows_of
@@ -33,7 +34,6 @@ from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import SERIES, ball, to_fraction
-from gdpbridge_verify.check import CellChecker
 from gdpbridge_verify.document import Cell, Event, Range, Tangent
 
 __all__ = ["event_at", "touching_places", "with_cells", "with_chords"]
