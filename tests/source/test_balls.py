@@ -56,12 +56,12 @@ _NUMBERS = {
     "reading/rows.py": {"max(map(len, texts), default=0) <= MAX_DIGITS"},
     "measure/methods/breakpoints.py": {"last == self.count - 1"},
     "measure/methods/composed.py": {
-        "log >= 0",
         "at >= stop",
         "found.stop >= end",
         "end < direction.end",
         "self.problem.end >= upper_bound(end)",
     },
+    "measure/pieces.py": {"log >= 0"},
     "numeric/kinds.py": {"x > -np.log(2.0)"},
     "sources/dp_accounting.py": {"depth > 1", "interval > 0"},
     "transformations/clip_rectify.py": {

@@ -30,14 +30,14 @@ from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tails import UnknownTail
 from gdpbridge.errors import UndecidedError, WorkLimitError
 from gdpbridge.gaussian import enclosures as gaussian
-from gdpbridge.gaussian.kernels import log1mexp, log_pair, mu_from_logs
+from gdpbridge.gaussian.kernels import log1mexp, log_pair
 from gdpbridge.losses.line import Evidence
 from gdpbridge.losses.line_integral import DEFAULT_DIGITS, Direction
 from gdpbridge.losses.tilts import log_kappa
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.measure.method import PROVED, Method
 from gdpbridge.measure.methods import certified
-from gdpbridge.measure.pieces import LOOKS, Piece, piece_at, pieces_on, rise
+from gdpbridge.measure.pieces import LOOKS, Piece, needed_mu, piece_at, pieces_on, rise
 from gdpbridge.measure.polynomials import proved_on
 from gdpbridge.measure.problem import Answer, Problem
 from gdpbridge.measure.tangents import NotProvedError, Tangents
@@ -151,7 +151,7 @@ class _Search:
     def _top(self, piece: Piece) -> tuple[float, Fraction]:
         """Return the largest G on a piece's points, and where."""
         points = piece.points
-        values = self._gs(points, *piece.logs(points))
+        values = needed_mu(points, *piece.logs(points), float(self.problem.failure))
         self.evaluations += points.size
         if piece.line is None:
             # what is looked at is a bound, and no value
@@ -160,19 +160,6 @@ class _Search:
         # a float may lie beyond the end that it rounds
         at = min(max(Fraction(float(points[top])), piece.start), piece.stop)
         return float(values[top]), at
-
-    def _gs(self, points: Floats, log: Floats, rest: Floats) -> Floats:
-        """Return G past p of log δ and log(1 - δ); 0 where δ ≤ p, infinity where nothing is known.
-
-        A coarse bound of δ may be above 1.
-        """
-        p = float(self.problem.failure)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            if p:
-                log = log + log1mexp(np.minimum(math.log(p) - log, 0.0)) - math.log1p(-p)
-                rest = np.minimum(rest - math.log1p(-p), 0.0)
-            value = mu_from_logs(points, np.nan_to_num(np.fmin(log, 0.0), nan=-np.inf), rest)
-        return np.where(log >= 0, np.inf, np.nan_to_num(value, nan=0.0))
 
     def _accept(self, number: int, eps: Fraction, pieces: list[list[Piece]]) -> bool:
         """Raise the ends to what G is about an ε, if that is more."""
@@ -284,7 +271,7 @@ class _Search:
                 with np.errstate(divide="ignore"):
                     log = np.logaddexp(log, np.log(failure)) if failure else log
                 rest = log1mexp(np.minimum(log, 0.0))
-                if float(self._gs(points, log, rest).max()) < known:
+                if float(needed_mu(points, log, rest, float(self.problem.failure)).max()) < known:
                     return Piece(at, after, direction, tilt=tilt)
         return None
 
