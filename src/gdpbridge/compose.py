@@ -117,7 +117,11 @@ def compose(parts: Iterable[Composable | Part]) -> Composition:
         certified &= term.certified
         count += term.count * term.weight
     if len(relations) > 1:
-        raise InputError("neighbours", " and ".join(sorted(relations)), "the same for all parts")
+        raise InputError(
+            "neighbours",
+            " and ".join(sorted(relations)),
+            "the same for all parts: to_neighbours converts where a theorem allows it",
+        )
     failure = _UP.subtract(1, kept)
     return Composition(
         statement=Statement.APPROXIMATE if failure else Statement.WHOLE,

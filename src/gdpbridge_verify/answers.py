@@ -101,7 +101,7 @@ def _delta(
 ) -> None:
     check.at_most(f"{line}.high", at, high)
     if low > 0:
-        check.at_least(f"{line}.low", at, low, point, strictly=False)
+        check.at_least(f"{line}.low", at, low, point)
 
 
 def _epsilon(
@@ -115,9 +115,9 @@ def _epsilon(
     if high is not None:
         check.at_most(f"{line}.high", high, at)
     if low is None:
-        check.never_below(f"{line}.low", at)
+        check.stays_above(f"{line}.low", at)
     elif low > 0:
-        check.at_least(f"{line}.low", low, at, point, strictly=True)
+        check.above(f"{line}.low", low, at, point)
 
 
 def _rate(
@@ -155,7 +155,7 @@ def _regret(check: Check, line: str, low: Fraction, high: Fraction, point: Point
 
     def below(regret: Fraction, eps: Interval, t: Interval) -> Interval:
         """Return S(ε) - r·(1 + t)."""
-        stated = failure + (1 - failure) * curve.log_delta(eps).exp()
+        stated = failure + (1 - failure) * curve.level(eps).value
         return stated - check.arithmetic.exactly(regret) * (1 + t)
 
     if low > 0:

@@ -62,10 +62,10 @@ def require_above(
     if not everywhere and first:
         raise Malformed(f"evidence.points: places of {line}", places[0].at, "from 0 on")
     exactly = check.arithmetic.exactly
-    one = exactly(1)
-    mirrored = [place.mirrored() for place in known if place.t > 1][::-1]
-    known = [_Place(exactly(0), one, one), *mirrored, *known]
-    check.hold(line, -below(known[-1].t), strictly=False)
+    # at a place with no bound it is only said that nothing is of interest after it
+    mirrored = [place.mirrored() for place in known if place.t > 1 and place.high < 1][::-1]
+    known = [_Place(exactly(0), exactly(1), exactly(1)), *mirrored, *known]
+    check.hold(line, -below(known[-1].t))
     for number in range(0 if everywhere else len(mirrored) + 1, len(known) - 1):
         _cell(check, line, known, number, below)
 
@@ -79,7 +79,7 @@ def _proved(check: Check, line: str, place: Place, at: Fraction) -> _Place:
         check.at_most(line, at, high)
     if low > 0:
         point = Point(event=place.event, witness_line=place.witness_line)
-        check.at_least(line, at, low, point, strictly=False)
+        check.at_least(line, at, low, point)
     exactly = check.arithmetic.exactly
     return _Place(exactly(at).exp(), exactly(low), exactly(high))
 
@@ -96,8 +96,8 @@ def _cell(
     width, ends = right.t - left.t, (below(left.t), below(right.t))
     # by how much the two lines are above the chord: each at its own place, and at the other
     own, other = left.low - ends[0], right.low - ends[1]
-    check.hold(line, own, strictly=False)
-    check.hold(line, other, strictly=False)
+    check.hold(line, own)
+    check.hold(line, other)
     falls = check.arithmetic.exactly(0)
     if number + 2 < len(known):
         after = known[number + 2]
@@ -111,4 +111,4 @@ def _cell(
     over_right = left.low - (before.high - left.low) / (left.t - before.t) * width - ends[1]
     if not over_right >= 0:
         # they meet above the chord
-        check.hold(line, own * other - over_left * over_right, strictly=False)
+        check.hold(line, own * other - over_left * over_right)

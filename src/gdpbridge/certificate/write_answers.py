@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from gdpbridge.certificate.binaries import binary_below, binary_text
+from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.reach import uncertifiable_because
 from gdpbridge.certificate.rows import rows_of
@@ -31,6 +32,7 @@ from gdpbridge.losses.transforms.base import short
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.formula import Formula
 from gdpbridge.mechanisms.renyi import Renyi
+from gdpbridge.mechanisms.skellam import Skellam
 from gdpbridge.mechanisms.table import Table
 from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
 from gdpbridge.mechanisms.zcdp import ZCDP
@@ -38,7 +40,6 @@ from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor, decimal_text
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 from gdpbridge_verify import document
-from gdpbridge_verify.check import CellChecker
 from gdpbridge_verify.composition import composition_of
 from gdpbridge_verify.refusal import OutOfWork
 
@@ -51,6 +52,8 @@ _DIGITS, _BITS = 15, 256
 _PLACE_BITS = 96
 _GRID = 2**40
 _FEWER_DIGITS = (6, 3)
+# how far down, as a power of e, Chernoff's bound is taken where δ is 0
+_FALL = 40.0
 # by how much, relative, ends are wider than in the search, which bounds some things more closely
 _WIDER = (Fraction(0), Fraction(1, 10**12), Fraction(1, 10**9), Fraction(1, 10**5))
 # and how far from where a line touches the trade-off function the places are that show it
@@ -125,29 +128,54 @@ def write_answers(profile: Profile, asked: Sequence[Asked]) -> Certificate:
         profile_is=named.profile_is.value,
     )
     bare = begun(named, claim, _BITS)
-    # of some classes no mechanism is known that shows the lower end
-    upper = [replace(one, low=False) for one in asked]
-    tries = [(wanted, *how) for wanted in (asked, upper) for how in _ways(named.curve)]
     why = "the checker could not be convinced of an answer"
-    for wanted, loss, wider in tries:
+    for loss, widths in _ways(named.curve):
         try:
-            answers = [_answered(named.curve, loss, one, wider) for one in wanted]
+            answers = [_first_shown(bare, named, loss, one, widths) for one in asked]
             written = _with_proof(bare, named, loss, answers)
             if CellChecker(written).proves_answers():
                 return _stored(written)
         except OutOfWork:
             why = "the certificate would be too long to check"
+        except _NotShown:
+            continue
     raise UndecidedError(why)
 
 
-def _ways(curve: Curve) -> Sequence[tuple[ComposedLoss | None, Fraction]]:
+class _NotShown(Exception):
+    """An answer of which the checker is not convinced, however it is put."""
+
+
+def _first_shown(
+    bare: Certificate,
+    profile: Profile,
+    loss: ComposedLoss | None,
+    asked: Asked,
+    widths: Sequence[Fraction],
+) -> _Answered:
+    """Return an answer as closely as the checker is convinced of it.
+
+    Raises:
+        OutOfWork: if it is too much work for it.
+    """
+    tries = [(asked, wider) for wider in widths]
+    if asked.bound is None:
+        # of some classes no mechanism is known that shows the lower end, however wide
+        tries = tries[:1] if isinstance(profile, ZCDP) else tries
+        tries += [(replace(asked, low=False), wider) for wider in widths]
+    for one, wider in tries:
+        answered = _answered(profile.curve, loss, one, wider)
+        if CellChecker(_with_proof(bare, profile, loss, [answered])).proves_answers():
+            return answered
+    raise _NotShown
+
+
+def _ways(curve: Curve) -> Sequence[tuple[ComposedLoss | None, Sequence[Fraction]]]:
     """Return how close ends may be: of composed losses to fewer digits, which is less work."""
     if not isinstance(curve, ComposedCurve):
-        return [(None, wider) for wider in _WIDER]
-    return [
-        *((curve.loss, wider) for wider in _WIDER[:3]),
-        *((curve.loss_to(digits), _WIDER[2]) for digits in _FEWER_DIGITS),
-    ]
+        return [(None, _WIDER)]
+    fewer = [(curve.loss_to(digits), _WIDER[2:3]) for digits in _FEWER_DIGITS]
+    return [(curve.loss, _WIDER[:3]), *fewer]
 
 
 def _stored(written: Certificate) -> Certificate:
@@ -307,7 +335,8 @@ def _with_proof(
     if isinstance(profile.curve, BetweenCurve):
         laws = _laws(bare, str(profile.curve.unit(0, single=True)))
         return replace(bare, evidence=replace(evidence, directions=laws))
-    if profile.curve.form is Form.LINEAR and not isinstance(profile, Table | TradeoffFunction):
+    by_values = isinstance(profile, Skellam | Table | TradeoffFunction)
+    if profile.curve.form is Form.LINEAR and not by_values:
         return replace(bare, evidence=replace(evidence, directions=_laws(bare)))
     if isinstance(profile, Table | TradeoffFunction):
         table, corners = rows_of(profile)
@@ -375,7 +404,10 @@ def _line_below(directions: Sequence[Direction], eps: Fraction) -> document.Witn
 def _pieces(direction: Direction, places: Sequence[Fraction]) -> Iterable[document.CurvePiece]:
     """Yield what bounds δ in a direction at some ε."""
     for eps in places:
-        if direction.end is not None and eps >= direction.end:
+        if direction.end is not None and eps > direction.end:
+            # δ is 0, and Chernoff's bound falls so fast
+            tilt = _FALL / min(float(eps - direction.end), 1.0)
+            yield document.CurvePiece(start=binary_text(eps), tilt=binary_text(short(tilt)))
             continue
         try:
             line = direction.stretch(eps).line

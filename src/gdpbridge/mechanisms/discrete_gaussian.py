@@ -20,7 +20,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from flint import arb
 
-from gdpbridge.curves.base import Curve
 from gdpbridge.curves.linear import LinearCurve, linear_curve
 from gdpbridge.curves.lines import FloatLines, Floats, Line, Segments
 from gdpbridge.curves.nature import Nature
@@ -63,10 +62,9 @@ class DiscreteGaussian(Profile):
     def _mu_t(self) -> Fraction:
         return self.sensitivity / self.exact("sigma")
 
-    def grouped_curve(self, size: int) -> Curve:
-        """Return the curve for ``size`` times the sensitivity."""
-        given = {"sensitivity": size * self.sensitivity}
-        return type(self)(**{**self.model_dump(), **given}).curve
+    def of_group(self, size: int) -> DiscreteGaussian:
+        """Return that of ``size`` times the sensitivity."""
+        return DiscreteGaussian(**{**self.model_dump(), "sensitivity": size * self.sensitivity})
 
     def build_curve(self) -> LinearCurve:
         """Return the lines between the losses, without end."""

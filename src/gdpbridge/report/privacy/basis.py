@@ -46,6 +46,7 @@ _PLACES = 10
 _RELATIONS = {
     "add-remove": "one record is added or removed",
     "replace-one": "one record is replaced by another",
+    "zero-out": "one record is replaced by one without effect",
 }
 
 
