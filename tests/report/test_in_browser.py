@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import html
 import json
 import re
@@ -14,6 +15,7 @@ import pytest
 
 import gdpbridge as gdp
 from gdpbridge import plot
+from gdpbridge.specification.release import Release
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
@@ -94,10 +96,13 @@ def test_first_screen(pages: dict[str, str], look: Callable) -> None:
     assert look(pages["laplace"], PHONE)["statement"] <= PHONE[1]
 
 
-def test_print(pages: dict[str, str], tmp_path: Path) -> None:
-    """The page prints on three sheets, the statement on the first."""
+@pytest.mark.parametrize("sort", ["laplace", "dpsgd", "icea"])
+def test_print(reports: dict[str, gdp.PrivacyReport], tmp_path: Path, sort: str) -> None:
+    """With pictures, and every field of the release filled in, the page prints on three sheets."""
+    said = dict.fromkeys(Release.model_fields, "what the organisation says of it, in some words")
+    report = dataclasses.replace(reports[sort], release=said)
     file, target = tmp_path / "report.html", tmp_path / "report.pdf"
-    file.write_text(pages["laplace"], encoding="utf-8")
+    file.write_text(report.to_html(), encoding="utf-8")
     browse("--no-pdf-header-footer", f"--print-to-pdf={target}", file.as_uri())
     sheets = len(re.findall(rb"/Type\s*/Page\b", target.read_bytes()))
     assert 2 <= sheets <= 3
