@@ -108,8 +108,12 @@ def test_print(reports: dict[str, gdp.PrivacyReport], tmp_path: Path, sort: str)
     assert 2 <= sheets <= 3
 
 
-def test_slider(tmp_path: Path) -> None:
-    """Without a network the page draws its lines, and the slider moves the Gaussian curve."""
+@pytest.mark.parametrize(("width", "names"), [(500, "list"), (1400, "beside")])
+def test_slider(tmp_path: Path, width: int, names: str) -> None:
+    """Without a network the page draws its lines, and the slider moves the Gaussian curve.
+
+    Names stand beside their lines, or in a list where there is no room.
+    """
     file = tmp_path / "tradeoff.html"
     page = plot.tradeoff(gdp.profiles.Laplace(scale=0.5), mu=1.0).to_html()
     moved = """<script>
@@ -125,12 +129,16 @@ def test_slider(tmp_path: Path) -> None:
       setTimeout(() => {
         const texts = document.querySelector('svg.marks').textContent;
         const legend = texts.includes('Gaussian curve, μ = 3');
-        document.title = `curve ${before !== curve()}, legend ${legend}`;
+        const seen = (select) => [...document.querySelectorAll(select)]
+          .some((one) => one.getBoundingClientRect().width > 0);
+        const names = [['list', 'ul.names'], ['beside', '[class*=beside_] text']]
+          .filter(([, select]) => seen(select)).map(([name]) => name);
+        document.title = `curve ${before !== curve()}, legend ${legend}, names ${names}`;
       }, 500);
     }, 50);
     </script></body>"""
     # the library inside the page has that tag in a text, too
     body, _, end = page.rpartition("</body>")
     file.write_text(f"{body}{moved}{end}", encoding="utf-8")
-    shown = browse("--dump-dom", file.as_uri())
-    assert "<title>curve true, legend true</title>" in shown
+    shown = browse("--dump-dom", f"--window-size={width},900", file.as_uri())
+    assert f"<title>curve true, legend true, names {names}</title>" in shown
