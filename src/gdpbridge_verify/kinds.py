@@ -15,17 +15,6 @@ from typing import Literal
 from gdpbridge_verify.document import DECIMAL_PATTERN
 from gdpbridge_verify.refusal import Malformed
 
-__all__ = [
-    "KINDS",
-    "ONLY_COMPOSED",
-    "Domain",
-    "Kind",
-    "Nature",
-    "decimal_parameter",
-    "parameters_of",
-    "ungrouped",
-]
-
 Nature = Literal["own", "class", "bound"]
 
 Domain = tuple[Callable[[Fraction], bool], str]
@@ -33,11 +22,12 @@ _POSITIVE: Domain = (lambda value: value > 0, "a number > 0")
 _NON_NEGATIVE: Domain = (lambda value: value >= 0, "a number ≥ 0")
 _COUNT: Domain = (lambda value: value >= 1 and value.denominator == 1, "a whole number ≥ 1")
 _BUCKETS: Domain = (lambda value: value >= 2 and value.denominator == 1, "a whole number ≥ 2")
-_STEPS: Domain = (
-    lambda value: 1 <= value <= 20_000 and value.denominator == 1,
-    "a whole number from 1 to 20000",
-)
-_ONE: Domain = (lambda value: value == 1, "1")
+_STEPS: Domain = (lambda value: value in range(1, 20_001), "a whole number from 1 to 20000")
+_RUNS: Domain = (lambda value: value in range(1, 201), "a whole number from 1 to 200")
+_GROUPS: Domain = (lambda value: value in range(1, 51), "a whole number from 1 to 50")
+_VARIANCE: Domain = (lambda value: 0 < value <= 10_000, "a number > 0, at most 10000")
+_SHIFT: Domain = (lambda value: value in range(1, 1001), "a whole number from 1 to 1000")
+_CHANCE: Domain = (lambda value: 0 < 2 * value < 1, "a number in (0, 1/2)")
 _SHARE: Domain = (lambda value: 0 < value <= 1, "a number in (0, 1]")
 _PROBABILITY: Domain = (lambda value: 0 <= value < 1, "a number in [0, 1)")
 
@@ -78,77 +68,57 @@ class Kind:
     per_record: str = ""
 
 
-_SENSITIVITY = "sensitivity"
+def _positive(*names: str) -> dict[str, Domain]:
+    return dict.fromkeys(names, _POSITIVE)
+
+
+def _counts(*names: str) -> dict[str, Domain]:
+    return dict.fromkeys(names, _COUNT)
+
+
+_ADDED, _REPLACED, _FLAG = "add-remove", "replace-one", (None, "true")
+_DISCRETE = {"sensitivity": _COUNT}
+_DPSGD = {**_positive("noise_multiplier"), "sample_rate": _SHARE, "steps": _COUNT}
+_MATRIX = {**_positive("sigma"), "steps": _STEPS, **_counts("participations", "separation")}
+_SGD = _positive("A", "B", "sigma")
+_SHUFFLED = {**_positive("noise_multiplier"), **_counts("steps", "epochs")}
+_SPARSE = {**_positive("threshold_scale", "answer_scale", "sensitivity"), "count": _COUNT}
+_THRESHOLDED = {**_positive("scale", "threshold", "contribution"), "groups": _GROUPS}
+_RESPONSE = {"noise_parameter": _SHARE, "buckets": _BUCKETS}
+
 KINDS = {
     "approx-dp": Kind({"epsilon": _NON_NEGATIVE, "delta": _PROBABILITY}, "class", composes=True),
-    "bounded-range": Kind({"range": _NON_NEGATIVE, "runs": _ONE}, "class", per_record="range"),
+    "bounded-range": Kind({"range": _NON_NEGATIVE, "runs": _RUNS}, "class", per_record="range"),
     "clip-rectify": Kind(nature="bound", of_others=True),
     "composed": Kind({"times": _COUNT}, of_others=True),
-    "discrete-gaussian": Kind(
-        {"sigma": _POSITIVE, "sensitivity": _COUNT}, composes=True, discrete=True
-    ),
-    "discrete-laplace": Kind(
-        {"scale": _POSITIVE, "sensitivity": _COUNT}, composes=True, discrete=True
-    ),
-    "dpsgd": Kind(
-        {"noise_multiplier": _POSITIVE, "sample_rate": _SHARE, "steps": _COUNT},
-        relations=("add-remove", "replace-one"),
-        composes=True,
-    ),
+    "discrete-gaussian": Kind(_positive("sigma") | _DISCRETE, composes=True, discrete=True),
+    "discrete-laplace": Kind(_positive("scale") | _DISCRETE, composes=True, discrete=True),
+    "dpsgd": Kind(_DPSGD, relations=(_ADDED, _REPLACED), composes=True),
     "formula": Kind(nature="bound", alone=True),
-    "gaussian": Kind(
-        {"sigma": _POSITIVE, "sensitivity": _POSITIVE}, composes=True, per_record=_SENSITIVITY
-    ),
+    "gaussian": Kind(_positive("sigma", "sensitivity"), composes=True, per_record="sensitivity"),
     "gdp": Kind({"mu": _NON_NEGATIVE}, "class", composes=True, per_record="mu"),
     "grouped": Kind({"size": _COUNT}, of_others=True, alone=True),
-    "icea": Kind(
-        {"messages": _COUNT, "users": _COUNT}, "bound", ("replace-one",), has_breakpoints=True
-    ),
-    "laplace": Kind(
-        {"scale": _POSITIVE, "sensitivity": _POSITIVE}, composes=True, per_record=_SENSITIVITY
-    ),
-    "matrix": Kind(
-        {
-            "sigma": _POSITIVE,
-            "steps": _STEPS,
-            "participations": _COUNT,
-            "separation": _COUNT,
-        },
-        words={"fixed": (None, "true")},
-        texts=("entries",),
-        alone=True,
-    ),
+    "icea": Kind(_counts("messages", "users"), "bound", (_REPLACED,), has_breakpoints=True),
+    "laplace": Kind(_positive("scale", "sensitivity"), composes=True, per_record="sensitivity"),
+    "matrix": Kind(_MATRIX, words={"fixed": _FLAG}, texts=("entries",), alone=True),
     "permute-and-flip": Kind({"epsilon": _NON_NEGATIVE}, "class", per_record="epsilon"),
     "pld": Kind(composes=True, discrete=True),
     "pure-dp": Kind({"epsilon": _NON_NEGATIVE}, "class", composes=True, per_record="epsilon"),
-    "randomized-response": Kind(
-        {"noise_parameter": _SHARE, "buckets": _BUCKETS},
-        relations=("replace-one",),
-        composes=True,
-    ),
-    "sgd-family": Kind(
-        {"A": _POSITIVE, "B": _POSITIVE, "sigma": _POSITIVE}, "bound", has_breakpoints=True
-    ),
-    "sequence": Kind(of_others=True),
-    "shuffled-epochs": Kind(
-        {"noise_multiplier": _POSITIVE, "steps": _COUNT, "epochs": _COUNT}, "bound"
-    ),
-    "sparse-vector": Kind(
-        {
-            "threshold_scale": _POSITIVE,
-            "answer_scale": _POSITIVE,
-            "count": _COUNT,
-            "sensitivity": _POSITIVE,
-        },
-        "bound",
-        words={"monotonic": (None, "true")},
-        per_record=_SENSITIVITY,
-    ),
+    "randomized-response": Kind(_RESPONSE, relations=(_REPLACED,), composes=True),
     "renyi": Kind(nature="class", alone=True, has_rows=True),
+    "sequence": Kind(of_others=True),
+    "sgd-family": Kind(_SGD, "bound", has_breakpoints=True),
+    "shuffled-epochs": Kind(_SHUFFLED, "bound"),
+    "skellam": Kind({"variance": _VARIANCE, "sensitivity": _SHIFT}, alone=True),
+    "sparse-vector": Kind(_SPARSE, "bound", words={"monotonic": _FLAG}, per_record="sensitivity"),
+    "subsampled": Kind({"rate": _SHARE}, relations=(_ADDED,), of_others=True),
     "table": Kind(nature="class", alone=True, has_rows=True),
+    "thresholded-release": Kind(
+        _THRESHOLDED, relations=(_ADDED,), words={"noise": ("gaussian", "laplace")}, alone=True
+    ),
     "tradeoff-function": Kind(nature="class", alone=True, has_rows=True),
-    "subsampled": Kind({"rate": _SHARE}, relations=("add-remove",), of_others=True),
-    "zcdp": Kind({"rho": _POSITIVE}, "class", alone=True),
+    "truncated-laplace": Kind(_positive("scale", "sensitivity") | {"delta": _CHANCE}),
+    "zcdp": Kind(_positive("rho"), "class", alone=True),
 }
 # those whose formulas the checker knows as composed losses alone
 ONLY_COMPOSED = frozenset({"composed", "dpsgd", "sequence", "subsampled"})

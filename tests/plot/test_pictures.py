@@ -74,7 +74,8 @@ def test_gdpt_marks(measured_run: gdp.Measurement) -> None:
     rare = plot.gdpt(RUN, measured=measured_run)
     assert re.search(r"μ ≤ 0\.51\d+ with p = 1e-10", rare.alt_text)
     family = gdp.profiles.SGDFamily(A=2, B=1, sigma=2)
-    assert "the tail parameter, 0.7071" in plot.gdpt(family, measured=[gdp.measure(family)]).alt_text
+    picture = plot.gdpt(family, measured=[gdp.measure(family)])
+    assert "the tail parameter, 0.7071" in picture.alt_text
 
 
 def test_staircases_enclose_the_transform() -> None:

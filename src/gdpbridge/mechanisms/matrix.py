@@ -41,7 +41,7 @@ from gdpbridge.numeric.kinds import ball
 if TYPE_CHECKING:
     from gdpbridge.losses.moments import Losses
 
-__all__ = ["Matrix"]
+__all__ = ["MAX_STEPS", "Matrix", "matrix_in", "matrix_of", "plain_matrix"]
 
 MAX_STEPS = 20_000
 # of a certificate's parameters
@@ -49,7 +49,8 @@ _MOST_TEXT = 100_000
 _MAX_BYTES = 2**26
 
 
-def _plain(values: Any) -> Any:
+def plain_matrix(values: Any) -> Any:
+    """Return entries as lists of numbers, as specifications hold them."""
     return None if values is None else np.asarray(values, dtype=np.float64).tolist()
 
 
@@ -65,7 +66,7 @@ class Matrix(Profile):
         description="the matrix C, or one column: the coefficients of a Toeplitz matrix",
         json_schema_extra={"symbol": "FILE", "word": True, "allowed": "an npy or CSV file"},
     )
-    entries: Annotated[Any, PlainSerializer(_plain)] = Field(
+    entries: Annotated[Any, PlainSerializer(plain_matrix)] = Field(
         default=None,
         description="the matrix or the coefficients themselves, instead of a file",
         json_schema_extra={"untyped": True, "allowed": "rows of numbers, or a list of numbers"},
@@ -127,7 +128,7 @@ class Matrix(Profile):
     @cached_property
     def _read(self) -> Floats:
         """C, or the coefficients, as floats."""
-        return _of_file(self.file) if self.file is not None else _array(self.entries)
+        return matrix_in(self.file) if self.file is not None else matrix_of(self.entries)
 
     @property
     def profile_is(self) -> Nature:
@@ -217,18 +218,28 @@ def _found(read: Floats, steps: int | None, among: Participation) -> Sensitivity
     return of_matrix(read, among)
 
 
-def _of_file(name: str) -> Floats:
+def matrix_in(name: str) -> Floats:
+    """Return the matrix in an npy or CSV file, one row or column as a list.
+
+    Raises:
+        InputError: for what is no such file.
+    """
     data = read_bounded(name, _MAX_BYTES)
     try:
         if data.startswith(b"\x93NUMPY"):
-            return _array(np.load(io.BytesIO(data), allow_pickle=False))
+            return matrix_of(np.load(io.BytesIO(data), allow_pickle=False))
         read = np.loadtxt(io.StringIO(data.decode("utf-8-sig")), delimiter=",", ndmin=2)
     except (ValueError, EOFError, OSError) as error:
         raise InputError("file", name, f"a matrix of numbers as npy or CSV ({error})") from None
-    return _array(read)
+    return matrix_of(read)
 
 
-def _array(values: Any) -> Floats:
+def matrix_of(values: Any) -> Floats:
+    """Return entries as floats, one row or column as a list.
+
+    Raises:
+        InputError: for what is no matrix of finite numbers.
+    """
     try:
         found = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
