@@ -31,12 +31,13 @@ if TYPE_CHECKING:
     from gdpbridge.amplify.subsample import SubsamplePlan, subsampling_plan
     from gdpbridge.amplify.tradeoff import ClippingTradeoff, clipping_tradeoff
     from gdpbridge.auditing import Audit, audit, audit_counts, audit_guesses, audit_mechanism
-    from gdpbridge.calibrate import Calibration, calibrate
+    from gdpbridge.calibrate import calibrate
+    from gdpbridge.calibration import Calibration
     from gdpbridge.certificate.model import Certificate
     from gdpbridge.certificate.verify import Verification, verify
     from gdpbridge.check import Checked, check
     from gdpbridge.claims import Claim
-    from gdpbridge.compose import Composition, Part, compose
+    from gdpbridge.compose import Composition, Part, compose, compose_certificates
     from gdpbridge.curves.nature import Nature
     from gdpbridge.fit import regret
     from gdpbridge.gaussian import ball
@@ -106,6 +107,7 @@ __all__ = [
     "clip_and_rectify",
     "clipping_tradeoff",
     "compose",
+    "compose_certificates",
     "delta",
     "delta_complement",
     "epsilon",
@@ -145,12 +147,13 @@ _NAMES = {
     "amplify.subsample": ("SubsamplePlan", "subsampling_plan"),
     "amplify.tradeoff": ("ClippingTradeoff", "clipping_tradeoff"),
     "auditing": ("Audit", "audit", "audit_counts", "audit_guesses", "audit_mechanism"),
-    "calibrate": ("Calibration", "calibrate"),
+    "calibrate": ("calibrate",),
+    "calibration": ("Calibration",),
     "certificate.verify": ("Verification", "verify"),
     "certificate.model": ("Certificate",),
     "check": ("Checked", "check"),
     "claims": ("Claim",),
-    "compose": ("Composition", "Part", "compose"),
+    "compose": ("Composition", "Part", "compose", "compose_certificates"),
     "curves.nature": ("Nature",),
     "fit": ("regret",),
     "gaussian.curve": (

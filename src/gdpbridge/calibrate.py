@@ -15,17 +15,16 @@ from typing import Any, cast
 
 from pydantic.fields import FieldInfo
 
+from gdpbridge.calibration import Calibration
 from gdpbridge.errors import InputError, UndecidedError, WorkLimitError
 from gdpbridge.goals import Goal, Tried, goal_of
 from gdpbridge.interval import Interval
-from gdpbridge.measure import Measurement
 from gdpbridge.measure.entry import is_provable
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import profile_class
 from gdpbridge.numeric.checked import Real
 from gdpbridge.progress import Progress, silent, with_bar
 from gdpbridge.several import over_lists
-from gdpbridge.showing import Shown
 
 __all__ = ["Calibration", "calibrate"]
 
@@ -40,45 +39,6 @@ _CLOSE, _PAD = 1e-12, 1e-8
 # beside the first distance of the safe end, that of the other one; and how often they grow
 _BEYOND_SHARE, _PADS, _MORE = 0.2, 60, 1.5
 _RUNS = "times"
-
-
-@dataclass(frozen=True, repr=False)
-class Calibration(Shown):
-    """The answer of :func:`calibrate`.
-
-    Attributes:
-        parameter: the parameter that was free.
-        goal: the target.
-        value: the safe end: here the target is proved to be met.
-        beyond: the other end of the bracket: here it is proved to be missed.
-        attained: an interval at the safe end for what the target is about.
-        profile: the mechanism with the safe value.
-        certified: whether both ends are proved.
-        measured: the measurement at the safe end, for a target μ.
-    """
-
-    parameter: str
-    goal: Goal
-    value: float | int
-    beyond: float | int
-    attained: Interval
-    profile: Profile
-    certified: bool
-    measured: Measurement | None
-
-    @property
-    def target_mu(self) -> float | None:
-        """The target, if it is a μ."""
-        return self.goal.given.get("mu")
-
-    @property
-    def measurement(self) -> Measurement:
-        """The measurement of μ at the safe end; made now where the target is another one."""
-        if self.measured is not None:
-            return self.measured
-        from gdpbridge.measure import measure
-
-        return measure(self.profile)
 
 
 @with_bar
@@ -162,6 +122,7 @@ def calibrate(
         other,
         found.value,
         found.profile,
+        with_value(other),
         is_provable(found.profile),
         found.measurement,
     )

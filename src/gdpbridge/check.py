@@ -141,7 +141,7 @@ def check(profile: Any, claims: str | Claim | Sequence[str | Claim]) -> Checked 
             "(8, 1e-5)-DP", "mu <= 1", "mu <= 1 up to epsilon = 10", "mu <= 1 with p = 1e-6",
             "advantage <= 0.1", "tpr <= 0.01 at fpr = 0.001" or "beta >= 0.9 at alpha = 0.05"; with
             ">=" the claim is that the number is no less. "for add-remove neighbours", or for
-            "replace-one" ones, may follow. Of a list, a list of answers comes.
+            "replace-one" or "zero-out" ones, may follow. Of a list, a list of answers comes.
 
     Returns:
         True with its margin, false with a witness, or undecided.
@@ -156,13 +156,14 @@ def check(profile: Any, claims: str | Claim | Sequence[str | Claim]) -> Checked 
 
 
 def _checked(profile: Profile, claim: Claim, others: Mapping[str, Profile]) -> Checked:
-    meant, note, bound = _for_relation(profile, claim.relation, others)
+    meant, note = _for_relation(profile, claim.relation, others)
     if meant is None:
         found, meant = _undecided(claim, note), profile
         notes: tuple[str, ...] = ()
     else:
-        found = _decided(meant, claim, is_bound=bound)
-        notes = (note, *_elsewhere(meant, claim, found.holds, others))
+        found = _decided(meant, claim)
+        converted = meant.remarks[:1] if meant.kind == "converted" else ()
+        notes = (note, *converted, *_elsewhere(meant, claim, found.holds, others))
     trust = tuple(f"taken on trust: {one}" for one in meant.assumptions)
     return Checked(
         claim, meant, found.holds, found.value, found.margin, found.witness,
@@ -184,14 +185,8 @@ def _undecided(claim: Claim, why: str, value: Interval | None = None) -> _Found:
     return _Found(None, value or Interval(0, largest), None, None, f"undecided: {why}")
 
 
-def _decided(profile: Profile, claim: Claim, *, is_bound: bool = False) -> _Found:
-    """Compare a claim with what is proved of a mechanism.
-
-    Args:
-        profile: the mechanism.
-        claim: the claim.
-        is_bound: whether the profile is but an upper bound for what the claim is about.
-    """
+def _decided(profile: Profile, claim: Claim) -> _Found:
+    """Compare a claim with what is proved of a mechanism."""
     try:
         value, at = _value(profile, claim)
     except (UndecidedError, WorkLimitError) as error:
@@ -200,7 +195,7 @@ def _decided(profile: Profile, claim: Claim, *, is_bound: bool = False) -> _Foun
     is_in = f"{claim.symbol} is {_interval(value)}{claim.where}"
     # of all numbers but f(α) the larger is the worse
     safe = claim.at_least is (claim.quantity == "beta")
-    nature = Nature.BOUND if is_bound else profile.profile_is
+    nature = profile.profile_is
     if holds is not None and nature is Nature.BOUND and holds is not safe:
         why = f"{is_in} by an upper bound of δ, and the mechanism's own may be smaller"
         return _undecided(claim, why, value)
@@ -325,8 +320,8 @@ def _mu_witness(
 
 def _for_relation(
     profile: Profile, relation: Neighbours | None, others: Mapping[str, Profile]
-) -> tuple[Profile | None, str, bool]:
-    """Return the mechanism for the neighbours of a claim, what to say, and whether it is a bound.
+) -> tuple[Profile | None, str]:
+    """Return the mechanism for the neighbours of a claim, and what to say.
 
     None stands for a mechanism of which nothing is known for these neighbours.
     """
@@ -338,19 +333,18 @@ def _for_relation(
             else "for the neighbours for which the mechanism was stated; neither it nor the claim "
             "names them"
         )
-        return profile, named, False
+        return profile, named
     if own == relation:
-        return profile, f"for {own} neighbours, as claimed", False
+        return profile, f"for {own} neighbours, as claimed"
     if own is None:
-        return profile, f"for {relation} neighbours, if the mechanism was stated for these", False
+        return profile, f"for {relation} neighbours, if the mechanism was stated for these"
     for name, one in others.items():
         if one.neighbours == relation and name != _UNSAMPLED:
-            return one, f"for {name}, as claimed", False
-    if relation == "replace-one":
-        with suppress(InputError):
-            two = profile.group(2)
-            return two, "for replace-one neighbours: one record removed, and one added", True
-    return None, f"the mechanism is stated for {own} neighbours, and the claim is not", False
+            return one, f"for {name}, as claimed"
+    with suppress(InputError):
+        found = profile.to_neighbours(relation)
+        return found, f"for {relation} neighbours, as claimed"
+    return None, f"the mechanism is stated for {own} neighbours, and the claim is not"
 
 
 def _elsewhere(

@@ -64,7 +64,10 @@ _SPELT = {
     "false-positive rate": "fpr", "false positive rate": "fpr",
 }  # fmt: skip
 _NUMBER = r"[0-9.][0-9.eE+-]*"
-_RELATION = r"(?:\s*,?\s*(?:for|under)\s+(?P<relation>add-remove|replace-one)(?:\s+neighbou?rs)?)?"
+_RELATION = (
+    r"(?:\s*,?\s*(?:for|under)\s+(?P<relation>add-remove|replace-one|zero-out)"
+    r"(?:\s+neighbou?rs)?)?"
+)
 _PAIR = re.compile(
     rf"\(\s*(?P<epsilon>{_NUMBER})\s*,\s*(?P<delta>{_NUMBER})\s*\)\s*-?\s*dp{_RELATION}"
 )

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +25,10 @@ from gdpbridge.measure import Measurement, Statement, measure
 from gdpbridge.mechanisms.base import Neighbours, Profile
 from gdpbridge.numeric.exact import exact, float_ceiling
 
-__all__ = ["ADAPTIVITY", "Composition", "Part", "compose"]
+if TYPE_CHECKING:
+    from gdpbridge.certificate.model import Certificate
+
+__all__ = ["ADAPTIVITY", "Composition", "Part", "compose", "compose_certificates"]
 
 ADAPTIVITY = (
     "The rule also holds when each μ is chosen after seeing earlier releases, as long as the sum "
@@ -112,7 +117,11 @@ def compose(parts: Iterable[Composable | Part]) -> Composition:
         certified &= term.certified
         count += term.count * term.weight
     if len(relations) > 1:
-        raise InputError("neighbours", " and ".join(sorted(relations)), "the same for all parts")
+        raise InputError(
+            "neighbours",
+            " and ".join(sorted(relations)),
+            "the same for all parts: to_neighbours converts where a theorem allows it",
+        )
     failure = _UP.subtract(1, kept)
     return Composition(
         statement=Statement.APPROXIMATE if failure else Statement.WHOLE,
@@ -126,6 +135,29 @@ def compose(parts: Iterable[Composable | Part]) -> Composition:
         notes=(ADAPTIVITY,),
         exact=_exact(parts),
     )
+
+
+def compose_certificates(files: Sequence[str | Path]) -> Certificate:
+    """Compose certificates into one, which names each file by its SHA-256 and holds beside them.
+
+    Args:
+        files: certificates of a finite μ, all in one folder, where the result belongs too; one that
+            is named several times was released as often. Of a composition, its parts are taken.
+
+    Returns:
+        The certificate of the root of the sum of squares, and of 1 - Π(1 - p), rounded up.
+
+    Raises:
+        InputError: for a file that is no such certificate, or is for other neighbours.
+        RefusedError: for one that does not hold.
+        UndecidedError: if checking them all would be more work than is allowed.
+
+    Source: Dong, Roth and Su (2022), corollary 3.3.
+    """
+    # the checker is slow to load
+    from gdpbridge.certificate.write_several import of_releases
+
+    return of_releases(files)
 
 
 def _exact(parts: Sequence[Composable | Part]) -> Measurement | None:

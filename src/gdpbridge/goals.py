@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from gdpbridge.curves.base import Form
 from gdpbridge.curves.constants import MAX_EPS
@@ -17,7 +18,11 @@ from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real, exact_between
 from gdpbridge.numeric.exact import decimal_text, exact
 
-__all__ = ["Goal", "Tried", "goal_of"]
+if TYPE_CHECKING:
+    from gdpbridge.certificate.model import Certificate
+    from gdpbridge.certificate.write_answers import Quantity
+
+__all__ = ["Goal", "Tried", "certified", "goal_of"]
 
 _MU, _SHARE = "a number > 0 and at most 1000", "a number > 0 and < 1"
 # of a target for μ, where only the ε of the supremum is wanted
@@ -83,6 +88,31 @@ class Goal(ABC):
     def spare(self, profile: Profile) -> float:
         """How much log of the number falls short of the target at first, at the safe end."""
         return 0.0
+
+    @property
+    def number(self) -> tuple[Quantity, Fraction]:
+        """What the target is about where it is not μ, and at which ε or rate."""
+        raise NotImplementedError
+
+    def met(self, profile: Profile, measured: Measurement | None) -> Certificate:
+        """Certify that a mechanism meets the target; its measurement may be known.
+
+        Raises:
+            InputError: where there are no certificates of such mechanisms.
+            UndecidedError: if the checker cannot be convinced.
+        """
+        return self._claimed(profile, exact(self.target))
+
+    def missed(self, profile: Profile) -> Certificate:
+        """Certify that a mechanism misses the target, likewise."""
+        target, low = exact(self.target), exact(self.tried(profile).value.low)
+        return self._claimed(profile, target + (low - target) / 2, at_least=True)
+
+    def _claimed(self, profile: Profile, bound: Fraction, *, at_least: bool = False) -> Certificate:
+        from gdpbridge.certificate.write_answers import Asked, write_answers
+
+        quantity, at = self.number
+        return write_answers(profile, [Asked(quantity, at, bound, at_least)])
 
 
 @dataclass(frozen=True)
@@ -166,6 +196,14 @@ class _Mu(Goal):
             return self._at(self.witness[-1], profile).low > self.target
         return super().exceeded(profile)
 
+    def met(self, profile: Profile, measured: Measurement | None) -> Certificate:
+        return certified(measured or self._measured(profile, self.tol))
+
+    def missed(self, profile: Profile) -> Certificate:
+        found = self._measured(profile, self.tol)
+        # an upper end would need a proof of its own
+        return certified(replace(found, mu=Interval(found.mu.low, math.inf)))
+
     def _tol(self, profile: Profile) -> Real:
         if self.tol is not None:
             return self.tol
@@ -176,6 +214,19 @@ class _Mu(Goal):
         # half of the width of what is composed is taken by its upper end
         share = 0.55 if profile.curve.form is Form.COMPOSED else 0.1
         return share * float(Decimal(str(self._tol(profile))) / self.target)
+
+
+def certified(found: Measurement) -> Certificate:
+    """Return the certificate of a measurement.
+
+    Raises:
+        InputError: if there is none.
+    """
+    document = found.certificate
+    if document is None:
+        why = Advice(f"leave it out: {found.uncertified_because}")
+        raise InputError("certificate", found.profile.kind, why)
+    return document
 
 
 def _decimal(value: Fraction) -> Decimal:
@@ -197,6 +248,10 @@ class _Delta(Goal):
         if self.field == "target_advantage":
             return super().words
         return f"{super().words} at ε = {float(self.eps):g}"
+
+    @property
+    def number(self) -> tuple[Quantity, Fraction]:
+        return "advantage" if self.field == "target_advantage" else "delta", self.eps
 
     def tried(self, profile: Profile) -> Tried:
         return Tried(profile, profile.curve.delta_at(self.eps))
@@ -223,6 +278,10 @@ class _Power(Goal):
     @property
     def words(self) -> str:
         return f"{super().words} at FPR {float(self.alpha):g}"
+
+    @property
+    def number(self) -> tuple[Quantity, Fraction]:
+        return "tpr", self.alpha
 
     def tried(self, profile: Profile) -> Tried:
         from gdpbridge.convert import beta_at

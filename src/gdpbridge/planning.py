@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from gdpbridge.calibrate import Calibration, calibrate
+from gdpbridge.calibrate import calibrate
+from gdpbridge.calibration import Calibration
 from gdpbridge.errors import GdpBridgeError, InputError
 from gdpbridge.interval import Interval
 from gdpbridge.measure import measure

@@ -9,6 +9,7 @@ from gdpbridge.mechanisms.registry import kinds, profile_class
 
 if TYPE_CHECKING:
     from gdpbridge.mechanisms.approx_dp import ApproxDP
+    from gdpbridge.mechanisms.banded_matrix import BandedMatrix
     from gdpbridge.mechanisms.bounded_range import BoundedRange
     from gdpbridge.mechanisms.callable import Callable
     from gdpbridge.mechanisms.densities import Densities
@@ -48,6 +49,7 @@ __all__ = [
     "PLD",
     "ZCDP",
     "ApproxDP",
+    "BandedMatrix",
     "BoundedRange",
     "Callable",
     "Densities",
@@ -80,6 +82,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "BandedMatrix": "mechanisms.banded_matrix",
     "Matrix": "mechanisms.matrix",
     "TradeoffFunction": "mechanisms.tradeoff_function",
     "Renyi": "mechanisms.renyi",

@@ -88,7 +88,7 @@ def _delta(
 ) -> None:
     check.at_most(f"{line}.high", at, high)
     if low > 0:
-        check.at_least(f"{line}.low", at, low, point, strictly=False)
+        check.at_least(f"{line}.low", at, low, point)
 
 
 def _epsilon(
@@ -102,9 +102,9 @@ def _epsilon(
     if high is not None:
         check.at_most(f"{line}.high", high, at)
     if low is None:
-        check.never_below(f"{line}.low", at)
+        check.stays_above(f"{line}.low", at)
     elif low > 0:
-        check.at_least(f"{line}.low", low, at, point, strictly=True)
+        check.above(f"{line}.low", low, at, point)
 
 
 def _rate(

@@ -1,19 +1,18 @@
-"""Intervals of MPFR numbers with directed rounding, and second-order Taylor jets of them."""
+"""Intervals of MPFR numbers with directed rounding."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from typing import NamedTuple
 
 import gmpy2
 from gmpy2 import mpfr
 
 from gdpbridge_verify.refusal import OutOfWork
 
-__all__ = ["Arithmetic", "Interval", "Jet", "Work"]
+__all__ = ["Arithmetic", "Interval", "Level", "Number", "Work"]
 
 
 class Work:
@@ -27,6 +26,12 @@ class Work:
     def note(self, line: str, margin: float) -> None:
         """Note how much a line has to spare; the least, of several parts."""
         self.margins[line] = min(margin, self.margins.get(line, math.inf))
+
+    def reset(self, line: str, margin: float | None) -> None:
+        """Let a line have the margin that it had before an attempt that failed."""
+        self.margins.pop(line, None)
+        if margin is not None:
+            self.margins[line] = margin
 
     def charge(self, cost: float) -> None:
         """Spend some of the budget.
@@ -77,25 +82,25 @@ class Interval:
         # the bare minus sign would round to the global context's 53 bits
         return Interval(self.of, self.of.down.minus(self.high), self.of.up.minus(self.low))
 
-    def __add__(self, other: Interval | int) -> Interval:
-        low, high = _ends(other)
+    def __add__(self, other: Number) -> Interval:
+        low, high = self._ends_of(other)
         return Interval(
             self.of, self.of.down.add(self.low, low), self.of.up.add(self.high, high)
         ).or_everything()
 
     __radd__ = __add__
 
-    def __sub__(self, other: Interval | int) -> Interval:
-        low, high = _ends(other)
+    def __sub__(self, other: Number) -> Interval:
+        low, high = self._ends_of(other)
         return Interval(
             self.of, self.of.down.sub(self.low, high), self.of.up.sub(self.high, low)
         ).or_everything()
 
-    def __rsub__(self, other: int) -> Interval:
+    def __rsub__(self, other: Fraction | int) -> Interval:
         return -(self - other)
 
-    def __mul__(self, other: Interval | int) -> Interval:
-        low, high = _ends(other)
+    def __mul__(self, other: Number) -> Interval:
+        low, high = self._ends_of(other)
         down, up = self.of.down.mul, self.of.up.mul
         if low >= 0:
             # the signs tell which products are the least and the largest
@@ -115,8 +120,8 @@ class Interval:
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Interval | int) -> Interval:
-        low, high = _ends(other)
+    def __truediv__(self, other: Number) -> Interval:
+        low, high = self._ends_of(other)
         if low > 0:
             return Interval(
                 self.of,
@@ -127,7 +132,7 @@ class Interval:
             return -self / -(other if isinstance(other, Interval) else self.of.exactly(other))
         return self.everything()
 
-    def __rtruediv__(self, other: int) -> Interval:
+    def __rtruediv__(self, other: Fraction | int) -> Interval:
         return self.of.exactly(other) / self
 
     def square(self) -> Interval:
@@ -207,28 +212,27 @@ class Interval:
         """Whether the lower end is finite."""
         return bool(self.low > mpfr("-inf"))
 
-    def __lt__(self, other: Interval | int) -> bool:
-        return bool(self.high < _ends(other)[0])
+    def __lt__(self, other: Number) -> bool:
+        return bool(self.high < self._ends_of(other)[0])
 
-    def __le__(self, other: Interval | int) -> bool:
-        return bool(self.high <= _ends(other)[0])
+    def __le__(self, other: Number) -> bool:
+        return bool(self.high <= self._ends_of(other)[0])
 
-    def __gt__(self, other: Interval | int) -> bool:
-        return bool(self.low > _ends(other)[1])
+    def __gt__(self, other: Number) -> bool:
+        return bool(self.low > self._ends_of(other)[1])
 
-    def __ge__(self, other: Interval | int) -> bool:
-        return bool(self.low >= _ends(other)[1])
+    def __ge__(self, other: Number) -> bool:
+        return bool(self.low >= self._ends_of(other)[1])
 
     def _increasing(self, function: str) -> Interval:
         down, up = getattr(self.of.down, function), getattr(self.of.up, function)
         return Interval(self.of, down(self.low), up(self.high)).or_everything()
 
-
-def _ends(value: Interval | int) -> tuple[mpfr, mpfr]:
-    if isinstance(value, Interval):
-        return value.low, value.high
-    whole = _whole(value)
-    return whole, whole
+    def _ends_of(self, value: Number) -> tuple[mpfr, mpfr]:
+        if isinstance(value, int) and value.bit_length() <= 64:
+            return (_whole(value),) * 2
+        found = value if isinstance(value, Interval) else self.of.exactly(value)
+        return found.low, found.high
 
 
 def _cost_of_erfc(precision: int, z: float) -> float:
@@ -245,98 +249,26 @@ def _whole(value: int) -> mpfr:
     return mpfr(value, 64)
 
 
-@dataclass(frozen=True)
-class Jet:
-    """The Taylor coefficients of order 0 to 2 of a function of ε, at a point or on a range."""
+# what stands beside an interval in an expression; fractions are enclosed
+Number = Interval | Fraction | int
+
+
+class Level(NamedTuple):
+    """Numbers from 0 to 1 and one minus them, either of which may be the sharper one."""
 
     value: Interval
-    slope: Interval
-    curvature: Interval  # half the second derivative
+    complement: Interval
 
     @classmethod
-    def variable(cls, eps: Interval) -> Jet:
-        """Return the jet of ε itself."""
-        return cls(eps, eps.of.exactly(1), eps.of.exactly(0))
+    def of(cls, value: Interval) -> Level:
+        """Return numbers, and one minus them."""
+        return cls(value, 1 - value)
 
-    def __neg__(self) -> Jet:
-        return Jet(-self.value, -self.slope, -self.curvature)
+    def under(self, other: Level) -> Interval:
+        """Return by how much it is below another, on the sharper scale."""
+        if other.value > _HALF:
+            return self.complement - other.complement
+        return other.value - self.value
 
-    def __add__(self, other: Jet | Interval | int) -> Jet:
-        if isinstance(other, Jet):
-            return Jet(
-                self.value + other.value,
-                self.slope + other.slope,
-                self.curvature + other.curvature,
-            )
-        return Jet(self.value + other, self.slope, self.curvature)
 
-    __radd__ = __add__
-
-    def __sub__(self, other: Jet | Interval | int) -> Jet:
-        return self + (-other)
-
-    def __rsub__(self, other: Interval | int) -> Jet:
-        return -self + other
-
-    def __mul__(self, other: Jet) -> Jet:
-        a, b = self, other
-        return Jet(
-            a.value * b.value,
-            a.value * b.slope + a.slope * b.value,
-            a.value * b.curvature + a.slope * b.slope + a.curvature * b.value,
-        )
-
-    def inverse(self) -> Jet:
-        """Return 1/x."""
-        inverse = 1 / self.value
-        square = inverse.square()
-        return Jet(
-            inverse,
-            -(square * self.slope),
-            square * (inverse * self.slope.square() - self.curvature),
-        )
-
-    def sqrt(self) -> Jet:
-        """Return the square root."""
-        root = self.value.sqrt()
-        slope = self.slope / (2 * root)
-        return Jet(root, slope, (self.curvature - slope.square()) / (2 * root))
-
-    def scaled(self, factor: Interval) -> Jet:
-        """Return the jet times a constant."""
-        return Jet(self.value * factor, self.slope * factor, self.curvature * factor)
-
-    def square(self) -> Jet:
-        """Return the jet's square."""
-        cross = 2 * self.value
-        return Jet(
-            self.value.square(), cross * self.slope, cross * self.curvature + self.slope.square()
-        )
-
-    def exp(self) -> Jet:
-        """Return e^x."""
-        return self._exponential(Interval.exp)
-
-    def expm1(self) -> Jet:
-        """Return e^x - 1."""
-        return self._exponential(Interval.expm1)
-
-    def log(self) -> Jet:
-        """Return log x."""
-        return self._logarithm(self.value.log(), self.value)
-
-    def log1p(self) -> Jet:
-        """Return log(1 + x)."""
-        return self._logarithm(self.value.log1p(), 1 + self.value)
-
-    def _exponential(self, first: Callable[[Interval], Interval]) -> Jet:
-        base = self.value.exp()
-        return Jet(
-            first(self.value),
-            base * self.slope,
-            base * (self.curvature + self.slope.square() / 2),
-        )
-
-    def _logarithm(self, value: Interval, base: Interval) -> Jet:
-        slope = self.slope / base
-        return Jet(value, slope, self.curvature / base - slope.square() / 2)
+_HALF = Fraction(1, 2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import partial
 from operator import methodcaller
 from pathlib import Path
@@ -12,22 +11,28 @@ from typing import Any, TypeVar
 
 from gdpbridge_verify.answers import answer, count_of_answers
 from gdpbridge_verify.arithmetic import Arithmetic, Work
-from gdpbridge_verify.composed import ComposedCheck, is_composed
+from gdpbridge_verify.composed import ComposedCheck
 from gdpbridge_verify.discrete import DiscreteCheck, is_discrete
-from gdpbridge_verify.document import Cell, Certificate
+from gdpbridge_verify.document import Certificate
 from gdpbridge_verify.formulas import FormulaCheck
+from gdpbridge_verify.mechanisms import FormulasCheck, ThresholdedCheck
 from gdpbridge_verify.reader import content_of, parsed, read_as
+from gdpbridge_verify.rectified import RectifiedCheck
 from gdpbridge_verify.refusal import OutOfWork, Refused, Undecided
+from gdpbridge_verify.rows import with_rows
+from gdpbridge_verify.several import composition, missed
 from gdpbridge_verify.statement import Check
-from gdpbridge_verify.tables import TableCheck, TradeoffCheck, with_rows
+from gdpbridge_verify.tables import TableCheck, TradeoffCheck
 from gdpbridge_verify.zcdp import RenyiCheck, ZcdpCheck
 
-__all__ = ["CellChecker", "Verification", "read", "verify"]
+__all__ = ["MAX_WORK", "Ladder", "Verification", "read", "verify"]
 
 FIRST_PRECISION = 96
 MAX_PRECISION = 8192
 # in microseconds, as charged by formula: some ten thousand cells
 MAX_WORK = 4.5e6
+# of all releases of a composition: some 20 seconds
+MAX_WORK_OF_RELEASES = 4 * MAX_WORK
 
 T = TypeVar("T")
 
@@ -83,31 +88,53 @@ def verify(
     document = source if isinstance(source, Certificate) else read(source)
     if folder is None:
         folder = Path(source).parent if isinstance(source, str | Path) else Path()
-    document = with_rows(document, Path(folder))
-    ladder = _Ladder(document)
-    decide = ladder.decide
     try:
-        claims = [
-            *decide(lambda check: check.nature()),
-            *decide(lambda check: check.far_out()),
-            *decide(lambda check: check.failure_at_head()),
-        ]
-        for number in range(count_of_answers(document)):
-            claims.append(decide(partial(answer, number=number)))
-        for number in range(decide(lambda check: check.count_of_cells())):
-            decide(methodcaller("numbered_cell", number))
-        if document.claim.statement != "answers":
-            claims += [decide(lambda check: check.upper_end())]
-            claims += [decide(lambda check: check.lower_end())]
-        claims += [decide(lambda check: check.assumption())]
+        if document.releases is None:
+            return _proved(document, Path(folder), Work(MAX_WORK))
+        together = Work(MAX_WORK_OF_RELEASES)
+        claims = composition(document, Path(folder), partial(_proved, together=together))
+        return Verification(True, f"all {len(claims)} claims hold", tuple(claims))
     except Refused as refused:
         return Verification(False, f"refused at {refused}", ())
     except OutOfWork:
         raise Undecided("undecided: more work than is allowed for one certificate") from None
     except Undecided as undecided:
         raise Undecided(f"{undecided}: undecided with {MAX_PRECISION} bits of precision") from None
-    margins = tuple(ladder.margins.items())
+
+
+def _proved(document: Certificate, folder: Path, together: Work) -> Verification:
+    """Prove what one mechanism's certificate claims, and charge it to all that is proved."""
+    if document.table is not None:
+        document = with_rows(document, folder)
+    work = Work(MAX_WORK)
+    claims = _lines(document, work)
+    if document.beyond is not None:
+        other, in_words = missed(document)
+        try:
+            _lines(other, work)
+        except Refused as refused:
+            raise Refused(f"beyond.{refused.line}", refused.reason) from None
+        claims.insert(-1, in_words)
+    together.charge(work.spent)
+    margins = tuple(work.margins.items())
     return Verification(True, f"all {len(claims)} claims hold", tuple(claims), margins)
+
+
+def _lines(document: Certificate, work: Work) -> list[str]:
+    decide = Ladder(document, work).decide
+    claims = [
+        *decide(lambda check: check.nature()),
+        *decide(lambda check: check.far_out()),
+        *decide(lambda check: check.failure_at_head()),
+    ]
+    for number in range(count_of_answers(document)):
+        claims.append(decide(partial(answer, number=number)))
+    for number in range(decide(lambda check: check.count_of_cells())):
+        decide(methodcaller("numbered_cell", number))
+    if document.claim.statement != "answers":
+        claims += [decide(lambda check: check.upper_end())]
+        claims += [decide(lambda check: check.lower_end())]
+    return [*claims, decide(lambda check: check.assumption())]
 
 
 def _first_precision(document: Certificate) -> int:
@@ -117,75 +144,29 @@ def _first_precision(document: Certificate) -> int:
     return FIRST_PRECISION + 4 * digits
 
 
-class CellChecker:
-    """Whether single cells are proved as they stand; for the writer of certificates."""
-
-    def __init__(self, document: Certificate) -> None:
-        self._document = document
-        # what the writer tries is at least what the checker will do, but for short lines
-        self._ladder = _Ladder(document, share=0.9)
-
-    def proves(self, cell: Cell, direction: int = 0) -> bool:
-        """Whether the checker will accept a cell, of a composed loss one of a direction.
-
-        Raises:
-            OutOfWork: if all cells so far are more work than the checker allows.
-        """
-        return self._holds(lambda check: check.cell_of("cell", cell, direction))
-
-    def proves_ends(self) -> bool:
-        """Whether the checker will accept the lower end and, of a head, its δ(ε_h).
-
-        Raises:
-            OutOfWork: if that is more work than the checker allows, together with the cells.
-        """
-        return self._holds(lambda check: (check.failure_at_head(), check.lower_end()))
-
-    def proves_answers(self) -> bool:
-        """Whether the checker will accept the answers."""
-        numbers = range(count_of_answers(self._document))
-        return all(self._holds(partial(answer, number=number)) for number in numbers)
-
-    def proves_tail(self, start: Fraction) -> bool:
-        """Whether the checker will accept that nothing need be proved from here on."""
-        return self._holds(lambda check: check.decay_from(start))
-
-    def _holds(self, line: Callable[[Check], object]) -> bool:
-        try:
-            self._ladder.decide(line)
-        except (Refused, Undecided):
-            return False
-        return True
-
-
 def _kind_of(document: Certificate) -> type[Check]:
-    if is_composed(document.evidence):
+    if document.evidence.directions is not None:
         return DiscreteCheck if is_discrete(document) else ComposedCheck
-    return _CHECKS.get(document.mechanism.get("kind") or "", Check)
+    return _CHECKS.get(document.mechanism.get("kind") or "", FormulasCheck)
 
 
 _CHECKS: dict[str, type[Check]] = {
+    "clip-rectify": RectifiedCheck,
     "formula": FormulaCheck,
     "renyi": RenyiCheck,
     "table": TableCheck,
+    "thresholded-release": ThresholdedCheck,
     "tradeoff-function": TradeoffCheck,
     "zcdp": ZcdpCheck,
 }
 
 
-class _Ladder:
+class Ladder:
     """Decides each line of one document at as little precision as that line needs."""
 
-    def __init__(self, document: Certificate, share: float = 1) -> None:
-        self._work = Work(share * MAX_WORK)
-        self._document = document
-        self._kind: type[Check] | None = None
+    def __init__(self, document: Certificate, work: Work) -> None:
+        self.document, self.work = document, work
         self._checks: dict[int, Check] = {}
-
-    @property
-    def margins(self) -> dict[str, float]:
-        """How much the lines that were proved have to spare."""
-        return self._work.margins
 
     def decide(self, line: Callable[[Check], T]) -> T:
         """Return what a line returns at the first precision that decides it.
@@ -194,7 +175,7 @@ class _Ladder:
             Undecided: if none does.
             OutOfWork: if deciding it would take more work than is left.
         """
-        precision = _first_precision(self._document)
+        precision = _first_precision(self.document)
         while True:
             try:
                 return line(self._at(precision))
@@ -204,8 +185,8 @@ class _Ladder:
                     raise
 
     def _at(self, precision: int) -> Check:
-        self._work.charge(300 + precision / 10)
+        self.work.charge(300 + precision / 10)
         if precision not in self._checks:
-            self._kind = self._kind or _kind_of(self._document)
-            self._checks[precision] = self._kind(self._document, Arithmetic(precision, self._work))
+            kind = _kind_of(self.document)
+            self._checks[precision] = kind(self.document, Arithmetic(precision, self.work))
         return self._checks[precision]

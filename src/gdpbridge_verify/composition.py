@@ -14,9 +14,8 @@ from gdpbridge_verify.finite import (
     two_valued,
 )
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
-from gdpbridge_verify.kinds import KINDS, Nature
+from gdpbridge_verify.kinds import KINDS, Nature, parameters_of
 from gdpbridge_verify.lines import Runs
-from gdpbridge_verify.mechanisms import parameters_of
 from gdpbridge_verify.refusal import Malformed
 from gdpbridge_verify.replaced import ReplacedGaussian
 from gdpbridge_verify.transforms import Gaussian, Laplace, SampledGaussian, Transform

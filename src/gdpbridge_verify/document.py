@@ -12,27 +12,9 @@ from typing import Annotated, Final, Literal
 
 from gdpbridge_verify.reader import Most, Text, Whole
 
-__all__ = [
-    "DECIMAL_PATTERN",
-    "Answer",
-    "Breakpoint",
-    "Cell",
-    "Certificate",
-    "Claim",
-    "CurvePiece",
-    "Direction",
-    "Evidence",
-    "Line",
-    "Nodes",
-    "Point",
-    "Range",
-    "Schema",
-    "Tangent",
-    "WitnessLine",
-]
-
 MAX_CELLS = 100_000
 MAX_PIECES = 2000
+MAX_RELEASES = 100
 
 NAME: Final = "gdpbridge.certificate"
 VERSION: Final = 1
@@ -90,8 +72,7 @@ class Answer:
 
     quantity: Annotated[
         Literal["delta", "epsilon", "advantage", "tpr", "beta"],
-        "δ at an ε; the least ε ≥ 0 at a δ; δ(0); an attacker's true-positive rate at a "
-        "false-positive rate; its least type II error f at a type I error",
+        "δ at an ε; the least ε ≥ 0 at a δ; δ(0); an attacker's TPR at an FPR; f at a type I error",
     ]
     at: Annotated[Decimal | None, "that ε, δ or rate; null for an advantage"]
     low: Annotated[MuDecimal, "at most the number; 0 of a rate"]
@@ -108,20 +89,16 @@ class Claim:
     ]
     statement: Annotated[
         Literal["whole", "head", "approximate", "answers"],
-        "what mu covers: every ε, ε up to eps_h, or all but failure_probability; answers: nothing "
-        "is said of mu, which is [0, inf], and all of the answers",
+        "what mu covers: every ε, up to eps_h, all but failure_probability; answers: nothing",
     ]
     mu: Annotated[Range, "holds the least μ for which the statement is true"]
     eps_h: Annotated[Decimal | None, "the end of the head, for a head statement"]
-    failure_probability: Annotated[
-        Decimal, "for a head: at least δ(eps_h); for an approximate statement: p; else 0"
-    ]
+    failure_probability: Annotated[Decimal, "head: at least δ(eps_h); approximate: p; else 0"]
     mu_tail: Annotated[Range, "holds the tail parameter; [0, inf] for a verdict of unknown"]
     profile_is: Annotated[
         Literal["own", "class", "bound"] | None,
-        "what δ(ε) is: own: the mechanism's exact profile; class: at every ε the supremum over all "
-        "mechanisms with its guarantee; bound: an upper bound, so that mu.low says that no smaller "
-        "μ covers it. Not said by version 0.1.0",
+        "what δ(ε) is: own: the mechanism's; class: the supremum over all mechanisms with its "
+        "guarantee; bound: an upper bound, which no μ below mu.low covers. 0.1.0 does not say it",
     ] = None
     answers: Annotated[tuple[Answer, ...] | None, Most(1000), "other numbers than μ"] = None
 
@@ -140,9 +117,10 @@ class Cell:
 
     low: Binary
     high: Binary
-    centre: Annotated[
-        Binary | None, "where the mean-value form is centred; null: proved by monotonicity"
-    ]
+    centre: Annotated[Binary | None, "where to touch the Gaussian curve first; null: in the middle"]
+
+
+Cells = Annotated[tuple[Cell, ...], Most(MAX_CELLS)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,6 +134,9 @@ class Nodes:
     last: Annotated[int, Whole(-(2**40), 2**40)]
 
 
+NodesOfParts = Annotated[tuple[Nodes | None, ...], Most(1000)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Line:
     """Places s = c + ikh, |k| ≤ count, at which a composed loss's transform is summed."""
@@ -165,16 +146,8 @@ class Line:
     count: Annotated[int, Whole(1, 2**18)]
     right: Annotated[SignedBinary, "the tilt that bounds the aliases on the right"]
     left: Annotated[SignedBinary, "the tilt that bounds the aliases on the left"]
-    nodes: Annotated[
-        tuple[Nodes | None, ...],
-        Most(1000),
-        "for each part, the quadrature on the line, where it needs one",
-    ]
-    far: Annotated[
-        tuple[Nodes | None, ...],
-        Most(1000),
-        "for each part, the one that bounds what the sum leaves out",
-    ]
+    nodes: Annotated[NodesOfParts, "for each part, the quadrature on the line, if it needs one"]
+    far: Annotated[NodesOfParts, "for each part, the one that bounds what the sum leaves out"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,12 +156,8 @@ class CurvePiece:
 
     start: Binary
     line: Annotated[Line | None, "the line that gives it"] = None
-    tilt: Annotated[
-        Binary | None, "or the tilt of Chernoff's bound, or of the law of discrete losses"
-    ] = None
-    unit: Annotated[
-        Ratio | None, "of a law: the unit on whose multiples densities are cut into cells"
-    ] = None
+    tilt: Annotated[Binary | None, "or the tilt of Chernoff's bound, or of a law"] = None
+    unit: Annotated[Ratio | None, "of a law: on whose multiples densities are cut"] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,9 +165,7 @@ class Direction:
     """The proof for one direction of a composed loss: P against Q first, then Q against P."""
 
     pieces: Annotated[tuple[CurvePiece, ...], Most(2000)]
-    cells: Annotated[
-        tuple[Cell, ...], Most(MAX_CELLS), "adjacent ranges from 0 on, each within a piece"
-    ]
+    cells: Annotated[Cells, "adjacent ranges from 0 on"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,13 +198,9 @@ class Event:
 class Point:
     """What the proof of an answer needs besides the mechanism."""
 
-    touch: Annotated[
-        SignedBinary | None, "of a rate or f: the ε of the line 1 - δ - e^ε·α that shows it"
-    ] = None
-    event: Annotated[Event | None, "of a table: the event that shows the lower end of δ"] = None
-    witness_line: Annotated[
-        WitnessLine | None, "of a composed loss: what shows the lower end of δ"
-    ] = None
+    touch: Annotated[SignedBinary | None, "of a rate or f: the ε of the line that shows it"] = None
+    event: Annotated[Event | None, "of a class: what shows the lower end of δ"] = None
+    witness_line: Annotated[WitnessLine | None, "of a composed loss: what shows it"] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -259,46 +222,50 @@ class Table:
 class Evidence:
     """What the claim's proof needs besides the mechanism."""
 
-    breakpoints: Annotated[
-        tuple[Breakpoint, ...],
-        Most(2),
-        "of a refined profile: where it changes its formula, in order",
-    ]
-    cells: Annotated[tuple[Cell, ...], Most(MAX_CELLS), "adjacent ranges from 0 on"]
+    breakpoints: Annotated[tuple[Breakpoint, ...], Most(2), "where δ̂ changes its formula"]
+    cells: Annotated[Cells, "adjacent ranges from 0 on"]
     witness: Annotated[
         Binary | Literal["tail"] | None,
-        "an ε with G(ε) ≥ mu.low; tail: mu.low is at most the tail parameter; null: the mechanism "
-        "is a Gaussian curve, or no finite μ exists",
+        "an ε that shows mu.low; tail: it is at most the tail parameter; null: the mechanism is a "
+        "Gaussian curve, or no finite μ exists",
     ]
-    tail_from: Annotated[
-        Binary | None, "from here on the tail is proved by its rate of decay, not by cells"
-    ]
+    tail_from: Annotated[Binary | None, "from here on the rate of decay is the proof, not cells"]
     directions: Annotated[
-        tuple[Direction, ...] | None,
-        Most(2),
-        "of a composed loss, whose δ is the larger one of both directions: the proof for each, or "
-        "for one if they are the same",
+        tuple[Direction, ...] | None, Most(2), "of a composed loss: one if both are the same"
     ] = None
-    witness_line: Annotated[
-        WitnessLine | None, "of a composed loss: what shows δ at the witness"
-    ] = None
+    witness_line: Annotated[WitnessLine | None, "of a composed loss: δ at the witness"] = None
     tangents: Annotated[
-        tuple[Tangent, ...] | None,
-        Most(MAX_CELLS),
-        "of a bound on divergences: lines above δ, in order of their ε",
+        tuple[Tangent, ...] | None, Most(MAX_CELLS), "of bounds on divergences, in order of ε"
     ] = None
     corners: Annotated[
         tuple[Annotated[int, Whole(0, MAX_CELLS)], ...] | None,
         Most(MAX_CELLS),
-        "of a table: the rows that chords are drawn between, in order of their ε",
+        "of a table: the rows that chords are drawn between, in order of ε",
     ] = None
     touching: Annotated[
-        tuple[Binary, ...] | None,
-        Most(100),
-        "of a formula: where lines touch it, through (-1, 1) in e^ε or those of the event",
+        tuple[Binary, ...] | None, Most(100), "of a formula: where lines touch it"
     ] = None
     event: Annotated[Event | None, "of a class: an event that attains mu.low"] = None
     points: Annotated[tuple[Point, ...] | None, Most(1000), "one for each answer"] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Beyond:
+    """The other end of a calibrated parameter: with it the target is missed."""
+
+    target: Annotated[Decimal, "at least mu.high, or the only answer's; below mu.low, or so, here"]
+    changes: Annotated[dict[Name, Parameter | None], Most(10), "parameters that are others here"]
+    claim: Claim
+    evidence: Evidence
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """One of several releases of the same data, by the certificate beside the document."""
+
+    file: Annotated[FileName, "the certificate's name, without a folder"]
+    sha256: Annotated[Hash, "of its bytes"]
+    count: Annotated[int, Whole(1, 10**9)] = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -307,11 +274,11 @@ class Certificate:
 
     schema: Schema
     generator: Annotated[str, Text("a text", 200), "the program that wrote it; informative only"]
-    mechanism: Annotated[
-        dict[Name, Parameter | None],
-        Most(8000),
-        "the mechanism's kind and parameters, numbers as exact decimals",
-    ]
+    mechanism: Annotated[dict[Name, Parameter | None], Most(8000), "its kind and parameters"]
     claim: Claim
     evidence: Evidence
     table: Annotated[Table | None, "the rows that the mechanism is known by, if it is"] = None
+    beyond: Annotated[Beyond | None, "of a calibrated parameter: its other end"] = None
+    releases: Annotated[
+        tuple[Release, ...] | None, Most(MAX_RELEASES), "of a composition: what is composed"
+    ] = None

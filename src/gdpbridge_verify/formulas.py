@@ -17,11 +17,13 @@ from typing import NamedTuple
 
 from gmpy2 import mpfr
 
-from gdpbridge_verify.arithmetic import Arithmetic, Interval, Jet
-from gdpbridge_verify.convex import ConvexCheck, Level
-from gdpbridge_verify.document import Event
-from gdpbridge_verify.mechanisms import GaussianDecay, Mechanism, decimal_parameter, parameters_of
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
+from gdpbridge_verify.convex import ConvexCheck
+from gdpbridge_verify.document import Evidence, Point
+from gdpbridge_verify.jets import Jet
+from gdpbridge_verify.kinds import decimal_parameter, parameters_of
 from gdpbridge_verify.numbers import binary, exact
+from gdpbridge_verify.profile import Decay, Tail
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 
 __all__ = ["FormulaCheck", "Node", "parsed"]
@@ -174,8 +176,7 @@ def jet_of(node: Node, eps: Jet) -> Jet:
     of = eps.value.of
     of.work.charge(_COST_OF_NODE)
     if node.name == "number":
-        zero = of.exactly(0)
-        return Jet(of.exactly(node.value), zero, zero)
+        return Jet(of.exactly(node.value), of.exactly(0))
     if node.name == "eps":
         return eps
     first = jet_of(node.parts[0], eps)
@@ -197,7 +198,7 @@ def _quotient(first: Jet, second: Jet) -> Jet:
     if first.value > 0 and second.value.low == 0 and second.value.high > 0:
         # next to a pole
         least = of.down.div(first.value.low, second.value.high)
-        return Jet(Interval(of, least, mpfr("inf")), found.slope, found.curvature)
+        return Jet(Interval(of, least, mpfr("inf")), found.slope)
     return found
 
 
@@ -205,7 +206,7 @@ def _power(base: Jet, exponent: Node, eps: Jet) -> Jet:
     times = constant(exponent)
     if times is None or times.denominator != 1 or abs(times) > _MAX_POWER:
         return (jet_of(exponent, eps) * base.log()).exp()
-    found = Jet(base.value.of.exactly(1), base.slope * 0, base.slope * 0)
+    found = Jet(base.value.of.exactly(1), base.slope * 0)
     for bit in bin(abs(int(times)))[2:]:
         found = found.square()
         found = found * base if bit == "1" else found
@@ -305,7 +306,7 @@ class FormulaCheck(ConvexCheck):
 
     uses = frozenset({"touching", "event"})
 
-    def build_mechanism(self) -> Mechanism:
+    def build(self) -> Tail:
         """Read the text, and find how δ̂ falls far out if the tail is what is claimed."""
         own = {name: text for name, text in self.spec.items() if not name.startswith("set.")}
         text, exactly = own.pop("text", None), own.pop("exact", "false")
@@ -322,10 +323,10 @@ class FormulaCheck(ConvexCheck):
             },
         )
         if self.evidence.tail_from is None:
-            return Mechanism(())
-        return Mechanism((), decay=self._far_out(binary(self.evidence.tail_from)))
+            return Tail("nothing is said of the tail", square=None, known=False)
+        return self._far_out(binary(self.evidence.tail_from))
 
-    def _far_out(self, start: Fraction) -> GaussianDecay:
+    def _far_out(self, start: Fraction) -> Tail:
         if not start > 0:
             raise Malformed("evidence.tail_from", "0x0p+0", "a number > 0")
         far = _FarOut(start, self.arithmetic)
@@ -336,9 +337,8 @@ class FormulaCheck(ConvexCheck):
             raise Refused("evidence.tail_from", "δ may fall faster than is known")
         # before it δ̂ must not vanish: δ would do so for good
         self._above("evidence.tail_from", Fraction(0), Fraction(0), start)
-        return GaussianDecay(
-            log.rest.ends()[1], 1 / (-2 * log.square).sqrt(), start, exact(log.linear.high)
-        )
+        decay = Decay(log.rest.ends()[1], start, exact(log.linear.high))
+        return Tail.gaussian(1 / (-2 * log.square), decay)
 
     @cached_property
     def _touching(self) -> list[Fraction]:
@@ -355,17 +355,11 @@ class FormulaCheck(ConvexCheck):
         zero = mpfr(0)
         return Interval(found.of, max(found.low, zero), max(found.high, zero))
 
-    def verdict(self) -> str:
-        """Prove that some finite μ covers every ε: nothing else is claimed of a formula."""
-        if self.mechanism.decay is None:
-            raise Refused("claim.verdict", "nothing is said of the tail: it is unknown")
-        return super().verdict()
-
-    def excess(self, at: Fraction, wanted: Level, event: Event | None) -> Interval:
+    def excess(self, at: Fraction, wanted: Level, proof: Evidence | Point) -> Interval:
         """Of a mechanism's own profile no event is needed."""
         if self.nature_of_kind == "own":
             return self._at(at) - wanted.value
-        return super().excess(at, wanted, event)
+        return super().excess(at, wanted, proof)
 
     def below(self, line: str, at: Fraction, level: Level) -> None:
         """Compare δ̂, or the line through (-1, 1) that touches it farther out."""
@@ -375,7 +369,7 @@ class FormulaCheck(ConvexCheck):
                 share = (1 + point.exp()) / (1 + self.arithmetic.exactly(end).exp())
                 if level.complement <= share * (1 - self._at(end)):
                     return
-        self._hold(line, level.value - self._at(at))
+        self.hold(line, level.value - self._at(at))
 
     def allows(self, line: str, p: Fraction, q: Fraction) -> None:
         """Prove that p - e^ε·q ≤ δ̂(ε), and so for the other order of the pair."""
@@ -403,15 +397,13 @@ class FormulaCheck(ConvexCheck):
         centre = inside[0] if inside else (low + high) / 2
 
         def difference(eps: Jet) -> Jet:
-            return self.value(eps) + eps.exp().scaled(exactly(b)) - exactly(a)
+            return (self.value(eps) + eps.exp().scaled(b)).minus(a)
 
         cell = difference(Jet.variable(self.arithmetic.between(low, high)))
         if cell.value > 0:
             return True
-        point = difference(Jet.variable(exactly(centre)))
-        if point.value < 0:
+        point = difference(Jet.variable(exactly(centre))).value
+        if point < 0:
             raise Refused("evidence.event", f"δ is smaller at ε = {float(centre):.12g}")
-        curvature, _ = cell.curvature.ends()
-        if not curvature.is_bounded_below():
-            return False
-        return point.value + self.least(point.slope, curvature, low - centre, high - centre) > 0
+        away = self.arithmetic.between(low - centre, high - centre)
+        return point + cell.slope * away > 0

@@ -1,16 +1,19 @@
 """The kinds of mechanisms that certificates are about: the only list of them.
 
-What is light to load stands here; the formulas of each are in mechanisms.py.
+What is light to load stands here, with how their parameters are read.
 """
 
 from __future__ import annotations
 
+import decimal
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
-__all__ = ["KINDS", "ONLY_COMPOSED", "Domain", "Kind", "Nature"]
+from gdpbridge_verify.document import DECIMAL_PATTERN
+from gdpbridge_verify.refusal import Malformed
 
 Nature = Literal["own", "class", "bound"]
 
@@ -19,7 +22,12 @@ _POSITIVE: Domain = (lambda value: value > 0, "a number > 0")
 _NON_NEGATIVE: Domain = (lambda value: value >= 0, "a number ≥ 0")
 _COUNT: Domain = (lambda value: value >= 1 and value.denominator == 1, "a whole number ≥ 1")
 _BUCKETS: Domain = (lambda value: value >= 2 and value.denominator == 1, "a whole number ≥ 2")
-_ONE: Domain = (lambda value: value == 1, "1")
+_STEPS: Domain = (lambda value: value in range(1, 20_001), "a whole number from 1 to 20000")
+_RUNS: Domain = (lambda value: value in range(1, 201), "a whole number from 1 to 200")
+_GROUPS: Domain = (lambda value: value in range(1, 51), "a whole number from 1 to 50")
+_VARIANCE: Domain = (lambda value: 0 < value <= 10_000, "a number > 0, at most 10000")
+_SHIFT: Domain = (lambda value: value in range(1, 1001), "a whole number from 1 to 1000")
+_CHANCE: Domain = (lambda value: 0 < 2 * value < 1, "a number in (0, 1/2)")
 _SHARE: Domain = (lambda value: 0 < value <= 1, "a number in (0, 1]")
 _PROBABILITY: Domain = (lambda value: 0 <= value < 1, "a number in [0, 1)")
 
@@ -31,6 +39,9 @@ class Kind:
     Attributes:
         parameters: their names, and which values are allowed; those of clip-rectify are read by
             rectified.py.
+        words: parameters that are one of some words, whose value is its place among them; those
+            with None among them may be left out.
+        texts: parameters that are read elsewhere.
         nature: what δ is: the mechanism's own, the supremum over all mechanisms with a guarantee,
             or an upper bound.
         relations: the neighbouring relations of which it must name one; () for any or none.
@@ -46,6 +57,8 @@ class Kind:
     parameters: dict[str, Domain] = field(default_factory=dict)
     nature: Nature = "own"
     relations: tuple[str, ...] = ()
+    words: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
+    texts: tuple[str, ...] = ()
     has_breakpoints: bool = False
     composes: bool = False
     of_others: bool = False
@@ -55,52 +68,134 @@ class Kind:
     per_record: str = ""
 
 
-_SENSITIVITY = "sensitivity"
+def _positive(*names: str) -> dict[str, Domain]:
+    return dict.fromkeys(names, _POSITIVE)
+
+
+def _counts(*names: str) -> dict[str, Domain]:
+    return dict.fromkeys(names, _COUNT)
+
+
+_ADDED, _REPLACED, _FLAG = "add-remove", "replace-one", (None, "true")
+_DISCRETE = {"sensitivity": _COUNT}
+_DPSGD = {**_positive("noise_multiplier"), "sample_rate": _SHARE, "steps": _COUNT}
+_MATRIX = {**_positive("sigma"), "steps": _STEPS, **_counts("participations", "separation")}
+_SGD = _positive("A", "B", "sigma")
+_SHUFFLED = {**_positive("noise_multiplier"), **_counts("steps", "epochs")}
+_SPARSE = {**_positive("threshold_scale", "answer_scale", "sensitivity"), "count": _COUNT}
+_THRESHOLDED = {**_positive("scale", "threshold", "contribution"), "groups": _GROUPS}
+_RESPONSE = {"noise_parameter": _SHARE, "buckets": _BUCKETS}
+
 KINDS = {
     "approx-dp": Kind({"epsilon": _NON_NEGATIVE, "delta": _PROBABILITY}, "class", composes=True),
-    "bounded-range": Kind({"range": _NON_NEGATIVE, "runs": _ONE}, "class", per_record="range"),
+    "bounded-range": Kind({"range": _NON_NEGATIVE, "runs": _RUNS}, "class", per_record="range"),
     "clip-rectify": Kind(nature="bound", of_others=True),
     "composed": Kind({"times": _COUNT}, of_others=True),
-    "discrete-gaussian": Kind(
-        {"sigma": _POSITIVE, "sensitivity": _COUNT}, composes=True, discrete=True
-    ),
-    "discrete-laplace": Kind(
-        {"scale": _POSITIVE, "sensitivity": _COUNT}, composes=True, discrete=True
-    ),
-    "dpsgd": Kind(
-        {"noise_multiplier": _POSITIVE, "sample_rate": _SHARE, "steps": _COUNT},
-        relations=("add-remove", "replace-one"),
-        composes=True,
-    ),
+    "discrete-gaussian": Kind(_positive("sigma") | _DISCRETE, composes=True, discrete=True),
+    "discrete-laplace": Kind(_positive("scale") | _DISCRETE, composes=True, discrete=True),
+    "dpsgd": Kind(_DPSGD, relations=(_ADDED, _REPLACED), composes=True),
     "formula": Kind(nature="bound", alone=True),
-    "gaussian": Kind(
-        {"sigma": _POSITIVE, "sensitivity": _POSITIVE}, composes=True, per_record=_SENSITIVITY
-    ),
+    "gaussian": Kind(_positive("sigma", "sensitivity"), composes=True, per_record="sensitivity"),
     "gdp": Kind({"mu": _NON_NEGATIVE}, "class", composes=True, per_record="mu"),
     "grouped": Kind({"size": _COUNT}, of_others=True, alone=True),
-    "icea": Kind(
-        {"messages": _COUNT, "users": _COUNT}, "bound", ("replace-one",), has_breakpoints=True
-    ),
-    "laplace": Kind(
-        {"scale": _POSITIVE, "sensitivity": _POSITIVE}, composes=True, per_record=_SENSITIVITY
-    ),
+    "icea": Kind(_counts("messages", "users"), "bound", (_REPLACED,), has_breakpoints=True),
+    "laplace": Kind(_positive("scale", "sensitivity"), composes=True, per_record="sensitivity"),
+    "matrix": Kind(_MATRIX, words={"fixed": _FLAG}, texts=("entries",), alone=True),
     "permute-and-flip": Kind({"epsilon": _NON_NEGATIVE}, "class", per_record="epsilon"),
     "pld": Kind(composes=True, discrete=True),
     "pure-dp": Kind({"epsilon": _NON_NEGATIVE}, "class", composes=True, per_record="epsilon"),
-    "randomized-response": Kind(
-        {"noise_parameter": _SHARE, "buckets": _BUCKETS},
-        relations=("replace-one",),
-        composes=True,
-    ),
-    "sgd-family": Kind(
-        {"A": _POSITIVE, "B": _POSITIVE, "sigma": _POSITIVE}, "bound", has_breakpoints=True
-    ),
-    "sequence": Kind(of_others=True),
+    "randomized-response": Kind(_RESPONSE, relations=(_REPLACED,), composes=True),
     "renyi": Kind(nature="class", alone=True, has_rows=True),
+    "sequence": Kind(of_others=True),
+    "sgd-family": Kind(_SGD, "bound", has_breakpoints=True),
+    "shuffled-epochs": Kind(_SHUFFLED, "bound"),
+    "skellam": Kind({"variance": _VARIANCE, "sensitivity": _SHIFT}, alone=True),
+    "sparse-vector": Kind(_SPARSE, "bound", words={"monotonic": _FLAG}, per_record="sensitivity"),
+    "subsampled": Kind({"rate": _SHARE}, relations=(_ADDED,), of_others=True),
     "table": Kind(nature="class", alone=True, has_rows=True),
+    "thresholded-release": Kind(
+        _THRESHOLDED, relations=(_ADDED,), words={"noise": ("gaussian", "laplace")}, alone=True
+    ),
     "tradeoff-function": Kind(nature="class", alone=True, has_rows=True),
-    "subsampled": Kind({"rate": _SHARE}, relations=("add-remove",), of_others=True),
-    "zcdp": Kind({"rho": _POSITIVE}, "class", alone=True),
+    "truncated-laplace": Kind(_positive("scale", "sensitivity") | {"delta": _CHANCE}),
+    "zcdp": Kind(_positive("rho"), "class", alone=True),
 }
 # those whose formulas the checker knows as composed losses alone
 ONLY_COMPOSED = frozenset({"composed", "dpsgd", "sequence", "subsampled"})
+_MOST_RECORDS = 1_000_000
+_QUOTIENT = "^[0-9]{1,18}/[1-9][0-9]{0,17}$"
+# beyond it a parameter is refused before any arithmetic: a proof of it would be of no use
+_MOST = Fraction(10) ** 400
+MAX_DIGITS = 400
+
+
+def parameters_of(spec: dict[str, str | None]) -> dict[str, Fraction]:
+    """Return the parameters of a kind, each in its range.
+
+    Raises:
+        Malformed: for an unknown kind or relation, or parameters that are not those of the kind.
+    """
+    given = dict(spec)
+    kind, neighbours = given.pop("kind", None), given.pop("neighbours", None)
+    if kind is None or kind not in KINDS:
+        raise Malformed("mechanism.kind", kind, f"one of {', '.join(KINDS)}")
+    names, relations = KINDS[kind].parameters, KINDS[kind].relations
+    values = {
+        name: _place(name, given.pop(name, None), words)
+        for name, words in KINDS[kind].words.items()
+    }
+    if neighbours not in (relations or (None, "add-remove", "replace-one", "zero-out")):
+        allowed = " or ".join(relations) or "a known relation, or null"
+        raise Malformed("mechanism.neighbours", neighbours, allowed)
+    if set(given) != {*names, *KINDS[kind].texts}:
+        raise Malformed("mechanism", ", ".join(sorted(given)), f"the parameters {', '.join(names)}")
+    return values | {name: _parameter(name, given[name], *names[name]) for name in names}
+
+
+def _place(name: str, word: str | None, words: tuple[str | None, ...]) -> Fraction:
+    if word not in words:
+        raise Malformed(f"mechanism.{name}", word, " or ".join(filter(None, words)))
+    return Fraction(words.index(word))
+
+
+def ungrouped(spec: dict[str, str | None]) -> dict[str, str | None]:
+    """Return the mechanism that protects a record as one that is grouped does a group.
+
+    k records move an answer by k times the sensitivity, and a chain of k pairs of neighbours
+    multiplies an ε, a range of losses, or a μ by k (Dong, Roth and Su 2022, theorem 2.14).
+
+    Raises:
+        Malformed: for a kind of which that is not known.
+    """
+    if spec.get("kind") != "grouped":
+        return spec
+    base = {name.removeprefix("base."): text for name, text in spec.items() if "." in name}
+    size = parameters_of({name: text for name, text in spec.items() if "." not in name})["size"]
+    known = KINDS.get(base.get("kind") or "")
+    if known is None or not known.per_record or size > _MOST_RECORDS:
+        raise Malformed("mechanism.base.kind", base.get("kind"), "one that is known for groups")
+    if base.get("neighbours") != spec["neighbours"]:
+        raise Malformed("mechanism.base.neighbours", base.get("neighbours"), "those of the group")
+    parameters_of(base)
+    with decimal.localcontext(prec=1000):
+        product = decimal.Decimal(base[known.per_record] or "") * int(size)
+    return {**base, known.per_record: str(product)}
+
+
+def decimal_parameter(name: str, text: str | None) -> Fraction:
+    """Return a number of either sign that a formula has a name for."""
+    sign, rest = (-1, text[1:]) if text and text.startswith("-") else (1, text)
+    return sign * _parameter(name, rest, lambda _: True, "a number")
+
+
+def _parameter(
+    name: str, text: str | None, holds: Callable[[Fraction], bool], allowed: str
+) -> Fraction:
+    # a rate is often a batch size over a number of records
+    written = f"{DECIMAL_PATTERN}|{_QUOTIENT}" if name == "sample_rate" else DECIMAL_PATTERN
+    if not re.fullmatch(written, text or "") or len(text or "") > MAX_DIGITS:
+        raise Malformed(f"mechanism.{name}", text, f"{allowed}, as a decimal")
+    value = Fraction(str(text))
+    if not holds(value) or value > _MOST or (value and 1 / value > _MOST):
+        raise Malformed(f"mechanism.{name}", text, allowed)
+    return value

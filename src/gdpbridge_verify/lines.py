@@ -11,7 +11,6 @@ and δ = p_∞ + D. See docs/check-a-mu.md.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,22 +19,17 @@ from functools import cached_property
 import gmpy2
 from gmpy2 import mpfr
 
-from gdpbridge_verify.arithmetic import Arithmetic, Interval, Jet
+from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.complexes import Ball, Complexes
-from gdpbridge_verify.numbers import exact
 from gdpbridge_verify.refusal import Malformed, Undecided
 from gdpbridge_verify.transforms import Nodes, Transform
 
 __all__ = ["Line", "LineData", "Runs", "log_chernoff"]
 
-# microseconds of one term of a Taylor coefficient
-_COST_OF_TERM = 0.5
+# microseconds
 _COST_OF_BALL = 25.0
 MAX_NODES = 1 << 18
-_MOST_TERMS = 400
-_COST_OF_TURN = 2.5
-# sums of floats that are rounded to nearest, and products of some, are below these times them
-_UPWARD, _UPWARD_SUM, _TINY = 1 + 2.0**-49, 1 + 2.0**-33, 1e-300
+_COST_OF_TURN = 1.5
 
 
 @dataclass(frozen=True)
@@ -102,7 +96,6 @@ class Line:
     ) -> None:
         self.parts, self.backward, self.data, self.of = tuple(parts), backward, data, arithmetic
         self._require_shape()
-        self._turned: tuple[Fraction, _Turned] | None = None
 
     def _require_shape(self) -> None:
         data, line = self.data, "evidence.lines"
@@ -131,30 +124,41 @@ class Line:
 
     # --- the curves --------------------------------------------------------------------------
 
-    def above(self, eps: Jet) -> Jet:
-        """Return the logarithm of what is above D, or 1 - δ, at a point or on a range."""
-        return self._times_tilt((self._wave(eps) + self._cut).log(), eps)
+    def above(self, at: Fraction) -> Interval:
+        """Return what is above D, or 1 - δ, at an ε."""
+        return (self._wave(at) + self._cut) * self._decay(self.data.c, at)
 
-    def below(self, eps: Jet) -> Jet:
-        """Return the logarithm of what is below D, or 1 - δ."""
-        tilt = self.of.exactly(self.data.c)
-        found = self._wave(eps) - self._cut
-        # relative to e^{-cε}
+    def below(self, at: Fraction) -> Interval:
+        """Return what is below D, or 1 - δ, at an ε."""
+        found = (self._wave(at) - self._cut) * self._decay(self.data.c, at)
         for place, alias in self._aliases:
-            steepness = tilt - self.of.exactly(place)
-            found = found - eps.scaled(steepness).exp().scaled(alias)
-        return self._times_tilt(found.log(), eps)
+            found = found - alias * self._decay(place, at)
+        return found
 
-    def _times_tilt(self, log: Jet, eps: Jet) -> Jet:
-        return log - eps.scaled(self.of.exactly(self.data.c))
+    def _decay(self, tilt: Fraction, at: Fraction) -> Interval:
+        return self.of.exactly(-tilt * at).exp()
 
-    def _wave(self, eps: Jet) -> Jet:
-        low, high = exact(eps.value.low), exact(eps.value.high)
-        middle = (low + high) / 2
-        # a cell about its centre has the same turned terms as the centre
-        if self._turned is None or self._turned[0] != middle:
-            self._turned = middle, _Turned(self, middle)
-        return _Expansion(self, self._turned[1], (high - low) / 2).jet()
+    def _wave(self, at: Fraction) -> Interval:
+        """Enclose V(ε), the real part of Σ a_k z^k, z = e^{-ihε}.
+
+        With d what z and each product may be off by, z^k is off by at most (1 + d)^k - 1.
+        """
+        of, field, up = self.of, self.field, self.field.up
+        count = len(self.terms)
+        of.work.charge(count * _COST_OF_TURN)
+        turn = field.of(of.exactly(0), of.exactly(-self.data.h * at)).exp()
+        off = up.mul(count, up.log1p(up.add(turn.radius, up.mul(2, field.unit))))
+        sizes, radii = self._sizes
+        error = up.add(up.mul(sizes, up.expm1(off)), up.mul(radii, up.exp(off)))
+        # each product and the sum are rounded
+        error = up.add(error, up.mul(up.mul(sizes, up.exp(off)), up.mul(3, field.unit)))
+        values, power, step = [], field.of(of.exactly(1)).middle, turn.middle
+        with gmpy2.context(field.nearest):
+            for term in self.terms:
+                values.append((term.middle * power).real)
+                power = power * step
+            total = gmpy2.fsum(values)
+        return Interval(of, of.down.sub(total, error), of.up.add(total, error))
 
     # --- the numbers of the line ---------------------------------------------------------------
 
@@ -195,19 +199,12 @@ class Line:
         return found
 
     @cached_property
-    def scales(self) -> tuple[mpfr, list[float], list[float]]:
-        """Return a unit, the sizes of a_k in it, and their radii in it and units of rounding."""
-        up = self.field.up
-        sizes = [ball.size() for ball in self.terms]
-        top = max(sizes)
-        rounding = self.field.down.mul(top, self.field.unit)
-        if not rounding > 0:
-            raise Undecided("a line whose terms vanish")
-        return (
-            top,
-            [float(up.div(size, top)) + _TINY for size in sizes],
-            [float(up.div(ball.radius, rounding)) + _TINY for ball in self.terms],
-        )
+    def _sizes(self) -> tuple[mpfr, mpfr]:
+        """Return sums of the sizes of all a_k, and of how much they may be off."""
+        sizes, radii, up = mpfr(0), mpfr(0), self.field.up
+        for term in self.terms:
+            sizes, radii = up.add(sizes, term.size()), up.add(radii, term.radius)
+        return sizes, radii
 
     @cached_property
     def _cut(self) -> Interval:
@@ -264,126 +261,3 @@ def _power(value: Ball, times: int) -> Ball:
         return -power if turned and times % 2 else power
     except Undecided:
         return field.zero(field.up.pow(value.size(), times))
-
-
-def _sum(values: Sequence[float]) -> float:
-    """Return a little more than a sum of numbers ≥ 0."""
-    total = sum(values) * _UPWARD_SUM
-    if not total < math.inf:
-        raise Undecided("a line that does not converge")
-    return total
-
-
-class _Turned:
-    """The terms a_k·e^{-ikhm} about a place m, and how far off and how large each may be.
-
-    Sizes are floats in units of ``top``, radii in units of ``top`` times a unit of rounding; what
-    is too small for a float is taken to be ``_TINY``.
-    """
-
-    def __init__(self, line: Line, middle: Fraction) -> None:
-        of, field = line.of, line.field
-        of.work.charge(len(line.terms) * _COST_OF_TURN)
-        step = field.of(of.exactly(0), of.exactly(-line.data.h * middle)).exp()
-        up = field.up
-        # |ẑ^k(1 + …) - z^k| ≤ k·(|z - ẑ| + 2 units)·(1 + …)^k, with |z| = 1
-        off = up.add(step.radius, up.mul(2, field.unit))
-        growth = up.pow(up.add(1, up.mul(2, off)), len(line.terms))
-        drift = float(up.div(up.mul(off, growth), field.unit)) * _UPWARD
-        self.top, self.sizes, radii = line.scales
-        # |âẑ - az| ≤ |â - a|·|z| + |â|·|ẑ - z|, and rounding
-        self.radii = [
-            (radius + size * (k * drift + 2)) * _UPWARD
-            for k, (size, radius) in enumerate(zip(self.sizes, radii, strict=True))
-        ]
-        power = field.of(of.exactly(1)).middle
-        self.reals, self.imaginaries = [], []
-        multiply = field.nearest.mul
-        for term in line.terms:
-            value = multiply(term.middle, power)
-            self.reals.append(value.real)
-            self.imaginaries.append(value.imag)
-            power = multiply(power, step.middle)
-
-
-class _Expansion:
-    """V about a place m as a polynomial in x = (ε - m)/r, |x| ≤ 1, with what is left out.
-
-    Its coefficients are Re Σ_k b_k (-ikhr)^j/j! for j < J, and the rest is at most
-    Σ_k |b_k| (khr)^J/J!.
-    """
-
-    def __init__(self, line: Line, turned: _Turned, radius: Fraction) -> None:
-        self.line, self.of = line, line.of
-        # at a point three coefficients are all that is asked for, in units of the nodes
-        self.is_point = radius == 0
-        self.unit = radius or 1 / (line.data.h * line.data.count)
-        self.coefficients: list[Interval] = []
-        self.rest = Interval(self.of, mpfr(0), self._expand(turned))
-
-    def _expand(self, turned: _Turned) -> mpfr:
-        """Find the coefficients, and return the bound of the rest."""
-        field, up, nearest = self.line.field, self.line.field.up, self.line.field.nearest
-        count = len(turned.sizes)
-        step = self.of.exactly(self.line.data.h * self.unit).high
-        with gmpy2.context(nearest):
-            scale = [step * k for k in range(count)]
-            squares = [value * value for value in scale]
-            columns = [turned.reals, turned.imaginaries]
-        sizes, radii = turned.sizes, turned.radii
-        # a little more than each, also after the roundings of the products below
-        coarse = [float(value) * _UPWARD for value in scale]
-        small = _sum(sizes) * float(field.unit) + _TINY
-        factorial = gmpy2.mpz(1)
-        for terms in range(_MOST_TERMS + 1):
-            total = _sum(sizes) + _TINY
-            if terms == _MOST_TERMS or (terms >= 3 and (self.is_point or total <= small)):
-                break
-            self.of.work.charge(count * _COST_OF_TERM)
-            if terms:
-                factorial *= terms
-                with gmpy2.context(nearest):
-                    factors = scale if terms == 1 else squares
-                    columns[terms % 2] = [
-                        value * factor
-                        for value, factor in zip(columns[terms % 2], factors, strict=True)
-                    ]
-            with gmpy2.context(nearest):
-                middle = gmpy2.fsum(columns[terms % 2]) / factorial
-            if terms % 4 >= 2:
-                middle = nearest.minus(middle)
-            # six roundings of half a unit a term, and those of the sum
-            off = (_sum(radii) + _TINY + total * (3 * terms + 3)) * _UPWARD
-            away = up.mul(up.mul(turned.top, field.unit), mpfr(off))
-            self.coefficients.append(
-                Interval(self.of, self.of.down.sub(middle, away), self.of.up.add(middle, away))
-            )
-            ratios = [value / (terms + 1) for value in coarse]
-            sizes = [value * ratio for value, ratio in zip(sizes, ratios, strict=True)]
-            radii = [value * ratio for value, ratio in zip(radii, ratios, strict=True)]
-        return up.mul(turned.top, mpfr(total))
-
-    def jet(self) -> Jet:
-        """Return V, V' and V''/2 on all of the range."""
-        of, terms = self.of, len(self.coefficients)
-        unit = of.exactly(self.unit)
-        if self.is_point:
-            value, slope, curvature = self.coefficients[:3]
-            return Jet(value, slope / unit, curvature / unit.square())
-        x = Interval(of, mpfr(-1), mpfr(1))
-        value, slope, curvature = of.exactly(0), of.exactly(0), of.exactly(0)
-        for j in reversed(range(terms)):
-            one = self.coefficients[j]
-            value = value * x + one
-            if j >= 1:
-                slope = slope * x + one * j
-            if j >= 2:
-                curvature = curvature * x + one * (j * (j - 1) // 2)
-        rest = self.rest.high
-        away = Interval(of, of.down.minus(rest), rest)
-        # the i-th derivative's rest is the same sum with J - i in place of J: J!/(J - i)! times it
-        return Jet(
-            value + away,
-            (slope + away * terms) / unit,
-            (curvature + away * (terms * (terms - 1) // 2)) / unit.square(),
-        )

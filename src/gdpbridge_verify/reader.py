@@ -111,69 +111,68 @@ def read_as(kind: type[T], document: object, place: str = "certificate") -> T:
         Malformed: naming the first field that is not as it is declared.
     """
     hint: Any = kind
-    found: T = _reader(hint, None)(document, place)
+    found: T = _reader(hint)(document, place)
     return found
 
 
 @cache
-def _reader(hint: Any, most: int | None) -> Reader:
+def _reader(hint: Any, most: int = 0) -> Reader:
     """Return what reads a value of a type, and refuses any other."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        for mark in inner[1:]:
-            if isinstance(mark, Text):
-                return _text(mark)
-            if isinstance(mark, Whole):
-                return _whole(mark)
-            most = mark.count if isinstance(mark, Most) else most
-        return _reader(inner[0], most)
+        marks = [mark for mark in inner[1:] if not isinstance(mark, str)]
+        if marks and not isinstance(marks[0], Most):
+            return _text(marks[0]) if isinstance(marks[0], Text) else _whole(marks[0])
+        return _reader(inner[0], marks[0].count if marks else most)
     if origin in (Union, UnionType):
         return _either(inner, most)
     if origin is Literal:
-        return _literal(inner)
+        return _one_of(inner)
     if origin is tuple:
-        return _list(_reader(inner[0], None), most or 0)
+        return _list(_reader(inner[0]), most)
     if origin is dict:
-        return _table(_reader(inner[0], None), _reader(inner[1], None), most or 0)
-    return _object(hint) if is_dataclass(hint) else _literal((True, False))
+        return _table(_reader(inner[0]), _reader(inner[1]), most)
+    return _object(hint) if is_dataclass(hint) else _one_of((True, False))
+
+
+def _those(allowed: str, holds: Callable[[Any], object]) -> Reader:
+    def read(value: object, place: str) -> object:
+        if not holds(value):
+            raise Malformed(place, value, allowed)
+        return value
+
+    return read
 
 
 def _text(mark: Text) -> Reader:
     form = re.compile(mark.pattern)
-
-    def read(value: object, place: str) -> str:
-        if isinstance(value, str) and len(value) <= mark.most and form.fullmatch(value):
-            return value
-        raise Malformed(place, value, f"{mark.allowed}, of at most {mark.most} characters")
-
-    return read
+    return _those(
+        f"{mark.allowed}, of at most {mark.most} characters",
+        lambda value: isinstance(value, str) and len(value) <= mark.most and form.fullmatch(value),
+    )
 
 
 def _whole(mark: Whole) -> Reader:
-    def read(value: object, place: str) -> int:
+    return _those(
+        f"a whole number from {mark.least} to {mark.largest}",
         # neither true nor 1.0 is a whole number
-        if type(value) is int and mark.least <= value <= mark.largest:
-            return value
-        raise Malformed(place, value, f"a whole number from {mark.least} to {mark.largest}")
-
-    return read
+        lambda value: type(value) is int and mark.least <= value <= mark.largest,
+    )
 
 
-def _literal(allowed: tuple[object, ...]) -> Reader:
-    def read(value: object, place: str) -> object:
-        if any(type(value) is type(one) and value == one for one in allowed):
-            return value
-        raise Malformed(place, value, " or ".join(map(str, allowed)))
-
-    return read
+def _one_of(allowed: tuple[object, ...]) -> Reader:
+    return _those(
+        " or ".join(map(str, allowed)),
+        lambda value: any(type(value) is type(one) and value == one for one in allowed),
+    )
 
 
-def _either(hints: tuple[Any, ...], most: int | None) -> Reader:
+def _either(hints: tuple[Any, ...], most: int) -> Reader:
     """Read null, one of a few words, or what is left."""
     words = [word for hint in hints if get_origin(hint) is Literal for word in get_args(hint)]
     words += [None] if type(None) in hints else []
     others = [hint for hint in hints if hint is not type(None) and get_origin(hint) is not Literal]
-    rest = _reader(others[0], most) if others else _literal(tuple(words))
+    rest = _reader(others[0], most) if others else _one_of(tuple(words))
 
     def read(value: object, place: str) -> Any:
         is_word = value is None or isinstance(value, str)
@@ -202,7 +201,7 @@ def _table(name: Reader, item: Reader, most: int) -> Reader:
 
 def _object(kind: Any) -> Reader:
     hints = get_type_hints(kind, include_extras=True)
-    readers = {one.name: _reader(hints[one.name], None) for one in fields(kind)}
+    readers = {one.name: _reader(hints[one.name]) for one in fields(kind)}
     needed = [one.name for one in fields(kind) if one.default is MISSING]
 
     def read(value: object, place: str) -> Any:

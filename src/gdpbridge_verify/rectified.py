@@ -10,47 +10,47 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
+from typing import NamedTuple
 
-from gdpbridge_verify import mechanisms
-from gdpbridge_verify.arithmetic import Arithmetic, Interval, Jet
-from gdpbridge_verify.mechanisms import Mechanism, Part
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
+from gdpbridge_verify.mechanisms import FormulasCheck, formulas_of, part_on
 from gdpbridge_verify.numbers import binary
-from gdpbridge_verify.refusal import Malformed, Undecided
+from gdpbridge_verify.profile import Bracket, Formulas, Part, Tail
+from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 
-__all__ = ["mechanism_of"]
-
-Bracket = tuple[Fraction, Fraction]
+__all__ = ["RectifiedCheck"]
 
 # what a text of 400 characters had room for
 _MOST_RUNS = 100
 _PREFIX = "base."
 _KNOT = re.compile(r"0x[0-9a-f]{1,64}p[+-][0-9]{1,3}")
 _BOUNDS = ("base", "line", "noise")
+_OWN = {"kind", "neighbours", "eps_h", "runs", "knots"}
 
 
-def mechanism_of(
-    spec: dict[str, str | None], brackets: list[Bracket], arithmetic: Arithmetic
-) -> Mechanism:
-    """Build the mechanism that a certificate names; as for the plain kinds."""
-    if spec.get("kind") != "clip-rectify":
-        return mechanisms.mechanism_of(spec, brackets, arithmetic)
-    own = {name: text for name, text in spec.items() if not name.startswith(_PREFIX)}
-    known = {"kind", "neighbours", "eps_h", "runs", "knots"}
-    if set(own) != known:
-        raise Malformed("mechanism", ", ".join(sorted(own)), f"{', '.join(sorted(known))}, base.…")
-    inner = {
-        name.removeprefix(_PREFIX): text for name, text in spec.items() if name.startswith(_PREFIX)
-    }
-    base = mechanisms.mechanism_of({**inner, "neighbours": own["neighbours"]}, brackets, arithmetic)
-    noise = mechanisms.mechanism_of(
-        {"kind": "laplace", "scale": "1", "sensitivity": own["eps_h"], "neighbours": None},
-        [],
-        arithmetic,
-    )
-    runs = _runs(own["runs"] or "", own["knots"] or "")
-    return _joined(base, noise, runs, arithmetic)
+class RectifiedCheck(FormulasCheck):
+    """The lines of a certificate of clip and rectify, at one precision."""
+
+    def formulas(self, brackets: list[Bracket]) -> Formulas:
+        """Return what the runs describe."""
+        own = {name: text for name, text in self.spec.items() if not name.startswith(_PREFIX)}
+        if set(own) != _OWN:
+            given = ", ".join(sorted(own))
+            raise Malformed("mechanism", given, f"{', '.join(sorted(_OWN))}, base.…")
+        base = {
+            name.removeprefix(_PREFIX): text
+            for name, text in self.spec.items()
+            if name.startswith(_PREFIX)
+        }
+        base["neighbours"] = own["neighbours"]
+        noise = {"kind": "laplace", "scale": "1", "sensitivity": own["eps_h"], "neighbours": None}
+        bounds = {
+            "base": formulas_of(base, brackets, self.arithmetic),
+            "noise": formulas_of(noise, [], self.arithmetic),
+        }
+        return _joined(bounds, _runs(own["runs"] or "", own["knots"] or ""), self.arithmetic)
 
 
 def _runs(names: str, knots: str) -> list[tuple[str, Fraction]]:
@@ -72,58 +72,55 @@ def _runs(names: str, knots: str) -> list[tuple[str, Fraction]]:
     return list(zip(bounds, starts, strict=True))
 
 
-def _joined(
-    base: Mechanism, noise: Mechanism, runs: list[tuple[str, Fraction]], arithmetic: Arithmetic
-) -> Mechanism:
-    bounds = {"base": base, "noise": noise}
-    parts: list[Part] = []
-    for number, (bound, start) in enumerate(runs):
-        following = runs[number + 1] if number + 1 < len(runs) else None
-        stop = None if following is None else following[1]
-        if bound != "line":
-            parts.extend(_within(bounds[bound], start, stop))
-            continue
-        left = _point(bounds[runs[number - 1][0]], start, arithmetic)
-        if following is None or stop is None:
-            # a last line goes to where the noise's bound ends
-            assert noise.vanishes_from is not None
-            zero, one = arithmetic.exactly(0), arithmetic.exactly(1)
-            right = _Knot(noise.vanishes_from, zero, one)
-        else:
-            right = _point(bounds[following[0]], stop, arithmetic)
-        parts.append(_line(left, right, start, stop))
-    last = base if runs[-1][0] == "base" else noise
-    if last.vanishes_from is None:
-        raise Malformed("mechanism.runs", "base", "ended by the noise, where the base never ends")
-    return Mechanism(tuple(parts), vanishes_from=last.vanishes_from)
-
-
-@dataclass(frozen=True)
-class _Knot:
-    """A point on a bound: δ and 1 - δ at ε."""
+class _Knot(NamedTuple):
+    """A point on a bound."""
 
     eps: Interval
-    delta: Interval
-    complement: Interval
+    level: Level
 
 
-def _point(bound: Mechanism, at: Fraction, arithmetic: Arithmetic) -> _Knot:
+def _joined(
+    bounds: dict[str, Formulas], runs: list[tuple[str, Fraction]], of: Arithmetic
+) -> Formulas:
+    parts: list[Part] = []
+    for number, (bound, start) in enumerate(runs):
+        following, stop = runs[number + 1] if number + 1 < len(runs) else (None, None)
+        if bound != "line":
+            parts.extend(_within(bounds[bound][0], start, stop))
+            continue
+        left = _point(bounds[runs[number - 1][0]], start, of)
+        if following is None or stop is None:
+            # a last line goes to where the noise's bound ends
+            right = _Knot(_end(bounds["noise"], of), Level.of(of.exactly(0)))
+        else:
+            right = _point(bounds[following], stop, of)
+        parts.append(_line(left, right, start, stop))
+    last = bounds["base" if runs[-1][0] == "base" else "noise"][1]
+    if last.vanishes_from is None:
+        raise Malformed("mechanism.runs", "base", "ended by the noise, where the base never ends")
+    return tuple(parts), Tail.ends(last.vanishes_from)
+
+
+def _end(bound: Formulas, of: Arithmetic) -> Interval:
+    end = bound[1].vanishes_from
+    return end if isinstance(end, Interval) else of.exactly(end or 0)
+
+
+def _point(bound: Formulas, at: Fraction, of: Arithmetic) -> _Knot:
     """Enclose a bound at a point."""
-    eps = arithmetic.exactly(at)
-    if bound.vanishes_from is not None and not eps < bound.vanishes_from:
+    eps, (parts, tail) = of.exactly(at), bound
+    if tail.vanishes_from is not None and not eps < tail.vanishes_from:
         raise Malformed("mechanism.knots", f"{float(at):.12g}", "below where the bound ends")
-    for part in reversed(bound.parts):
-        if part.low <= at and (part.high is None or at <= part.high):
-            variable = Jet.variable(eps)
-            return _Knot(
-                eps, part.log(variable).value.exp(), part.log_complement(variable).value.exp()
-            )
-    raise Malformed("mechanism.knots", f"{float(at):.12g}", "outside of evidence.breakpoints")
+    try:
+        return _Knot(eps, part_on(parts, at, at).level(eps))
+    except Refused:
+        allowed = "outside of evidence.breakpoints"
+        raise Malformed("mechanism.knots", f"{float(at):.12g}", allowed) from None
 
 
-def _within(bound: Mechanism, start: Fraction, stop: Fraction | None) -> Iterator[Part]:
+def _within(parts: tuple[Part, ...], start: Fraction, stop: Fraction | None) -> Iterator[Part]:
     """Return the parts of a bound on a range."""
-    for part in bound.parts:
+    for part in parts:
         low = max(part.low, start)
         ends = [end for end in (part.high, stop) if end is not None]
         high = min(ends, default=None)
@@ -133,16 +130,17 @@ def _within(bound: Mechanism, start: Fraction, stop: Fraction | None) -> Iterato
 
 def _line(left: _Knot, right: _Knot, start: Fraction, stop: Fraction | None) -> Part:
     """Return the line in e^ε through two points, written so that nothing cancels at its ends."""
-    # δ_left - δ_right over 1 - e^{left - right}
-    steepness = (left.delta - right.delta) / -((left.eps - right.eps).expm1())
+    back = left.eps - right.eps
+    # (δ_left - δ_right)/(1 - e^{left - right})
+    steepness = (left.level.value - right.level.value) / -back.expm1()
     if not steepness > 0:
         raise Undecided("mechanism.runs: a line falls")
-    rise = steepness * (left.eps - right.eps).exp()
-
-    def log(eps: Jet) -> Jet:
-        return ((eps - right.eps).expm1().scaled(-steepness) + right.delta).log()
-
-    def log_complement(eps: Jet) -> Jet:
-        return ((eps - left.eps).expm1().scaled(rise) + left.complement).log()
-
-    return Part(start, stop, log, log_complement)
+    rise = steepness * back.exp()
+    return Part(
+        start,
+        stop,
+        lambda eps: Level(
+            right.level.value - steepness * (eps - right.eps).expm1(),
+            left.level.complement + rise * (eps - left.eps).expm1(),
+        ),
+    )

@@ -11,62 +11,23 @@ the other order; δ is the largest of all these.
 
 from __future__ import annotations
 
-import csv
-import hashlib
 import itertools
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 
-from gdpbridge_verify.arithmetic import Interval
-from gdpbridge_verify.convex import ConvexCheck, Level
-from gdpbridge_verify.document import Certificate, Table
-from gdpbridge_verify.mechanisms import Mechanism, parameters_of
+from gdpbridge_verify.arithmetic import Interval, Level
+from gdpbridge_verify.convex import ConvexCheck
+from gdpbridge_verify.kinds import parameters_of
 from gdpbridge_verify.numbers import about, exact
-from gdpbridge_verify.reader import content_of, read_as
+from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed, Refused, Words
 
-__all__ = ["RowsCheck", "TableCheck", "TradeoffCheck", "rows_of_file", "with_rows"]
+__all__ = ["RowsCheck", "TableCheck", "TradeoffCheck"]
 
 # microseconds of a row
 _COST_OF_ROW = 25.0
 _MAX_EPS = 100_000
-
-
-def with_rows(document: Certificate, folder: Path) -> Certificate:
-    """Return a document with the rows of the file that it names, if it names one.
-
-    Raises:
-        Malformed: if the file is not there, or not the one that was meant.
-    """
-    table = document.table
-    if table is None or table.rows is not None:
-        return document
-    if table.file is None or table.delimiter is None:
-        raise Malformed("table", Words("empty"), "rows, or a file with a delimiter")
-    content = content_of(folder / table.file, "table.file")
-    found = hashlib.sha256(content).hexdigest()
-    if found != table.sha256:
-        raise Malformed("table.file", found, f"the one whose SHA-256 is {table.sha256}")
-    return replace(document, table=replace(table, rows=rows_of_file(table, content)))
-
-
-def rows_of_file(table: Table, content: bytes) -> tuple[tuple[str, ...], ...]:
-    """Return the rows of a file as a document would have them.
-
-    Raises:
-        Malformed: if it has none, or not such rows.
-    """
-    lines = content.decode("utf-8-sig", errors="replace").splitlines()[table.header :]
-    filled = (line for line in lines if line.strip())
-    fields = csv.reader(filled, delimiter=table.delimiter or ",")
-    try:
-        rows = [[row[place].strip() for place in table.fields] for row in fields]
-    except (IndexError, csv.Error):
-        raise Malformed("table.fields", table.fields, "fields of every line") from None
-    return read_as(Table, {"columns": table.columns, "rows": rows}, "table").rows or ()
 
 
 class RowsCheck(ConvexCheck):
@@ -74,7 +35,7 @@ class RowsCheck(ConvexCheck):
 
     columns: tuple[tuple[str, str], ...]
 
-    def build_mechanism(self) -> Mechanism:
+    def build(self) -> Tail:
         """Read the rows, and return what is known of the tail."""
         parameters_of(self.spec)
         given = self.document.table
@@ -83,9 +44,9 @@ class RowsCheck(ConvexCheck):
             raise Malformed("table", Words("missing or of other columns"), f"rows of {allowed}")
         if any(len(row) != 2 or row[0] == "-inf" for row in given.rows):
             raise Malformed("table.rows", Words("of other rows"), "pairs of numbers")
-        return self.tail()
+        return self.far_tail()
 
-    def tail(self) -> Mechanism:
+    def far_tail(self) -> Tail:
         """Return what is known of δ far out."""
         raise NotImplementedError
 
@@ -107,7 +68,7 @@ class TableCheck(RowsCheck):
     columns = (("eps", "delta"), ("eps", "log_delta"))
     uses = frozenset({"corners", "event"})
 
-    def tail(self) -> Mechanism:
+    def far_tail(self) -> Tail:
         """Where a row says 0, δ is; else a failure of the least δ is of the class."""
         for number, (eps, delta) in enumerate(self.rows):
             allowed = 0 <= eps <= _MAX_EPS and (
@@ -117,10 +78,9 @@ class TableCheck(RowsCheck):
                 raise Malformed(f"table.rows[{number}]", about(eps), "ε ≥ 0 and a probability")
         ends = [eps for eps, delta in self.rows if self._is_zero(delta)]
         if ends:
-            end = min(ends)
-            return Mechanism((), vanishes_from=self.arithmetic.exactly(end), exact_end=end)
+            return Tail.ends(min(ends))
         least = min(delta for _, delta in self.rows if delta is not None)
-        return Mechanism((), floor=exact(self._delta(least).low))
+        return Tail.constant(exact(self._delta(least).low))
 
     @property
     def _is_log(self) -> bool:
@@ -168,8 +128,8 @@ class TableCheck(RowsCheck):
         inside, outside, rest, other = (exactly(one) for one in (p, q, 1 - q, 1 - p))
         for number, (eps, written) in enumerate(self.rows):
             t, delta = exactly(eps).exp(), self._delta(written)
-            self._hold(f"{line}: row {number}", delta - (inside - outside * t))
-            self._hold(f"{line}: row {number}", delta - (rest - other * t))
+            self.hold(f"{line}: row {number}", delta - (inside - outside * t))
+            self.hold(f"{line}: row {number}", delta - (rest - other * t))
 
 
 class TradeoffCheck(RowsCheck):
@@ -178,18 +138,18 @@ class TradeoffCheck(RowsCheck):
     columns = (("alpha", "beta"),)
     uses = frozenset({"event"})
 
-    def tail(self) -> Mechanism:
+    def far_tail(self) -> Tail:
         """Return where the last line ends, or the constant that one of them is."""
         for number, (alpha, beta) in enumerate(self.rows):
             if beta is None or not (alpha >= 0 and beta >= 0 and 0 < alpha + beta <= 1):
                 raise Malformed(f"table.rows[{number}]", about(alpha), "errors, 0 < α + β ≤ 1")
         floor = max((p for p, q in self._events() if q == 0), default=Fraction(0))
         if floor:
-            return Mechanism((), floor=floor)
+            return Tail.constant(floor)
         top = max((p / q for p, q in self._events() if q), default=Fraction(1))
         if top <= 1:
-            return Mechanism((), vanishes_from=self.arithmetic.exactly(0), exact_end=Fraction(0))
-        return Mechanism((), vanishes_from=self.arithmetic.exactly(top).log())
+            return Tail.ends(Fraction(0))
+        return Tail.ends(self.arithmetic.exactly(top).log())
 
     def _events(self) -> Iterator[tuple[Fraction, Fraction]]:
         """Yield the probabilities of each point's test, in both orders."""
@@ -204,7 +164,7 @@ class TradeoffCheck(RowsCheck):
         self.arithmetic.work.charge(_COST_OF_ROW * len(self.rows))
         t = exactly(at).exp()
         for p, q in self._events():
-            self._hold(line, level.value - (exactly(p) - exactly(q) * t))
+            self.hold(line, level.value - (exactly(p) - exactly(q) * t))
 
     def falls_to(self, value: Fraction, at: Fraction) -> bool:
         """Whether every line does."""

@@ -24,11 +24,12 @@ from abc import abstractmethod
 from fractions import Fraction
 from functools import cached_property
 
-from gdpbridge_verify.arithmetic import Interval
-from gdpbridge_verify.convex import ConvexCheck, Level
-from gdpbridge_verify.document import Event, Tangent
-from gdpbridge_verify.mechanisms import GaussianDecay, Mechanism, parameters_of
+from gdpbridge_verify.arithmetic import Interval, Level
+from gdpbridge_verify.convex import ConvexCheck
+from gdpbridge_verify.document import Evidence, Point, Tangent
+from gdpbridge_verify.kinds import parameters_of
 from gdpbridge_verify.numbers import about, binary
+from gdpbridge_verify.profile import Decay, Tail
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 from gdpbridge_verify.statement import MAX_EPS
 from gdpbridge_verify.tables import RowsCheck
@@ -64,7 +65,7 @@ class TangentsCheck(ConvexCheck):
             assert self.evidence.tangents is not None
             line = f"evidence.tangents[{number}]"
             slope, top = self._tangent(line, self.evidence.tangents[number])
-            self._hold(line, self.arithmetic.exactly(self._places[number]).exp() - slope)
+            self.hold(line, self.arithmetic.exactly(self._places[number]).exp() - slope)
             self._tops[number] = top
         return self._tops[number]
 
@@ -88,7 +89,7 @@ class TangentsCheck(ConvexCheck):
         return slope, (most - shrunk * (exactly(order) - exactly(less) * down)) / below
 
     def _exp_less_one(self, at: Fraction) -> Interval:
-        return self.arithmetic.exactly(at).expm1()
+        return self.enclosed(at).expm1()
 
 
 class ZcdpCheck(TangentsCheck):
@@ -96,15 +97,12 @@ class ZcdpCheck(TangentsCheck):
 
     uses = frozenset({"tangents"})
 
-    def build_mechanism(self) -> Mechanism:
+    def build(self) -> Tail:
         """Return what is known of the tail; δ itself is bounded by tangents."""
         rho = parameters_of(self.spec)["rho"]
-        if self.evidence.breakpoints:
-            raise Malformed("evidence.breakpoints", len(self.evidence.breakpoints), "none")
         self._rho = self.arithmetic.exactly(rho)
         # δ ≤ p ≤ e^{u(ρα-ε)}, least at u = (ε-ρ)/2ρ; the Gaussian mechanism falls no faster
-        decay = GaussianDecay(-self._rho / 4, (2 * self._rho).sqrt(), rho, Fraction(1, 2))
-        return Mechanism((), decay=decay)
+        return Tail.gaussian(2 * rho, Decay(-self._rho / 4, rho, Fraction(1, 2)))
 
     def most(self, order: Fraction) -> Interval:
         """Enclose what D_α is at most."""
@@ -117,7 +115,7 @@ class ZcdpCheck(TangentsCheck):
             return
         number = bisect.bisect_right(self._places, at) - 1
         if number >= 0:
-            self._hold(line, level.value - self._top(number))
+            self.hold(line, level.value - self._top(number))
             return
         # the chord from ε = 0 to the first tangent, which is known to be below at its end
         if not self._places:
@@ -133,14 +131,14 @@ class ZcdpCheck(TangentsCheck):
             return
         if not (level.value > 0 and level.complement > 0):
             raise Undecided(line)
-        self._hold(line, self._divergence(level) - self._rho)
+        self.hold(line, self._divergence(level) - self._rho)
 
     @staticmethod
     def _divergence(level: Level) -> Interval:
         """Enclose t·log((1 + t)/(1 - t)), which rises with t > 0."""
         return level.value * ((1 + level.value) / level.complement).log()
 
-    def excess(self, at: Fraction, wanted: Level, _: Event | None) -> Interval:
+    def excess(self, at: Fraction, wanted: Level, _: Evidence | Point) -> Interval:
         """Compare δ of randomized response, (1 + t)/2 - e^ε·(1 - t)/2, by the least t that will do.
 
         What is returned has the sign of the difference.
@@ -161,12 +159,12 @@ class RenyiCheck(TangentsCheck, RowsCheck):
     uses = frozenset({"tangents", "event"})
     columns = (("alpha", "epsilon"),)
 
-    def tail(self) -> Mechanism:
+    def far_tail(self) -> Tail:
         """No finite μ covers every ε."""
         for number, (alpha, most) in enumerate(self.rows):
             if most is None or not (1 < alpha <= _MAX_ORDER and most > 0):
                 raise Malformed(f"table.rows[{number}]", about(alpha), "α > 1, and a number > 0")
-        return Mechanism((), slow=True)
+        return Tail.slow()
 
     def most(self, order: Fraction) -> Interval:
         """Enclose the least bound at that order or a larger one."""
@@ -199,4 +197,4 @@ class RenyiCheck(TangentsCheck, RowsCheck):
             ):
                 total = (order * one - less * other).exp()
                 total += (order * not_one - less * not_other).exp()
-                self._hold(f"{line}: row {number}", allowed - total.log())
+                self.hold(f"{line}: row {number}", allowed - total.log())

@@ -41,21 +41,18 @@ def le(x, y):
     return bool(x <= y)
 
 
+def tangent(mu, c):
+    """P, Q and 1 - P of the tangent P - e^ε·Q to δ_μ at c."""
+    c, mu, root = arb(c), arb(mu), arb(2).sqrt()
+    x, y = c / mu - mu / 2, c / mu + mu / 2
+    return (x / root).erfc() / 2, (y / root).erfc() / 2, (-x / root).erfc() / 2
+
+
 def gauss(mu, e):
-    """δ_μ, 1 - δ_μ, h, φ(x)/(μδ_μ), U/φ(x) and Φ(x)/φ(x) at ε."""
-    x, y, root = arb(e / mu - mu / 2), arb(e / mu + mu / 2), arb(2).sqrt()
-    phi, u = (-x * x / 2).exp() / (2 * arb.pi()).sqrt(), arb(e).exp() * (y / root).erfc() / 2
-    delta, rest = (x / root).erfc() / 2 - u, (-x / root).erfc() / 2
-    return delta, rest + u, u / delta, phi / (mu * delta), u / phi, rest / phi
-
-
-def curve(mu, a, b):
-    """The Taylor coefficients of log δ_μ and of log(1 - δ_μ), on [a, b]."""
-    (d, e, h, f, r, s), (d1, e1, h1, f1, r1, s1) = gauss(mu, a), gauss(mu, b)
-    h, f, c = h.union(h1), f.union(f1), (s + r1).union(s1 + r)
-    g = r.union(r1) / c
-    log_delta = arb_series([d.log().union(d1.log()), -h, -(h + h * h - f) / 2], 3)
-    return log_delta, arb_series([e.log().union(e1.log()), g, (g - g * g - 1 / (mu * c)) / 2], 3)
+    """δ_μ and 1 - δ_μ at ε."""
+    inside, outside, rest = tangent(mu, e)
+    fall = arb(e).exp() * outside
+    return inside - fall, rest + fall
 
 
 class Checker:
@@ -96,7 +93,7 @@ class Checker:
         """The ranges of ε with formulas for δ; none if the breakpoints are not right."""
         first, second = self.first, self.second
         if self.kind in ("gaussian", "gdp"):
-            return [(ZERO, INF, lambda e: curve(self.normal, e[0].lower(), e[0].upper())[0].exp())]
+            return [(ZERO, INF, lambda e: arb_series([gauss(self.normal, e[0])[0]], 1))]
         if self.kind in ("sgd-family", "icea"):
             return self.refined()
         floor, rate = second if self.kind == "approx-dp" else ZERO, fmpq(1)
@@ -119,8 +116,7 @@ class Checker:
                 return (e * e * -kappa).exp() * factor
             return (1 / e) * (factor * arb(-self.first / 10).exp())
 
-        # free of the exponential, its logarithm has far tighter coefficients
-        hat.log = lambda e: arb(factor).log() - e * e * kappa if kappa else hat(e).log()
+        hat.turn = kappa and factor < 1
 
         def dome(e):  # h and N
             e, delta = arb(e), hat(arb_series([e, 1], 2))
@@ -157,34 +153,60 @@ class Checker:
         value = self.find(e, e)(arb_series([arb(e), 1], 1))
         return ((value if isinstance(value, fmpq) else value[0]) - self.cut) / (1 - self.cut)
 
+    def is_below(self, e, y, rest):
+        """Whether δ(ε) ≤ y = 1 - rest."""
+        value = self.find(e, e)(arb_series([arb(e), 1], 1))
+        delta = arb(value) if isinstance(value, fmpq) else value[0]
+        return le(rest, 1 - delta) if y > HALF else le(delta, y)
+
+    def allowed(self, y, rest):
+        """What q ≤ y allows δ to be, and one minus it."""
+        return self.cut + (1 - self.cut) * y, (1 - self.cut) * rest
+
+    def turn(self, a, b):
+        """The formula, if it is concave in e^ε on [a, b]; None if it is convex."""
+        formula = self.find(a, b)
+        if not getattr(formula, "turn", False) or 2 * self.kappa * a * a + a >= 1:
+            return None
+        if 2 * self.kappa * b * b + b > 1:
+            raise IndexError  # neither of both
+        return formula
+
+    def is_proved(self, a, b, c):
+        """Whether one tangent to δ_M, or that δ does not rise, is all that a cell needs."""
+        m = self.mu[1]
+        try:
+            formula = self.turn(a, b)
+        except IndexError:
+            return self.is_below(a, *self.allowed(*gauss(m, b)))
+        inside, outside, other = tangent(m, c)
+        for e in (a, b):
+            fall = arb(e).exp() * outside
+            y, rest = self.allowed(inside - fall, other + fall)
+            right = self.is_below(e, y, rest)
+            if formula:  # δ is below its own tangent at c
+                at = formula(arb_series([arb(c), 1], 2))
+                right = le(at[0] + at[1] * arb(e - c).expm1(), y)
+            if not right:
+                return b - a >= 1 and self.is_below(a, *self.allowed(*gauss(m, b)))
+        return True
+
     def cell(self, a, b, c):
-        """Whether q ≤ δ_M on a cell."""
-        bound = self.mu[1]
-        if not 0 < bound < INF or le(self.q(a), 0):
-            return 0 < bound < INF
-        if c is None:
-            return le(self.q(a), gauss(bound, b)[0])
-        formula, large = self.find(a, b), bool(self.q(c) > HALF)
-
-        def difference(low, high):
-            e = arb_series([arb(low).union(arb(high)), 1], 3)
-            q, (log_delta, log_rest) = 0 * e + formula(e), curve(bound, low, high)
-            q = (q - self.cut) / (1 - self.cut)
-            if large:
-                return (1 - q).log() - log_rest
-            known = not self.cut and hasattr(formula, "log")
-            return log_delta - (formula.log(e) if known else q.log())
-
-        at = difference(c, c)
-        for n in (1, 8, 64):  # K is enclosed the better, the finer the cell is divided
-            points = [a + (b - a) * i / n for i in range(n + 1)]
-            k = min(difference(*pair)[2].lower() for pair in pairwise(points))
-            least = [at[0] + at[1] * s + k * s * s for s in (a - c, b - c)]
-            if k > 0 and not (-at[1] <= 2 * k * (a - c) or -at[1] >= 2 * k * (b - c)):
-                least.append(at[0] - at[1] * at[1] / (4 * k))
-            if k.is_finite() and all(y >= 0 for y in least):
-                break
-        return a <= c <= b and all(le(0, y) for y in least)
+        """Whether q ≤ δ_M on a cell: on as many parts of it as that takes."""
+        m, c = self.mu[1], (a + b) / 2 if c is None else c
+        if not 0 < m < INF or not a <= c <= b:
+            return False
+        ends = [a, *sorted(x for pair in self.pairs for x in pair if a < x < b), b]
+        parts = [(x, y, c if x <= c <= y else (x + y) / 2, 60) for x, y in pairwise(ends)]
+        while parts:
+            a, b, c, left = parts.pop()
+            if self.is_over(a) or self.is_proved(a, b, c):
+                continue
+            middle = (a + b) / 2
+            if not left or not self.is_below(middle, *self.allowed(*gauss(m, middle))):
+                return False
+            parts += [(x, y, (x + y) / 2, left - 1) for x, y in ((a, middle), (middle, b))]
+        return True
 
     def is_cut(self, e):
         """Whether δ is at most what the statement lets fail."""
@@ -292,17 +314,8 @@ class Concentrated(Checker):
     def is_cut(self, e):
         return self.p == 1 or (self.p > 0 and self.is_below(e, arb(self.p), arb(1 - self.p)))
 
-    def cell(self, a, b, c):
-        m, cut, root = self.mu[1], self.cut, arb(2).sqrt()
-        if c is None or not a <= c <= b or not 0 < m < INF:
-            return False
-        inside = (arb(c / m - m / 2) / root).erfc() / 2
-        outside = (arb(c / m + m / 2) / root).erfc() / 2
-        for e in (a, b):
-            rest = (1 - inside + arb(e).exp() * outside) * (1 - cut)
-            if not self.is_below(e, 1 - rest, rest):
-                return False
-        return True
+    def turn(self, a, b):
+        return None
 
     def below(self, w, m):
         if w is None or w == "tail" or m == 0:

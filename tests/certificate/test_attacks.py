@@ -242,13 +242,16 @@ def test_no_finite_mu_below_the_mass_at_infinity(failure: str) -> None:
 
 
 def test_a_cell_over_a_breakpoint() -> None:
-    """One formula must hold on a cell that is proved by the mean-value form."""
+    """It is proved on each side, and between them; too small a μ is refused all the same."""
     for profile in (SGD, ICEA):
         document = true(profile, eps_h=3)
-        document["evidence"]["cells"] = [cell(0, 3, 0), cell(0, 3, 1.5), cell(0, 3, 3)][:1]
-        assert not accepted(document)
-        document["claim"]["mu"]["high"] = "100"
-        assert not accepted(document)
+        high = Fraction(document["claim"]["mu"]["high"])
+        for centre in (0, 1.5, 3):
+            document["evidence"]["cells"] = [cell(0, 3, centre)]
+            document["claim"]["mu"] = {"low": "0", "high": f"{float(high):.15f}"}
+            assert accepted(document)
+            document["claim"]["mu"]["high"] = f"{float(high) * (1 - 1e-6):.15f}"
+            assert not accepted(document)
 
 
 def test_a_gaussian_has_no_other_mu() -> None:

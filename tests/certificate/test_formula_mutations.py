@@ -19,8 +19,9 @@ import pytest
 import gdpbridge as gdp
 from gdpbridge import InputError, profiles
 from gdpbridge_verify import check
-from gdpbridge_verify.arithmetic import Arithmetic, Jet
+from gdpbridge_verify.arithmetic import Arithmetic
 from gdpbridge_verify.formulas import jet_of, parsed
+from gdpbridge_verify.jets import Jet
 from gdpbridge_verify.refusal import Malformed
 
 Document = dict[str, Any]
@@ -189,7 +190,7 @@ def test_values_and_slopes_are_those_of_python(text: str) -> None:
     found = jet_of(node, Jet.variable(of.exactly(Fraction(5, 4))))
     with mpmath.workdps(40):
         function = lambda e: eval(plain_text, {**names, "eps": e})  # noqa: E731
-        wanted = mpmath.taylor(function, mpf(1.25), 2)
-        for one, value in zip((found.value, found.slope, found.curvature), wanted, strict=True):
+        wanted = mpmath.taylor(function, mpf(1.25), 1)
+        for one, value in zip((found.value, found.slope), wanted, strict=True):
             assert abs(mpf(str(one.low)) - value) < mpf(10) ** -12
             assert mpf(str(one.high)) - mpf(str(one.low)) < mpf(10) ** -25

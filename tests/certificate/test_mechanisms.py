@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 from flint import arb
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gdpbridge
@@ -18,7 +18,7 @@ from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 from gdpbridge.profiles import kinds
 from gdpbridge_verify import mechanisms
-from gdpbridge_verify.arithmetic import Arithmetic, Interval, Jet
+from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.kinds import KINDS
 from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.refusal import Malformed, Refused
@@ -26,7 +26,8 @@ from gdpbridge_verify.refusal import Malformed, Refused
 BITS = 400
 AT = Arithmetic(BITS)
 # those with a formula for δ; what is composed, or has tangents, rows or a law, has tests of its own
-KNOWN = sorted(mechanisms._BUILDERS)
+# (of Skellam noise, whose curve counts as lost what is far out, in test_discrete_mutations.py)
+KNOWN = sorted(set(mechanisms._BUILDERS) - {"skellam"})
 
 
 def profiles_of(kind: str) -> st.SearchStrategy[Profile]:
@@ -78,54 +79,45 @@ def overlap(interval: Interval, reference: arb) -> bool:
 @settings(max_examples=15)
 @given(data=st.data())
 def test_formulas_agree(kind: str, data: st.DataObject) -> None:
-    """log δ and log(1 - δ) agree at random points, and δ vanishes at the same ones."""
+    """δ and 1 - δ agree at random points, and δ vanishes at the same ones."""
     profile = data.draw(profiles_of(kind))
     brackets = brackets_of(profile)
-    mechanism = mechanisms.mechanism_of(profile.specification(), brackets, AT)
+    parts, tail = mechanisms.formulas_of(profile.specification(), brackets, AT)
     for eps in data.draw(st.lists(st.fractions(0, 15, max_denominator=999), max_size=6)):
         if any(low <= eps <= high for low, high in brackets):
             continue
-        at = AT.exactly(eps)
         with precision(BITS):
             reference = profile.curve.enclose(ball(eps))
             log, complement = reference.log(), reference.log_complement()
-        if mechanism.vanishes_at(at, eps):
+        if tail.vanishes_from is not None and AT.exactly(eps) >= tail.vanishes_from:
             assert log == arb.neg_inf()
             continue
-        [part] = [p for p in mechanism.parts if p.low <= eps and (p.high is None or eps <= p.high)][
-            -1:
-        ]
-        assert overlap(part.log(Jet.variable(at)).value, log)
-        assert overlap(part.log_complement(Jet.variable(at)).value, complement)
+        level = mechanisms.part_on(parts, eps, eps).level(AT.exactly(eps))
+        assert overlap(level.value.log(), log)
+        assert overlap(level.complement.log(), complement)
 
 
 @pytest.mark.parametrize("kind", KNOWN)
 @settings(max_examples=10)
 @given(data=st.data())
-def test_jets_of_formulas_hold_on_cells(kind: str, data: st.DataObject) -> None:
-    """The value at any point of a cell lies within the first-order expansion about another."""
+def test_formulas_bend_as_they_say(kind: str, data: st.DataObject) -> None:
+    """Each is below its chords in e^ε, or below its tangents where it is concave."""
     profile = data.draw(profiles_of(kind))
-    mechanism = mechanisms.mechanism_of(profile.specification(), brackets_of(profile), AT)
-    assume(mechanism.parts)
-    part = data.draw(st.sampled_from(mechanism.parts))
-    low = part.low + data.draw(st.fractions(Fraction(1, 50), 3, max_denominator=50))
-    high = low + data.draw(st.fractions(Fraction(1, 50), 1, max_denominator=50))
-    assume(part.high is None or high <= part.high)
-    at = low + data.draw(st.fractions(0, 1, max_denominator=8)) * (high - low)
-    for formula in (part.log, part.log_complement):
-        cell = formula(Jet.variable(AT.between(low, high)))
-        first, last, inner = (formula(Jet.variable(AT.exactly(e))) for e in (low, high, at))
-        if not (cell.curvature.is_bounded_below() and first.value.is_bounded_below()):
+    parts, _ = mechanisms.formulas_of(profile.specification(), brackets_of(profile), AT)
+    for part in parts:
+        ends = data.draw(st.tuples(*[st.fractions(0, 1, max_denominator=50)] * 3))
+        width = (part.high or part.low + 3) - part.low
+        low, middle, high = (AT.exactly(part.low + end * width) for end in sorted(ends))
+        if not low < middle < high:
             continue
-        step = AT.exactly(at - low)
-        taylor = first.value + first.slope * step + cell.curvature * step.square()
-        assert taylor.low <= inner.value.high
-        assert inner.value.low <= taylor.high
-        for jet in (first, last, inner):
-            assert cell.slope.low <= jet.slope.high
-            assert jet.slope.low <= cell.slope.high
-            assert cell.curvature.low <= jet.curvature.high
-            assert jet.curvature.low <= cell.curvature.high
+        if part.over is not None:
+            for end in (low, high):
+                assert not part.level(end).value > part.over(middle, end)
+            continue
+        values = [part.level(eps) for eps in (low, middle, high)]
+        share = (middle - low).expm1() / (high - low).expm1()
+        for first, inner, last in ([v.value for v in values], [-v.complement for v in values]):
+            assert not inner > first + share * (last - first)
 
 
 SGD = {"kind": "sgd-family", "neighbours": None, "A": "1", "B": "2", "sigma": "1"}
@@ -149,7 +141,7 @@ ICEA = {"kind": "icea", "neighbours": "replace-one", "messages": "50", "users": 
 def test_wrong_brackets_are_refused(spec: dict, brackets: list) -> None:
     """A profile whose breakpoints are misplaced is not built."""
     with pytest.raises((Refused, Malformed)):
-        mechanisms.mechanism_of(spec, brackets, AT)
+        mechanisms.formulas_of(spec, brackets, AT)
 
 
 @pytest.mark.parametrize("share", [Fraction(1, 10), Fraction(1, 2), Fraction(9, 10)])
@@ -158,7 +150,7 @@ def test_a_crossing_elsewhere_is_refused(share: Fraction) -> None:
     profile = kinds()["sgd-family"](A=1, B=0.5, sigma=1)
     crossing, touching = brackets_of(profile)
     spec = profile.specification()
-    mechanisms.mechanism_of(spec, [crossing, touching], AT)
+    mechanisms.formulas_of(spec, [crossing, touching], AT)
     for wrong in (
         [touching],
         [crossing],
@@ -169,7 +161,7 @@ def test_a_crossing_elsewhere_is_refused(share: Fraction) -> None:
         [(crossing[0], touching[0] + share * (touching[1] - touching[0])), touching],
     ):
         with pytest.raises((Refused, Malformed)):
-            mechanisms.mechanism_of(spec, wrong, AT)
+            mechanisms.formulas_of(spec, wrong, AT)
 
 
 @pytest.mark.parametrize(
@@ -184,6 +176,6 @@ def test_a_crossing_elsewhere_is_refused(share: Fraction) -> None:
 def test_other_parameters_are_refused(change: dict) -> None:
     """Kinds, parameters and relations are known names and plain decimals; all else is refused."""
     touching = brackets_of(kinds()["sgd-family"](A=1, B=2, sigma=1))
-    mechanisms.mechanism_of(SGD, touching, AT)
+    mechanisms.formulas_of(SGD, touching, AT)
     with pytest.raises(Malformed):
-        mechanisms.mechanism_of(SGD | change, touching, AT)
+        mechanisms.formulas_of(SGD | change, touching, AT)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
+import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
@@ -46,6 +48,52 @@ EXAMPLES = {
     "sgd-family, two brackets": (profiles.SGDFamily(A=1.0, B=0.5, sigma=1.0), {}),
     "sgd-family, no bracket": (profiles.SGDFamily(A=1.0, B=0.3, sigma=1.0), {}),
     "sgd-family, tail": (profiles.SGDFamily(A=1.0, B=0.05, sigma=1.0), {}),
+    "sparse-vector": (
+        profiles.SparseVector(threshold_scale=3, answer_scale=7, count=2, sensitivity=1.5),
+        {},
+    ),
+    "sparse-vector, monotonic": (
+        profiles.SparseVector(threshold_scale=2, answer_scale=3, monotonic=True),
+        {"failure": 0.05},
+    ),
+    "shuffled-epochs": (profiles.ShuffledEpochs(noise_multiplier=2, steps=5, epochs=3), {}),
+    "shuffled-epochs approximate": (
+        profiles.ShuffledEpochs(noise_multiplier=2, steps=5, epochs=3),
+        {"failure": 0.05},
+    ),
+    "matrix": (profiles.Matrix(entries=[[1, 0.5, -0.25], [0, 1, 0.75]], sigma=2), {"eps_h": 1}),
+    "matrix, fixed": (
+        profiles.Matrix(
+            entries=[[1, 0.5, -0.25], [0, 1, 0.75]], participations=2, fixed=True, sigma=2
+        ),
+        {},
+    ),
+    "matrix, banded": (
+        profiles.Matrix(entries=[0.5, 1], steps=5, participations=2, separation=2, sigma=2),
+        {"failure": 0.05},
+    ),
+    "matrix, falling": (
+        profiles.Matrix(entries=[1, 0.5, 0.5], steps=6, participations=3, separation=2, sigma=2),
+        {},
+    ),
+    "truncated-laplace": (
+        profiles.TruncatedLaplace(scale=1.5, delta=0.01, sensitivity=2),
+        {"failure": 0.01},
+    ),
+    "truncated-laplace head": (profiles.TruncatedLaplace(scale=1, delta=0.01), {"eps_h": 0.75}),
+    "thresholded-release": (
+        profiles.ThresholdedRelease(noise="laplace", scale=1.5, threshold=9, groups=2),
+        {"failure": 0.05},
+    ),
+    "thresholded-release, gaussian": (
+        profiles.ThresholdedRelease(noise="gaussian", scale=2, threshold=7, groups=2),
+        {"failure": 0.05},
+    ),
+    "thresholded-release, as gaussian": (
+        profiles.ThresholdedRelease(noise="gaussian", scale=1, threshold=12, groups=2),
+        {},
+    ),
+    "bounded-range, runs": (profiles.BoundedRange(range=0.75, runs=3), {}),
     "icea": (profiles.ICEA(messages=50, users=10), {"eps_h": 2}),
     "icea approximate": (profiles.ICEA(messages=50, users=10), {"failure": 0.02}),
 }
@@ -86,7 +134,11 @@ def number(text: str) -> mpmath.mpf:
 def profile_of(spec: dict[str, str | None]) -> Callable[[mpmath.mpf], mpmath.mpf]:
     """δ(ε), written once more from the table of docs/check-a-mu.md."""
     kind = spec["kind"]
-    at = {name: number(str(v)) for name, v in spec.items() if name not in ("kind", "neighbours")}
+    at = {
+        name: number(v)
+        for name, v in spec.items()
+        if v and name not in ("kind", "neighbours", "entries", "fixed", "monotonic", "noise")
+    }
     exp, positive = mpmath.exp, lambda v: max(v, mpmath.mpf(0))
     if kind == "laplace":
         end = at["sensitivity"] / at["scale"]
@@ -98,14 +150,121 @@ def profile_of(spec: dict[str, str | None]) -> Callable[[mpmath.mpf], mpmath.mpf
         p, k = at["noise_parameter"], at["buckets"]
         top = 1 + k * (1 - p) / p
         return lambda e: p / k * positive(top - exp(e))
-    if kind in ("gaussian", "gdp"):
-        mu = at["mu"] if kind == "gdp" else at["sensitivity"] / at["sigma"]
+    if kind == "sparse-vector":
+        each = at["count"] * (1 if "monotonic" in spec else 2) / at["answer_scale"]
+        top = exp(at["sensitivity"] * (1 / at["threshold_scale"] + each))
+        return lambda e: positive(top - exp(e)) / (1 + top)
+    if kind == "truncated-laplace":
+        return truncated(at["scale"], at["delta"], at["sensitivity"])
+    if kind == "thresholded-release":
+        return thresholded(spec["noise"] == "gaussian", at)
+    if kind == "bounded-range":
+        return lambda e: of_runs(e, at["range"], int(at["runs"]))
+    if kind in GAUSSIAN:
+        mu = gaussian_mu(spec)
         return lambda e: gaussian_curve(e, mu) if mu else mpmath.mpf(0)
     if kind == "icea":
         scale = at["users"] * exp(-at["messages"] / 10)
         return refined(lambda e: scale / e if e else mpmath.inf)
     kappa = (at["sigma"] / at["A"]) ** 2
     return refined(lambda e: at["B"] * exp(-kappa * e * e))
+
+
+def truncated(b: Any, delta0: Any, shift: Any) -> Callable[[mpmath.mpf], mpmath.mpf]:
+    """δ of noise of a density ∝ e^{-|x|/b} on [-A, A], added up from where P is above e^ε·Q."""
+    exp, eps0 = mpmath.exp, shift / b
+    reach = b * mpmath.log1p(mpmath.expm1(eps0) / (2 * delta0))
+    scale = 1 / (2 * -mpmath.expm1(-reach / b))
+
+    def delta(e: mpmath.mpf) -> mpmath.mpf:
+        alone = scale * (exp((shift - reach) / b) - exp(-reach / b))
+        if e >= eps0:
+            return alone
+        left = scale * (1 - exp((shift - reach) / b)) * -mpmath.expm1(e - eps0)
+        x = (eps0 - e) / 2
+        return alone + left + scale * (-mpmath.expm1(-x) - exp(e - eps0) * mpmath.expm1(x))
+
+    return delta
+
+
+def thresholded(is_gaussian: bool, at: dict[str, Any]) -> Callable[[mpmath.mpf], mpmath.mpf]:
+    """δ where j of k groups give a record away."""
+    groups, ratio = int(at["groups"]), at["contribution"] / at["scale"]
+    away = at["threshold"] / at["scale"] - ratio
+    p = mpmath.ncdf(-away) if is_gaussian else mpmath.exp(-away) / 2
+
+    def shared(m: int, e: mpmath.mpf) -> mpmath.mpf:
+        if m == 0:
+            return mpmath.mpf(0)
+        if is_gaussian:
+            return gaussian_curve(e, mpmath.sqrt(m) * ratio)
+        return max(-mpmath.expm1((e - m * ratio) / 2), mpmath.mpf(0))
+
+    def delta(e: mpmath.mpf) -> mpmath.mpf:
+        logs = [j * mpmath.log1p(-p) for j in range(groups + 1)]
+        return max(
+            -mpmath.expm1(log) + mpmath.exp(log) * shared(groups - j, e - log)
+            for j, log in enumerate(logs)
+        )
+
+    return delta
+
+
+def of_runs(e: mpmath.mpf, width: Any, runs: int) -> mpmath.mpf:
+    """The largest δ of k runs of two losses, t and t - r, over t."""
+
+    def delta(t: mpmath.mpf) -> mpmath.mpf:
+        q = (mpmath.exp(-t) - mpmath.exp(-width)) / -mpmath.expm1(-width)
+        p, total = q * mpmath.exp(t), mpmath.mpf(0)
+        for i in range(runs + 1):
+            gain = p ** (runs - i) * (1 - p) ** i - mpmath.exp(e) * q ** (runs - i) * (1 - q) ** i
+            total += mpmath.binomial(runs, i) * max(gain, mpmath.mpf(0))
+        return total
+
+    grid = [width * i / 12 for i in range(13)]
+    top = max(range(13), key=lambda i: delta(grid[i]))
+    near = best(delta, grid[max(top - 1, 0)], grid[min(top + 1, 12)], 1e-10)
+    return max(delta(grid[top]), delta(near))
+
+
+GAUSSIAN = ("gaussian", "gdp", "matrix", "shuffled-epochs")
+
+
+def gaussian_mu(spec: dict[str, Any]) -> mpmath.mpf:
+    """μ of what is a Gaussian curve."""
+    if spec["kind"] == "gaussian":
+        return number(spec["sensitivity"]) / number(spec["sigma"])
+    if spec["kind"] == "gdp":
+        return number(spec["mu"])
+    if spec["kind"] == "shuffled-epochs":
+        return mpmath.sqrt(number(spec["epochs"])) / number(spec["noise_multiplier"])
+    return mpmath.sqrt(sensitivity_square(spec)) / number(spec["sigma"])
+
+
+def sensitivity_square(spec: dict[str, Any]) -> mpmath.mpf:
+    """The largest Σ|G_ij| over the patterns of steps, tried one by one."""
+    rows = [[binary(word) for word in row.split()] for row in spec["entries"].split(";")]
+    names = ("steps", "participations", "separation")
+    steps, most, apart = (int(Fraction(spec[name])) for name in names)
+    if len(rows) == 1:
+        first = rows[0] + [Fraction(0)] * steps
+        rows = [
+            [first[i - j] if i >= j else Fraction(0) for j in range(steps)] for i in range(steps)
+        ]
+    best = Fraction(0)
+    for size in range(1, min(most, steps) + 1):
+        for pattern in itertools.combinations(range(steps), size):
+            gaps = [b - a for a, b in itertools.pairwise(pattern)]
+            if all(gap == apart if "fixed" in spec else gap >= apart for gap in gaps):
+                products = (sum(row[i] * row[j] for row in rows) for i in pattern for j in pattern)
+                best = max(best, sum(map(abs, products), Fraction(0)))
+    return mpmath.mpf(best.numerator) / best.denominator
+
+
+def binary(text: str) -> Fraction:
+    """The number that ``-0x…p…`` stands for."""
+    mantissa, power = text.split("p")
+    return int(mantissa, 16) * Fraction(2) ** int(power)
 
 
 def refined(naive: Callable[[mpmath.mpf], mpmath.mpf]) -> Callable[[mpmath.mpf], mpmath.mpf]:
@@ -176,7 +335,7 @@ def supremum(spec: str, statement: str, eps_h: str | None, failure: str) -> mpma
         parsed = json.loads(spec)
         delta, p = profile_of(parsed), number(failure)
         if statement == "approximate":
-            if parsed["kind"] == "approx-dp" and number(parsed["delta"]) > p:
+            if parsed["kind"] in FAILING and delta(mpmath.mpf(400)) > p:
                 return mpmath.inf
             past = delta
             delta = lambda e: (past(e) - p) / (1 - p)  # noqa: E731
@@ -199,16 +358,17 @@ def supremum(spec: str, statement: str, eps_h: str | None, failure: str) -> mpma
         return result
 
 
+FAILING = ("approx-dp", "truncated-laplace", "thresholded-release")
+
+
 def tail_parameter(spec: dict[str, Any]) -> mpmath.mpf:
     """μ_t, from the table of docs/check-a-mu.md."""
     kind = spec["kind"]
     with mpmath.workdps(DIGITS):
-        if kind == "icea" or (kind == "approx-dp" and number(spec["delta"]) > 0):
+        if kind == "icea" or (kind in FAILING and number(spec.get("delta", "1")) > 0):
             return mpmath.inf
-        if kind == "gaussian":
-            return number(spec["sensitivity"]) / number(spec["sigma"])
-        if kind == "gdp":
-            return number(spec["mu"])
+        if kind in GAUSSIAN:
+            return gaussian_mu(spec)
         if kind == "sgd-family":
             return number(spec["A"]) / number(spec["sigma"]) / mpmath.sqrt(2)
         return mpmath.mpf(0)
@@ -278,9 +438,18 @@ ALWAYS: list[object] = [
 ]  # fmt: skip
 
 
+BINARY = re.compile("0x[0-9a-f]+p[+-][0-9]+")
+
+
 def numbers_near(text: str) -> Iterator[str]:
     """A number a little moved, and doubled."""
-    if text.startswith("0x"):
+    listed = list(BINARY.finditer(text))
+    if len(listed) > 1:
+        for found in listed:
+            for other in numbers_near(found[0]):
+                yield f"{text[: found.start()]}{other}{text[found.end() :]}"
+        return
+    if listed:
         mantissa, exponent = text[2:].split("p")
         whole, power = int(mantissa, 16), int(exponent)
         for other in (whole + 1, whole - 1, 2 * whole, whole // 2, whole + (whole >> 7)):
@@ -437,7 +606,7 @@ def test_a_moved_claim_is_refused(name: str) -> None:
         longer = decimal(Fraction(claim["eps_h"]) + Fraction(1, 10**10))
         result = outcome(put(document, ("claim", "eps_h"), longer))
         # a Gaussian curve's μ, and a constant tail, hold on every head
-        assert result == "refused" or document["mechanism"]["kind"] in ("gaussian", "approx-dp")
+        assert result == "refused" or document["mechanism"]["kind"] in (*GAUSSIAN, *FAILING)
     for statement in {"whole", "head", "approximate"} - {claim["statement"]}:
         changed = put(document, ("claim", "statement"), statement)
         assert outcome(changed) != "valid" or is_true(changed)
@@ -463,7 +632,7 @@ def test_harmless_changes_are_accepted(name: str) -> None:
     if mu["high"] != "inf":
         wider = put(document, ("claim", "mu", "high"), decimal(Fraction(mu["high"]) + 1))
         wider["claim"]["mu"]["low"] = "0"
-        if document["mechanism"]["kind"] != "gaussian":
+        if document["mechanism"]["kind"] not in GAUSSIAN:
             assert outcome(wider) in ("valid", "refused", "undecided")
         # the cells were made for the old μ, but one below δ_μ is below a larger one too
         monotone = [cell["centre"] is None for cell in document["evidence"]["cells"]]

@@ -14,12 +14,11 @@ from gdpbridge.losses.transforms.replace_one import ReplaceOneTransform
 from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.complexes import Ball, Complexes
-from gdpbridge_verify.composed import ComposedCheck
 from gdpbridge_verify.finite import cut_laplace
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
 from gdpbridge_verify.formulas import FormulaCheck
 from gdpbridge_verify.law import Law, _positive
-from gdpbridge_verify.mechanisms import Part
+from gdpbridge_verify.profile import Part
 from gdpbridge_verify.rectified import _within
 from gdpbridge_verify.replaced import ReplacedGaussian
 from gdpbridge_verify.transforms import Nodes, SampledGaussian, power_sums
@@ -111,8 +110,7 @@ def test_the_rest_of_an_integral_is_bounded(w: int, rate: Fraction) -> None:
 
 def test_parts_on_a_range_end_there() -> None:
     """At its ends, or at their own."""
-    parts = [Part(Fraction(0), TWO, None, None), Part(TWO, None, None, None)]  # type: ignore[arg-type]
-    bound: Any = SimpleNamespace(parts=parts)
+    bound: Any = (Part(Fraction(0), TWO, None), Part(TWO, None, None))  # type: ignore[arg-type]
     found = [(one.low, one.high) for one in _within(bound, Fraction(1), Fraction(3))]
     assert found == [(1, 2), (2, 3)]
     found = [(one.low, one.high) for one in _within(bound, Fraction(3), None)]
@@ -129,7 +127,7 @@ def _ends(value: Interval) -> tuple[float, float]:
 
 
 def test_what_is_positive_or_larger_is_enclosed() -> None:
-    """The larger one of a number and 0, of both directions, and of a formula and 0."""
+    """The larger one of a number and 0, and of a formula and 0."""
     below, around = OF.between(Fraction(-2), Fraction(-1)), OF.between(Fraction(-1), Fraction(2))
     assert _ends(_positive(below)) == (0, 0)
     assert _ends(_positive(around)) == (0, 2)
@@ -137,12 +135,6 @@ def test_what_is_positive_or_larger_is_enclosed() -> None:
     for value, ends in ((below, (0, 0)), (around, (0, 2))):
         check.value = lambda _, value=value: SimpleNamespace(value=value)
         assert _ends(FormulaCheck._at(check, Fraction(1))) == ends
-    both = [OF.between(Fraction(1, 4), Fraction(1)), OF.between(Fraction(1, 2), Fraction(3, 4))]
-    for one, other in (both, both[::-1]):
-        check = SimpleNamespace(
-            failure_towards=lambda *, backward, a=one, b=other: (a, b)[backward]
-        )
-        assert _ends(ComposedCheck.failure_mass.func(check)) == (0.5, 1)
 
 
 def test_whole_multiples_are_rounded_outward() -> None:

@@ -38,6 +38,12 @@ def requests(draw: st.DrawFn, kind: str, statement: str) -> tuple[Any, dict[str,
         low, high = field.json_schema_extra["typical"]
         whole = isinstance(low, int) and isinstance(high, int)
         values[name] = draw(st.integers(low, high) if whole else st.floats(low, high))
+    if kind == "thresholded-release":
+        # the search for a head of Gaussian noise on several counts takes its time
+        values["noise"] = "laplace"
+    if kind == "matrix":
+        coefficients = draw(st.lists(st.floats(0.1, 1), min_size=1, max_size=5))
+        values["entries"] = sorted(coefficients, reverse=True)
     how: dict[str, Any] = {"tol": draw(st.sampled_from(TOLERANCES))}
     if statement == "head":
         how["eps_h"] = draw(st.sampled_from([1e-3, 1]) | st.floats(0.01, 12))

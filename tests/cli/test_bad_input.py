@@ -26,7 +26,7 @@ CASES = [
     ("measure sgd-family --a 0 --B 1 --sigma 2", "--a", "0", "must be a finite number > 0"),
     ("measure sgd-family --A 0 --B 1 --sigma 2", "--A", "0", "must be a finite number > 0"),
     ("measure icea --messages 2.5 --users 4", "--messages", "2.5", "must be a whole number ≥ 1"),
-    (f"{LAPLACE} --neighbours far", "--neighbours", "far", "'add-remove' or 'replace-one'"),
+    (f"{LAPLACE} --neighbours far", "--neighbours", "far", "'replace-one' or 'zero-out'"),
     *(
         (f"{LAPLACE} --tol {value}", "--tol", value, "must be a number in [1e-100, 1]")
         for value in ("0", "1e-400", "-1", "2", "nan", "abc", "1e999999999")

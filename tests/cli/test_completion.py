@@ -41,7 +41,7 @@ def offered(run: Callable, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], l
         ("measure laplace --scale 1 --sc", ["--scheme"]),
         ("measure laplace --method sh", ["shuffled"]),
         ("measure laplace --scheme with-", ["with-replacement"]),
-        ("measure laplace --neighbours ", ["add-remove", "replace-one"]),
+        ("measure laplace --neighbours ", ["add-remove", "replace-one", "zero-out"]),
         ("measure laplace --scale ", []),
         ("measure laplace --certificate ", [FILES]),
         ("measure table ", [FILES]),

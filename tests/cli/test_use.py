@@ -305,3 +305,28 @@ def test_quotients(run: Callable) -> None:
         failed = run(f"measure laplace --scale {text}")
         assert failed.status == 2
         assert f"--scale is {text}: must be a finite number > 0" in failed.err
+
+
+def test_compose(run: Callable, tmp_path: Path) -> None:
+    """Certificates of two releases become one, which verify accepts; a false one is refused."""
+    one, other, both = (tmp_path / f"{name}.json" for name in ("one", "other", "both"))
+    assert run(f"measure laplace --scale 0.5 --certificate {one}").status == 0
+    assert run(f"calibrate gaussian --mu 1 --certificate {other}").status == 0
+    done = run(f"compose {one} {other} {one} -o {both} --json")
+    assert done.status == 0
+    assert done.document["claims"][0].startswith("2 times one.json")
+    assert run(f"verify {both}").status == 0
+    assert run(f"verify {both} -o {tmp_path / 'check.html'}").status == 0
+    page = (tmp_path / "check.html").read_text(encoding="utf-8")
+    assert "3 releases of the same data" in page
+    assert "other.json" in page
+    assert run(f"verify {other} -o {tmp_path / 'check.html'}").status == 0
+    page = (tmp_path / "check.html").read_text(encoding="utf-8")
+    assert "calibrated to the target 1" in page
+    # what is wrong is named
+    assert "folder" in run(f"compose {one} -o {tmp_path.parent / 'both.json'}").err
+    assert "no.json" in run(f"compose {one} {tmp_path / 'no.json'}").err
+    text = one.read_text(encoding="utf-8")
+    one.write_text(text.replace('"scale": "0.5"', '"scale": "0.4"'), encoding="utf-8")
+    assert run(f"compose {one} {other}").status == 3
+    assert run(f"verify {both}").status == 3

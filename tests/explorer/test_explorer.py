@@ -27,6 +27,7 @@ NAMES = ("mu", "epsilon", "delta")
 READ = """(() => [...document.querySelectorAll('#answers .card')].map((card) => ({
   text: card.innerText,
   values: [...card.querySelectorAll('strong')].map((one) => one.dataset.value),
+  errors: [...card.querySelectorAll('strong')].map((one) => Number(one.dataset.error)),
   complaint: card.querySelector('.complaint')?.textContent ?? null,
 })))()"""
 GO = """(async (hashes) => {
@@ -36,10 +37,13 @@ GO = """(async (hashes) => {
     const changed = new Promise((done) => addEventListener('hashchange', done, { once: true }));
     location.hash = hash;
     await changed;
+    await new Promise((done) => setTimeout(done, %s));
     found.push(read());
   }
   return found;
 })(%s)"""
+# Chromium refuses more than 200 changes of the URL in ten seconds
+PAUSE = 100 if os.environ.get("EXPLORER_SETTINGS") == "all" else 0
 
 LOOK = """(() => {
   const light = (text) => {
@@ -82,7 +86,8 @@ def hash_of(steps: list[dict[str, Any]]) -> str:
 def test_answers_are_the_librarys(browser: Browser, page_url: str) -> None:
     """μ, ε at δ and δ at ε of random settings lie in the library's intervals, to 1e-6.
 
-    A share of the stored settings; all with EXPLORER_SETTINGS=all.
+    Or to the share that the page says a number may be off by, or it says that it has none: of no
+    more than one number in fifty. A share of the stored settings; all with EXPLORER_SETTINGS=all.
     """
     stored = json.loads(REFERENCE.read_text(encoding="utf-8"))
     assert len(stored) == 200
@@ -90,18 +95,27 @@ def test_answers_are_the_librarys(browser: Browser, page_url: str) -> None:
         stored = stored[::4]
     browser.open(page_url)
     hashes = [hash_of(one["steps"]) for one in stored]
-    shown = [one for hash_ in hashes for one in browser.run(GO % (READ, json.dumps([hash_])))]
+    shown = [
+        one for hash_ in hashes for one in browser.run(GO % (READ, PAUSE, json.dumps([hash_])))
+    ]
+    rough = 0
     for one, page in zip(stored, shown, strict=True):
         assert page["complaint"] is None, (one, page)
-        mu, epsilon, delta, _ = (float(value) for value in page["values"])
-        for value, name in ((mu, "mu"), (epsilon, "epsilon"), (delta, "delta")):
+        for name, text, error in zip(NAMES, page["values"], page["errors"], strict=False):
+            value = float(text)
             low, high = (math.inf if end == "inf" else end for end in one[name])
-            # a bracket that ends where the table does is "no ε" on the page
-            slack = CLOSE * (1 if name == "mu" else max(abs(low), 1e-300))
+            rough += error > CLOSE
+            if math.isnan(value):
+                assert "not computed here" in page["text"]
+                continue
+            assert error <= CLOSE or "perhaps off by a share of" in page["text"]
             if name == "delta" and value < LEAST:
                 assert low < LEAST
                 continue
+            # a bracket that ends where the table does is "no ε" on the page
+            slack = max(CLOSE, error) * (1 if name == "mu" else max(abs(low), 1e-300))
             assert low - slack <= value <= high + slack or high == value == math.inf, (one, page)
+    assert 0 < rough <= len(NAMES) * len(stored) / 50
 
 
 def test_commands_prove_what_is_shown(
@@ -153,6 +167,7 @@ def test_keyboard(browser: Browser, page_url: str) -> None:
     browser.press("ArrowRight", 3)
     browser.settle()
     assert float(browser.run(READ)[0]["values"][0]) < float(before)
+    browser.run("new Promise((done) => setTimeout(done, 500))")
     kept = browser.run("location.hash")
     browser.run("document.querySelector('#compare').focus()")
     browser.press("Enter")

@@ -76,6 +76,25 @@ def test_one_mechanism_is_loaded_without_the_others() -> None:
     assert not {*others, "lark", *OPTIONAL} & set(shown)
 
 
+def test_a_command_loads_what_it_uses(tmp_path: Path) -> None:
+    """Commands on one mechanism or one number load neither the other kinds nor SciPy."""
+    certificate = str(tmp_path / "c.json")
+    commands = [
+        ["measure", "laplace", "--scale", "0.5", "--certificate", certificate],
+        ["verify", certificate],
+        ["identify", "laplace", "--scale", "0.5"],
+        ["check", "laplace", "--scale", "0.5", "--claim", "mu=2"],
+        ["calibrate", "laplace", "--mu", "1"],
+        ["convert", "laplace", "--scale", "0.5", "--delta", "1e-5"],
+        ["convert", "--mu", "1", "--delta", "1e-5"],
+        ["risk", "--mu", "1"],
+    ]
+    code = "".join(HELP.format(words=words) for words in commands)
+    loaded = set(_run(f"{code}\nprint('loaded:', *sys.modules)").splitlines()[-1].split())
+    spare = {"gdpbridge.mechanisms.pld", *HEAVY}
+    assert not spare & loaded, spare & loaded
+
+
 def test_a_public_function_is_not_hidden_by_its_module() -> None:
     """`gdpbridge.measure` is the function, also once the module of that name is imported."""
     names = ["calibrate", "compose", "identify", "measure", "risk"]

@@ -128,6 +128,16 @@ def test_a_pld_accountant() -> None:
         P.Gaussian(sigma=3).compose(4),
         P.Sequence(parts=(P.Gaussian(sigma=3), P.Gaussian(sigma=2))),
         P.Laplace(scale=2).subsample(0.25),
+        P.Laplace(scale=2).subsample(scheme="without-replacement", sample=2, population=9),
+        P.Laplace(scale=2).subsample(scheme="with-replacement", sample=2, population=9),
+        P.PureDP(epsilon=0.6),
+        P.GDP(mu=0),
+        P.Matrix(entries=[1.0, 0.5], sigma=2),
+        P.OpacusHistory(history=[[1.0, 0.05, 20]]),
+        P.DPSGD(noise_multiplier=1, sample_rate=0.05, steps=20, neighbours="zero-out"),
+        P.DPSGD(noise_multiplier=1, sample_rate=0.05, steps=0),
+        P.Gaussian(sigma=4).tune(2),
+        P.Gaussian(sigma=4).tune(2, distribution="poisson"),
     ],
     ids=lambda one: one.kind,
 )
@@ -138,10 +148,28 @@ def test_there_and_back(profile: gdp.Profile) -> None:
     assert np.allclose(again.delta(eps), profile.delta(eps), rtol=1e-9)
 
 
-def test_what_is_no_event() -> None:
+def test_every_event_is_known() -> None:
+    """Each of dp_accounting is read, or refused by its name."""
+    from gdpbridge.sources.dp_accounting import _EVENTS, _NO_PROFILE
+
+    named = {name for name in dir(events) if name.endswith("Event")} - {"DpEvent"}
+    assert named == {*_EVENTS, *_NO_PROFILE}
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        P.ICEA(messages=20, users=4),
+        P.DPSGD(noise_multiplier=1, sample_rate=0.05, steps=20, neighbours="replace-one"),
+        P.Laplace(scale=2).group(2),
+        P.Renyi(orders=[2], epsilons=[1]),
+    ],
+    ids=lambda one: one.kind,
+)
+def test_what_is_no_event(profile: gdp.Profile) -> None:
     """A mechanism without an event is named."""
-    with pytest.raises(gdp.InputError, match="profile is 'icea'"):
-        gdp.event_of(P.ICEA(messages=20, users=4))
+    with pytest.raises(gdp.InputError, match=f"profile is '{profile.kind}'"):
+        gdp.event_of(profile)
 
 
 @pytest.mark.slow

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,8 @@ WHOLE = dp.atom_domain(T=int), dp.absolute_distance(T=int)
 VECTOR = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.l2_distance(T=float)
 WHOLE_VECTOR = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
 NUMBERS = dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance()
+
+GAUSSIAN = dp.m.make_gaussian(*REAL, scale=2.0)
 
 
 @pytest.mark.parametrize(
@@ -58,18 +62,68 @@ def test_by_the_law_of_the_noise(measurement: Any, distance: float, profile: gdp
     """The object and its text are the same mechanism, which OpenDP's map does not undercut."""
     eps = [0.0, 0.1, 0.4]
     for source in (measurement, dp.serialize(measurement)):
-        found = gdp.profile_of(source, distance=distance)
+        with warnings.catch_warnings(action="ignore"):
+            found = gdp.profile_of(source, distance=distance)
         assert np.allclose(found.delta(eps), profile.delta(eps), rtol=1e-9)
     told = measurement.map(distance)
     if isinstance(told, float) and measurement.output_measure == dp.max_divergence():
         assert float(profile.delta(told + 1e-9)) == 0
 
 
+@pytest.mark.parametrize(
+    ("measurement", "allowed", "own"),
+    [
+        # of ρ-zCDP, of ε-DP and of (ε, δ)-DP the worst δ(0), against that of the noise
+        (GAUSSIAN, "ρ = 0.125, by which δ(0) may be 0.247393", "0.197413"),
+        (dp.m.make_laplace(*REAL, scale=2.0), "ε = 0.5, by which δ(0) may be 0.244919", "0.221199"),
+        (
+            dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(GAUSSIAN), 1e-6),
+            "(ε, δ) = (2.41909, 1e-06), by which δ(0) may be 0.836544",
+            "0.197413",
+        ),
+    ],
+    ids=["zcdp", "pure", "approx"],
+)
+def test_a_map_that_is_looser_is_told(measurement: Any, allowed: str, own: str) -> None:
+    """What OpenDP's map allows beyond the noise is a warning, at the caller's line."""
+    text = f"OpenDP's own map says {allowed}: the noise has {own}"
+    with pytest.warns(UserWarning, match=re.escape(text)) as caught:
+        gdp.profile_of(measurement, distance=1.0)
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    "measurement",
+    [dp.m.make_laplace(*WHOLE, scale=2.0), dp.m.make_randomized_response_bool(prob=0.75)],
+    ids=["geometric", "response"],
+)
+def test_a_map_that_is_tight_is_not(measurement: Any) -> None:
+    """No pure-DP mechanism is worse than these, so that nothing is told (warnings are errors)."""
+    assert gdp.profile_of(measurement)
+
+
+def test_a_map_that_is_too_small_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were OpenDP's map below what the noise gives away, it would be said."""
+    monkeypatch.setattr(dp.Measurement, "map", lambda *_: 0.1)
+    with pytest.warns(UserWarning, match="that is too small, the noise has 0.2211"):
+        gdp.profile_of(dp.m.make_laplace(*REAL, scale=2.0))
+
+
+def test_noise_above_a_threshold_is_refused_by_its_fault() -> None:
+    """OpenDP's δ leaves out counts at the threshold, and its text is not to be had."""
+    groups = dp.map_domain(dp.atom_domain(T=str), dp.atom_domain(T=int))
+    distance = dp.l01inf_distance(dp.absolute_distance(T=int))
+    released = dp.m.make_laplace_threshold(groups, distance, scale=1.0, threshold=5)
+    with pytest.raises(gdp.InputError, match="counts at the threshold are released"):
+        gdp.profile_of(released)
+
+
 def test_composition() -> None:
     """Several measurements are a sequence."""
     both = [dp.m.make_gaussian(*REAL, scale=one) for one in (3.0, 4.0)]
     composed = dp.c.make_composition(both)
-    found = gdp.profile_of(dp.serialize(composed))
+    with pytest.warns(UserWarning, match="OpenDP's own map says ρ = 0.086805"):
+        found = gdp.profile_of(dp.serialize(composed))
     assert gdp.measure(found).mu.upper == pytest.approx((1 / 9 + 1 / 16) ** 0.5, abs=1e-9)
 
 

@@ -178,7 +178,7 @@ def test_declared_effects_are_true() -> None:
         effects = {name: extra.get("effect") for name, extra in extras.items()}
         if not any(effects.values()):
             continue
-        base: dict[str, Any] = {"entries": [[1, 0], [0.5, 1]]} if kind == "matrix" else {}
+        base: dict[str, Any] = {"entries": [[1, 0], [0.5, 1]]} if "matrix" in kind else {}
         for name, info in cls.parameters().items():
             if info.is_required() and get_origin(info.annotation) is Literal:
                 base[name] = get_args(info.annotation)[0]

@@ -23,7 +23,7 @@ EPS = [0.0, 0.4, 2.0]
         (P.DiscreteLaplace(scale=3), P.DiscreteLaplace(scale=3, sensitivity=3), "own"),
         (P.DiscreteGaussian(sigma=3), P.DiscreteGaussian(sigma=3, sensitivity=3), "own"),
         (P.GDP(mu=0.5), P.GDP(mu=1.5), "class"),
-        (P.PureDP(epsilon=0.5), P.PureDP(epsilon=1.5), "class"),
+        (P.PureDP(epsilon=0.5), P.PureDP(epsilon=1.5), "bound"),
         (P.Exponential(epsilon=0.5), P.BoundedRange(range=1.5), "class"),
         (P.PermuteAndFlip(epsilon=0.5), P.PermuteAndFlip(epsilon=1.5), "class"),
         (P.ZCDP(rho=0.1), P.ZCDP(rho=0.9), "bound"),

@@ -114,3 +114,74 @@ def test_bad_input(given: dict[str, object], words: str) -> None:
     with pytest.raises(gdp.InputError) as caught:
         P.Matrix(**given, sigma=1)
     assert words in str(caught.value)
+
+
+COLUMN = [1.0, 0.5, 0.25]
+
+
+def test_banded_on_samples_is_dpsgd() -> None:
+    """σ/κ, b·q and ⌈T/b⌉ steps; the mechanism's own where a group has columns of norm κ alone."""
+    # κ = 5: of three groups the first one has whole columns at steps 0, 3 and 6
+    banded = P.BandedMatrix(entries=[3.0, 4.0], sigma=10, bands=3, sample_rate=0.02, steps=8)
+    same = P.DPSGD(noise_multiplier=2, sample_rate=0.06, steps=3)
+    assert np.array_equal(banded.delta([0.0, 0.5, 2.0]), same.delta([0.0, 0.5, 2.0]))
+    assert (banded.run, banded.profile_is, banded.neighbours) == (same, "own", "add-remove")
+    # its last step ends before the column does, so that nobody has three whole columns
+    short = P.BandedMatrix(entries=[3.0, 4.0], sigma=10, bands=3, sample_rate=0.02, steps=7)
+    assert (short.run, short.profile_is) == (same, "bound")
+    matrix = [[0.0] * 8 for _ in range(8)]
+    for step in range(8):
+        matrix[step][step] = 3.0
+        if step < 7:
+            matrix[step + 1][step] = 4.0
+    whole = P.BandedMatrix(entries=matrix, sigma=10, bands=3, sample_rate=0.02)
+    assert (whole.run, whole.profile_is) == (same, "own")
+    assert gdp.load_profile(banded.model_dump()) == banded
+    assert "3 groups" in banded.remarks[0]
+    zeroed = banded.to_neighbours("zero-out")
+    assert zeroed.profile_is == "own"
+    assert float(zeroed.delta(0.5)) == float(banded.delta(0.5))
+
+
+def test_banded_on_samples_by_hand() -> None:
+    """A record of the first of two groups: four rows, two steps that it may be drawn in."""
+    sigma, rate = 1.5, 0.6
+    banded = P.BandedMatrix(entries=[1.0, 0.5], sigma=sigma, bands=2, sample_rate=rate / 2, steps=4)
+    columns = np.array([[1, 0.5, 0, 0], [0, 0, 1, 0.5]])
+    # all that tells is the products with the columns: normal, with these means and deviations
+    norms = (columns**2).sum(axis=1)
+    grid = np.linspace(-12, 14, 1501)
+    step = grid[1] - grid[0]
+    pairs = []
+    for norm in norms:
+        deviation = sigma * np.sqrt(norm)
+
+        def density(mean: float, deviation: float = deviation) -> np.ndarray:
+            return np.exp(-((grid - mean) ** 2) / 2 / deviation**2) / deviation / np.sqrt(2 * np.pi)
+
+        pairs.append(((1 - rate) * density(0) + rate * density(norm), density(0)))
+    with_it, without = (np.outer(*(pair[side] for pair in pairs)) for side in (0, 1))
+    for eps in (0.1, 0.8):
+        both = [
+            np.maximum(one - np.exp(eps) * other, 0).sum() * step**2
+            for one, other in [(with_it, without), (without, with_it)]
+        ]
+        assert float(banded.delta(eps)) == pytest.approx(max(both), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"entries": COLUMN, "bands": 2, "steps": 6}, "bands is 2: must be the number of bands"),
+        ({"entries": [[1, 1], [0, 1]], "bands": 2}, "lower triangular"),
+        ({"entries": [[1, 0, 0], [1, 1, 0]], "bands": 2}, "the size of C is '2 by 3'"),
+        ({"entries": COLUMN, "bands": 20}, "sample_rate is 0.1: must be at most 1/b"),
+        ({"entries": COLUMN, "bands": 3, "neighbours": "replace-one"}, "neighbours is 'replace"),
+        ({"bands": 3}, "file and entries"),
+    ],
+)
+def test_bad_banded(given: dict[str, object], words: str) -> None:
+    """What the theorem does not cover is refused, by its name."""
+    with pytest.raises(gdp.InputError) as caught:
+        P.BandedMatrix(**{"sigma": 1.0, "sample_rate": 0.1, **given})
+    assert words in str(caught.value)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gdpbridge.amplify.files import sample_file
 from gdpbridge.amplify.frames import sample
 from gdpbridge.calibrate import calibrate
+from gdpbridge.calibration import Calibration
 from gdpbridge.errors import InputError
+from gdpbridge.goals import certified
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement, measure
 from gdpbridge.mechanisms.base import Profile
@@ -19,6 +21,9 @@ from gdpbridge.numeric.checked import Real
 from gdpbridge.numeric.exact import exact
 from gdpbridge.progress import Progress, silent
 from gdpbridge.transformations.subsample import Subsampled
+
+if TYPE_CHECKING:
+    from gdpbridge.certificate.model import Certificate
 
 __all__ = ["SubsamplePlan", "subsampling_plan"]
 
@@ -47,6 +52,7 @@ class SubsamplePlan:
         before: the measurement of the mechanism on all the data.
         measurement: the measurement of the mechanism on the sample, at the safe end.
         notes: what a careful reader should know, a sentence each.
+        calibration: how the rate was found; None if it is 1.
     """
 
     scheme: str
@@ -56,6 +62,20 @@ class SubsamplePlan:
     before: Measurement
     measurement: Measurement
     notes: tuple[str, ...] = field(repr=False)
+    calibration: Calibration | None = field(default=None, repr=False)
+
+    @property
+    def certificate(self) -> Certificate:
+        """A document that proves the rate to someone else: safe at it, and unsafe beyond it.
+
+        Raises:
+            InputError: where there are no certificates of such mechanisms.
+            UndecidedError: if the checker cannot be convinced.
+        """
+        if self.calibration is not None:
+            return self.calibration.certificate
+        # sampled at a rate of 1 it is itself
+        return certified(replace(self.measurement, profile=self.base))
 
     @property
     def base(self) -> Profile:
@@ -163,6 +183,7 @@ def subsampling_plan(
         everything,
         found.measurement,
         _NOTES[scheme],
+        found,
     )
 
 

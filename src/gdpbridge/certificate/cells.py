@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gdpbridge.certificate.binaries import binary_text, optional_binary_text
+from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.proof import ProvedCell
 from gdpbridge.errors import UndecidedError
-from gdpbridge_verify.check import CellChecker
 from gdpbridge_verify.document import Cell
 
 __all__ = ["accepted"]

@@ -15,7 +15,7 @@ from gdpbridge.numeric.exact import decimal_text
 from gdpbridge_verify import document
 from gdpbridge_verify.reader import MAX_BYTES
 from gdpbridge_verify.refusal import Malformed
-from gdpbridge_verify.tables import rows_of_file
+from gdpbridge_verify.rows import rows_of_file
 
 __all__ = ["rows_of"]
 

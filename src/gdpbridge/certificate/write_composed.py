@@ -9,6 +9,7 @@ from typing import Any
 
 from gdpbridge.certificate.binaries import binary_text, is_binary, optional_binary_text
 from gdpbridge.certificate.cells import accepted
+from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell, ProvedPiece
 from gdpbridge.errors import UndecidedError
@@ -16,7 +17,6 @@ from gdpbridge.losses.line import Evidence
 from gdpbridge.losses.transforms.base import Plan
 from gdpbridge.losses.transforms.fixed_size import Ray
 from gdpbridge.losses.transforms.sampled_search import Quadrature
-from gdpbridge_verify.check import CellChecker
 from gdpbridge_verify.document import CurvePiece, Direction, Line, Nodes, WitnessLine
 
 __all__ = ["line_of", "with_directions"]

@@ -11,6 +11,7 @@ from flint import arb
 
 from gdpbridge.certificate.binaries import binary_text, shortened
 from gdpbridge.certificate.cells import accepted
+from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell
 from gdpbridge.curves.base import Curve, Form
@@ -20,7 +21,6 @@ from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
-from gdpbridge_verify.check import CellChecker
 from gdpbridge_verify.composition import composition_of
 from gdpbridge_verify.document import Cell, CurvePiece, Direction
 from gdpbridge_verify.numbers import binary

@@ -12,6 +12,7 @@ from itertools import pairwise
 from flint import arb
 
 from gdpbridge.certificate.binaries import binary_text
+from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof
 from gdpbridge.errors import UndecidedError
@@ -19,7 +20,6 @@ from gdpbridge.guarantees.boundary import Boundary
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
-from gdpbridge_verify.check import CellChecker
 from gdpbridge_verify.document import Cell, Tangent
 
 __all__ = ["tangents_at", "with_tangents"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gdpbridge.cli.commands import Group
-from gdpbridge.cli.measure import EpsH, Failure, Tol
+from gdpbridge.cli.measure import CertificateFile, EpsH, Failure, Tol, save
 from gdpbridge.cli.mechanism import add_mechanism_command
 from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output, has_colour, text_width
@@ -134,6 +134,7 @@ def subsample(
     source: Input = None,
     target: OutputFile = None,
     no_header: NoHeader = False,
+    certificate: CertificateFile = None,
     json: AsJson = False,
 ) -> Output:
     """Answer with the rate as a bracket; draw a sample if asked to."""
@@ -155,6 +156,8 @@ def subsample(
         # a mechanism may have a --mu of its own
         field = "target_mu" if error.field == "mu" else error.field
         raise error.renamed(field) from None
+    if certificate is not None:
+        save(plan.certificate, certificate)
     if source is not None and target is not None:
         with Progress(silent=json) as progress:
             _draw(plan, source, target, progress, header=not no_header)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gdpbridge.cli.measure import EpsH, Failure, Tol
+from gdpbridge.cli.measure import CertificateFile, EpsH, Failure, Tol, save
 from gdpbridge.cli.mechanism import add_mechanism_command
 from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output
@@ -95,6 +95,7 @@ def calibrate(
     tol: Tol = None,
     eps_h: EpsH = None,
     failure: Failure = None,
+    certificate: CertificateFile = None,
     json: AsJson = False,
 ) -> Output:
     """Answer with a bracket whose safe end is proved to meet the target."""
@@ -119,4 +120,6 @@ def calibrate(
             progress=progress,
             **parameters,
         )
+    if certificate is not None:
+        save(found.certificate, certificate)
     return Output(answered(calibration_record(found), as_json=json))

@@ -141,8 +141,10 @@ def _check(params: Sequence[Any], args: Sequence[str], command: str) -> dict[str
                 raise CommandLineError(
                     word, None, f"{shown(word)} is one word too many for {command}"
                 )
-            name = wanted.popleft().metavar
-            written[f"--{name.lower()}"] = Written(name, word)
+            many = wanted[0].nargs < 0
+            name = (wanted[0] if many else wanted.popleft()).metavar
+            # which of many words is wrong is for the error to say
+            written[f"--{name.lower()}"] = Written(name, None if many else word)
             continue
         option, found = _take(options, words, command)
         if option.name == "help":
@@ -156,6 +158,8 @@ def _check(params: Sequence[Any], args: Sequence[str], command: str) -> dict[str
             )
         written.update(dict.fromkeys(option.opts, found))
     for word in (word for word in wanted if word.required):
+        if f"--{word.metavar.lower()}" in written:
+            continue
         raise _missing(word.metavar, command, word.help)
     for option in options.values():
         if option.opts[0] not in written:

@@ -73,7 +73,7 @@ def _described(kind: str, cls: type[Profile]) -> dict[str, Any]:
         "nature": cls.nature.sentence,
         "parameters": parameters,
         "composes": _overrides(cls, "privacy_losses") or _overrides(cls, "composed_curve"),
-        "groups": _overrides(cls, "group_curve") or _overrides(cls, "grouped_curve"),
+        "groups": any(_overrides(cls, one) for one in ("group_curve", "grouped_curve", "of_group")),
         "sampling": _schemes(cls),
         "certificate": kind in KINDS,
     }

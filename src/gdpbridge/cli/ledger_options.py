@@ -24,7 +24,11 @@ Unit = Annotated[
     str, typer.Option(metavar="WORD", help="the unit of privacy, such as person or household")
 ]
 Relation = Annotated[
-    str, typer.Option(metavar="WORD", help="the neighbouring relation: add-remove or replace-one")
+    str,
+    typer.Option(
+        metavar="WORD",
+        help="the neighbouring relation: add-remove, replace-one or zero-out",
+    ),
 ]
 Actor = Annotated[
     str | None, typer.Option(metavar="NAME", help="who does this [default: the system's user]")

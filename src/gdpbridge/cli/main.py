@@ -52,6 +52,7 @@ _COMMANDS = {
     "explore": "Write a page on which mechanisms are chosen, seen and compared, with no network.",
     "report": "Write a report on a mechanism: one page for those who must judge a release.",
     "verify": "Re-prove a certificate with arithmetic of its own; exit status 3 if a line fails.",
+    "compose": "Compose certificates of releases of the same data into one that names each.",
     "ledger": "Keep privacy budgets in a database, where they cannot be overspent.",
     "kinds": "List the mechanisms, or show formula, source and parameters of one.",
     "schema": "Print the JSON Schema of a file that this program reads or writes.",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from functools import cached_property
 from pathlib import Path
@@ -207,14 +208,11 @@ class _Mechanisms(Group):
     def _stands_alone(self, ctx: Any, args: list[str]) -> bool:
         if self.alone is None or "--help" in args:
             return False
-        if kinds().keys().isdisjoint(args):
-            return True
         # the name of a kind may also be what an option is given
-        try:
-            _, rest = leading_options(self._all_params(ctx), args, ctx.command_path)
-        except CommandLineError:
-            return False
-        return not rest
+        with suppress(CommandLineError):
+            if not leading_options(self._all_params(ctx), args, ctx.command_path)[1]:
+                return True
+        return kinds().keys().isdisjoint(args)
 
     def leading_params(self, ctx: Any) -> list[Any]:
         """Return the action's own words, and the options that may stand before a mechanism."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from gdpbridge.cli.output import has_colour, is_unicode, text_width
-from gdpbridge.report.answers import Answer, ConversionRecord, answer_to_text
 from gdpbridge.report.record import MeasurementRecord, Record, Schema
+
+if TYPE_CHECKING:
+    from gdpbridge.report.answers import Answer
 
 __all__ = ["answered", "as_json_text", "rendered", "several"]
 
@@ -49,6 +52,8 @@ def several(
 
 def answered(answer: Answer, *, as_json: bool) -> str:
     """Render an answer for standard output."""
+    from gdpbridge.report.answers import ConversionRecord, answer_to_text
+
     if as_json:
         return as_json_text(answer.document() if isinstance(answer, ConversionRecord) else answer)
     return answer_to_text(answer, text_width(), colour=has_colour(sys.stdout))

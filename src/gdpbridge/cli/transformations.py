@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Container, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, cast, get_args
 
 import typer
 
 from gdpbridge.cli.parameters import PREFIX
 from gdpbridge.errors import Advice, InputError
-from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.base import Neighbours, Profile
 
 __all__ = ["declared_transformations", "transformed"]
 
 _RATE = "a number in (0, 1], or draws/records such as 10/1000"
 _SCHEMES = ["poisson", "without-replacement", "with-replacement"]
+_RELATIONS = get_args(Neighbours)
 _TIMES = "a whole number from 1 to 1000000"
 
 _OPTIONS = {
@@ -26,6 +27,11 @@ _OPTIONS = {
     ),
     "compose": ("K", f"run it K times, after --subsample: {_TIMES}"),
     "group": ("K", f"protect groups of K records, such as a user's: {_TIMES}"),
+    "to_neighbours": (
+        "RELATION",
+        f"convert it to other neighbours, last of all: {', '.join(_RELATIONS[:-1])} or "
+        f"{_RELATIONS[-1]}",
+    ),
 }
 # how the library calls what is typed here
 _TYPED = {
@@ -54,7 +60,7 @@ def declared_transformations(taken: Container[str]) -> list[inspect.Parameter]:
             annotation=Annotated[
                 str | None,
                 typer.Option(
-                    f"--{name}",
+                    f"--{name.replace('_', '-')}",
                     metavar=metavar,
                     help=about,
                     autocompletion=(lambda: _SCHEMES) if name == "scheme" else None,
@@ -88,7 +94,10 @@ def _applied(profile: Profile, typed: Mapping[str, str | None]) -> Profile:
     if times is not None:
         profile = profile.compose(_whole("times", times, _TIMES))
     size = typed["group"]
-    return profile if size is None else profile.group(_whole("size", size, _TIMES))
+    if size is not None:
+        profile = profile.group(_whole("size", size, _TIMES))
+    relation = typed["to_neighbours"]
+    return profile if relation is None else profile.to_neighbours(cast(Neighbours, relation))
 
 
 def _sample(text: str) -> dict[str, Any]:

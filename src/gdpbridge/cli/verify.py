@@ -43,10 +43,9 @@ def verify(file: File, *, output: PageFile = None, json: AsJson = False) -> Outp
     # the checker is slow to load, and no other command needs it
     from gdpbridge.certificate.verify import verify as check
     from gdpbridge.files import STANDARD_INPUT, read_bounded
-    from gdpbridge.plot import checked_path
     from gdpbridge_verify.reader import MAX_BYTES
 
-    target = None if output is None else checked_path(output, ("html",))[0]
+    target = None if output is None else _page_path(output)
     # read once: what is told of is what was checked
     content = read_bounded(file, MAX_BYTES)
     try:
@@ -60,6 +59,12 @@ def verify(file: File, *, output: PageFile = None, json: AsJson = False) -> Outp
         _write_page(target, content, found)
     status = Status.ANSWERED if found.valid else Status.NO
     return Output(answered(verification_record(found), as_json=json), status)
+
+
+def _page_path(output: str) -> Path:
+    from gdpbridge.plot import checked_path
+
+    return checked_path(output, ("html",))[0]
 
 
 def _write_page(target: Path, content: bytes, found: Verification) -> None:

@@ -21,6 +21,7 @@ MODULES = (
     "special",
     "gaussian",
     "laws",
+    "atoms",
     "composed",
     "mechanisms",
     "measure",

@@ -7,7 +7,6 @@ from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr, ndtri
 
 from gdpbridge.errors import Advice, InputError
 from gdpbridge.gaussian.kernels import (
@@ -257,6 +256,8 @@ def beta(alpha: ArrayLike, mu: ArrayLike) -> Any:
 
     Source: Dong, Roth and Su (2022), definition 2.6.
     """
+    from scipy.special import ndtr, ndtri
+
     return in_blocks(lambda a, m: ndtr(-ndtri(a) - m), _probability("alpha", alpha), _mu(mu))
 
 
@@ -270,6 +271,8 @@ def beta_complement(alpha: ArrayLike, mu: ArrayLike) -> Any:
     Relative error at most 1e-12, also where it is tiny. See ``beta`` for arguments, errors and
     source.
     """
+    from scipy.special import ndtr, ndtri
+
     return in_blocks(lambda a, m: ndtr(ndtri(a) + m), _probability("alpha", alpha), _mu(mu))
 
 

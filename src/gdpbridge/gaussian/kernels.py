@@ -32,9 +32,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import erf, erfc, erfcx
 
 from gdpbridge.errors import InputError, Words
+from gdpbridge.gaussian.erfcx import erfcx
 
 __all__ = [
     "EPS_MAX",
@@ -223,7 +223,7 @@ def mu_from_log(eps: Array, log_delta: Array, log_complement: Array) -> Array:
 def epsilon_from_log(mu: Array, log_delta: Array, log_complement: Array) -> Array:
     """The least ε ≥ 0 with δ_μ(ε) ≤ δ, from log δ and log(1 − δ)."""
     result = np.zeros_like(mu)
-    rest = log_delta < _log_at_zero(mu)
+    rest = log_delta < log_pair(result, mu)[0]
     result[rest & (log_delta == -np.inf)] = np.inf
     rest &= log_delta > -np.inf
     if rest.any():
@@ -231,13 +231,6 @@ def epsilon_from_log(mu: Array, log_delta: Array, log_complement: Array) -> Arra
         w, w_c = np.sqrt(-2.0 * log_delta), np.sqrt(-2.0 * log_complement)
         guess = _ratio_guess(mu, log_delta, log_complement)
         result[rest] = mu * _refine(_ratio_step, _ratio_scale, guess, mu, w, w_c)
-    return result
-
-
-def _log_at_zero(mu: Array) -> Array:
-    """log δ_μ(0) = log(2Φ(μ/2) − 1)."""
-    z = mu * (0.5 * _SQRT_HALF)
-    result: Array = np.where(z < 0.5, np.log(erf(z)), np.log1p(-erfc(z)))
     return result
 
 

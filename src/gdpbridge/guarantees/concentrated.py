@@ -183,6 +183,12 @@ class Concentration:
         counts = tuple((rho, count * number) for rho, number in self.counts)
         return Concentration(count * self.rho, count * self.square, counts)
 
+    def group(self, size: int) -> Concentration:
+        """Return that for groups of so many records: size²·ρ and size·μ."""
+        square = size * size
+        counts = tuple((square * rho, number) for rho, number in self.counts)
+        return Concentration(square * self.rho, square * self.square, counts)
+
     def mu(self) -> Constant:
         """Return √(Σμ²).
 

@@ -13,6 +13,7 @@ A Toeplitz matrix whose coefficients do not rise and are not negative is worst f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,7 +26,14 @@ from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import float_above, to_fraction
 
-__all__ = ["MAX_SIZE", "Participation", "Sensitivity", "of_matrix", "of_toeplitz"]
+__all__ = [
+    "MAX_SIZE",
+    "Participation",
+    "Sensitivity",
+    "of_banded",
+    "of_matrix",
+    "of_toeplitz",
+]
 
 MAX_SIZE = 1024
 _BITS = 512
@@ -79,6 +87,37 @@ def of_toeplitz(
         for number, one in enumerate(coefficients[: steps - start]):
             total[start + number] += one
     return Sensitivity(sum((one * one for one in total), Fraction(0)), True)
+
+
+def of_banded(matrix: Floats, steps: int, separation: int) -> Sensitivity | None:
+    """Return that of one step, where steps so far apart touch no row together; None if some do.
+
+    Args:
+        matrix: C, or the coefficients of a Toeplitz matrix as one row.
+        steps: the number of columns.
+        separation: b; C must be lower triangular and 0 from b below its diagonal on.
+
+    Returns:
+        The largest square of a column; attained if all columns of some pattern j, j + b, ... have
+        it, as many as there are steps to take part in.
+    """
+    squares: list[Fraction]
+    if matrix.ndim == 1:
+        if matrix[separation:].any():
+            return None
+        sums = [Fraction(0)]
+        for one in matrix[: min(separation, steps)].tolist():
+            sums.append(sums[-1] + Fraction(one) ** 2)
+        squares = [sums[min(len(sums) - 1, steps - column)] for column in range(steps)]
+    else:
+        below = np.arange(matrix.shape[0])[:, None] - np.arange(steps)[None, :]
+        if matrix[(below < 0) | (below >= separation)].any():
+            return None
+        columns = (matrix[j : j + separation, j].tolist() for j in range(steps))
+        squares = [sum((Fraction(one) ** 2 for one in column), Fraction(0)) for column in columns]
+    largest, most = max(squares), math.ceil(steps / separation)
+    patterns = (squares[first::separation] for first in range(min(separation, steps)))
+    return Sensitivity(largest, any(one == [largest] * most for one in patterns))
 
 
 def of_matrix(matrix: Floats, among: Participation) -> Sensitivity:

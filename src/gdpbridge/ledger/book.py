@@ -107,7 +107,7 @@ class Ledger(LedgerView):
         Args:
             name: letters, digits, dots, dashes and underscores.
             unit: the unit of privacy, such as "person".
-            neighbours: "add-remove" or "replace-one".
+            neighbours: "add-remove", "replace-one" or "zero-out".
             actor: who does it; the user of the system if None.
         """
         details = checked_dataset(name, unit, neighbours)

@@ -207,6 +207,7 @@ def _proved(source: Certificate | str | Path | bytes) -> _Proved:
     from gdpbridge.certificate.verify import verify
     from gdpbridge_verify.reader import MAX_BYTES
 
+    folder = Path(source).parent if isinstance(source, str | Path) else None
     if isinstance(source, Certificate):
         content = source.to_json().encode()
     elif isinstance(source, bytes):
@@ -216,7 +217,7 @@ def _proved(source: Certificate | str | Path | bytes) -> _Proved:
     else:
         raise InputError("certificate", source, "a path, its content or the document")
     document = read(content)
-    found = verify(document)
+    found = verify(document, folder=folder)
     if not found.valid:
         raise InputError("certificate", Words("false"), f"one that holds ({found.reason})")
     claim = document.claim

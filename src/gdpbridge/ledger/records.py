@@ -22,7 +22,7 @@ class Dataset:
     Attributes:
         name: its name.
         unit: the unit of privacy: whose data one neighbour has and the other has not.
-        neighbours: "add-remove" or "replace-one".
+        neighbours: "add-remove", "replace-one" or "zero-out".
     """
 
     name: str

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import (
     BaseModel,
@@ -16,6 +16,7 @@ from pydantic import (
     Field,
     SerializeAsAny,
     ValidationError,
+    model_validator,
 )
 from pydantic.fields import FieldInfo
 
@@ -55,7 +56,7 @@ __all__ = [
     "whole_sensitivity",
 ]
 
-Neighbours = Literal["add-remove", "replace-one"]
+Neighbours = Literal["add-remove", "replace-one", "zero-out"]
 
 
 class Profile(Described, Evaluated, BaseModel):
@@ -76,6 +77,9 @@ class Profile(Described, Evaluated, BaseModel):
     additive_noise: ClassVar[bool] = False
     """Whether it adds noise to a sum: without the differing record, the noise alone is left."""
 
+    stated_for: ClassVar[tuple[Neighbours, ...]] = ()
+    """The relations that the kind is known for; empty where the parameters are stated for one."""
+
     samples: ClassVar[bool] = True
     """Whether it may be run on a random sample, and not one that it draws itself."""
 
@@ -83,7 +87,7 @@ class Profile(Described, Evaluated, BaseModel):
     neighbours: Neighbours | None = Field(
         default=None,
         description="the neighbouring relation that the sensitivity or guarantee is stated for",
-        json_schema_extra={"allowed": "'add-remove' or 'replace-one'"},
+        json_schema_extra={"allowed": "'add-remove', 'replace-one' or 'zero-out'"},
     )
 
     def __init__(self, **parameters: Any) -> None:
@@ -91,6 +95,12 @@ class Profile(Described, Evaluated, BaseModel):
             super().__init__(**parameters)
         except ValidationError as error:
             raise refused(error, type(self).__name__, self._public_fields()) from None
+
+    @model_validator(mode="after")
+    def _check_stated_for(self) -> Self:
+        if self.stated_for and self.neighbours not in self.stated_for:
+            raise InputError("neighbours", self.neighbours, " or ".join(self.stated_for))
+        return self
 
     @abstractmethod
     def build_curve(self) -> Curve:
@@ -249,10 +259,45 @@ class Profile(Described, Evaluated, BaseModel):
         """
         return profile_class("grouped")(base=self, size=size)
 
+    def to_neighbours(self, relation: Neighbours) -> Profile:
+        """Return the mechanism as stated for other neighbours, where a theorem leads there.
+
+        Args:
+            relation: "add-remove", "replace-one" or "zero-out".
+
+        Returns:
+            A profile whose ``remarks`` say by what right; itself, if it is stated for these.
+
+        Raises:
+            InputError: if it is not stated for any neighbours, if no theorem leads from its own to
+                these, or if two moves do and its profile for groups is not known.
+        """
+        if relation not in get_args(Neighbours):
+            raise InputError("to_neighbours", relation, f"one of {', '.join(get_args(Neighbours))}")
+        if relation == self.neighbours:
+            return self
+        return profile_class("converted")(base=self, neighbours=relation)
+
+    def restated(self, relation: Neighbours) -> Profile | None:
+        """Return the mechanism for other neighbours, for kinds that know it for these; or None."""
+        return None
+
+    @property
+    def leaves_no_trace(self) -> bool:
+        """Whether a record that is zeroed out is as one that is not there."""
+        return self.additive_noise
+
     @property
     def grouped_is(self) -> Nature:
         """What the δ(ε) for groups of records is."""
         return self.profile_is
+
+    def of_group(self, size: int) -> Profile | None:
+        """Return the mechanism that a record moves as far as ``size`` move this one, or None.
+
+        A kind that has one needs no more for groups.
+        """
+        return None
 
     def grouped_curve(self, size: int) -> Curve:
         """Return the curve for groups of ``size`` records, whatever it is made of.
@@ -260,7 +305,24 @@ class Profile(Described, Evaluated, BaseModel):
         Raises:
             InputError: for kinds that do not know it.
         """
-        return self.group_curve(size)
+        one = self.of_group(size)
+        return self.group_curve(size) if one is None else one.curve
+
+    def group_losses(self, size: int) -> Losses:
+        """Return the privacy losses for groups of ``size`` records.
+
+        Raises:
+            InputError: for kinds that do not know them.
+        """
+        one = self.of_group(size)
+        if one is None:
+            raise InputError(
+                "mechanism",
+                f"{self.kind} for groups of {size}",
+                "one whose privacy loss for groups is known for composition: gaussian, gdp, "
+                "laplace, pure-dp, or discrete noise",
+            )
+        return one.privacy_losses()
 
     def group_curve(self, size: int) -> SmoothCurve:
         """Return the curve for groups of ``size`` records, for kinds that know it as formulas.

@@ -10,7 +10,6 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from gdpbridge.curves.base import Curve
 from gdpbridge.curves.discrete_gaussian import discrete_gaussian_curve
 from gdpbridge.curves.linear import LinearCurve
 from gdpbridge.curves.nature import Nature
@@ -53,10 +52,9 @@ class DiscreteGaussian(Profile):
     def _mu_t(self) -> Fraction:
         return self.sensitivity / self.exact("sigma")
 
-    def grouped_curve(self, size: int) -> Curve:
-        """Return the curve for ``size`` times the sensitivity."""
-        given = {"sensitivity": size * self.sensitivity}
-        return type(self)(**{**self.model_dump(), **given}).curve
+    def of_group(self, size: int) -> DiscreteGaussian:
+        """Return that of ``size`` times the sensitivity."""
+        return DiscreteGaussian(**{**self.model_dump(), "sensitivity": size * self.sensitivity})
 
     def build_curve(self) -> LinearCurve:
         """Return the lines between the losses, without end."""

@@ -58,10 +58,9 @@ class DiscreteLaplace(Profile):
     def _largest(self) -> Fraction:
         return self.sensitivity / self.exact("scale")
 
-    def grouped_curve(self, size: int) -> Curve:
-        """Return the curve for ``size`` times the sensitivity."""
-        given = {"sensitivity": size * self.sensitivity}
-        return type(self)(**{**self.model_dump(), **given}).curve
+    def of_group(self, size: int) -> DiscreteLaplace:
+        """Return that of ``size`` times the sensitivity."""
+        return DiscreteLaplace(**{**self.model_dump(), "sensitivity": size * self.sensitivity})
 
     def build_curve(self) -> Curve:
         """Return the lines between the losses."""

@@ -1,11 +1,12 @@
 """DP-SGD: steps of the Poisson-subsampled Gaussian mechanism, composed exactly between bounds.
 
 Each step samples every record with probability q and adds Gaussian noise of σ times the clipping
-norm to the sum. For add-remove neighbours P = q·N(1, σ²) + (1 - q)·N(0, σ²) is against N(0, σ²),
-and both directions count. For replace-one neighbours it is against q·N(-1, σ²) + (1 - q)·N(0, σ²),
-which dominates (docs/composition.md has the proof). Batches of a fixed size, drawn without
-replacement, are stated for replace-one: a step may be as bad as q·N(2, σ²) + (1 - q)·N(0, σ²) and
-N(0, σ²) in either order, and the pair that is as bad as both is composed.
+norm to the sum. For add-remove neighbours, and for a record that is zeroed out, the pair is
+P = q·N(1, σ²) + (1 - q)·N(0, σ²) against N(0, σ²), and both directions count. For replace-one
+neighbours it is against q·N(-1, σ²) + (1 - q)·N(0, σ²), which dominates (docs/composition.md has
+the proof). Batches of a fixed size, drawn without replacement, are stated for replace-one: a step
+may be as bad as q·N(2, σ²) + (1 - q)·N(0, σ²) and N(0, σ²) in either order, and the pair that is as
+bad as both is composed.
 
 Without sampling, T steps have the Gaussian curve with μ = √T/σ. Sampling lowers δ(ε) everywhere and
 does not change how it falls in the limit: μ_t = √T/σ for every q > 0, since a run in which all
@@ -18,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from pydantic import Field, model_validator
 
@@ -60,6 +61,7 @@ class DPSGD(Profile):
     """Noisy gradient steps on Poisson samples of the records."""
 
     nature: ClassVar[Nature] = Nature.OWN
+    stated_for: ClassVar[tuple[Neighbours, ...]] = get_args(Neighbours)
     samples: ClassVar[bool] = False
     additive_noise: ClassVar[bool] = True
     kind: Literal["dpsgd"] = "dpsgd"
@@ -146,8 +148,6 @@ class DPSGD(Profile):
 
     def model_post_init(self, _: Any) -> None:
         """Check the relation that the sampling is stated for."""
-        if self.neighbours is None:
-            raise InputError("neighbours", None, "add-remove or replace-one")
         if self.sampling == "fixed-size":
             if self.neighbours != "replace-one":
                 raise InputError(
@@ -207,6 +207,17 @@ class DPSGD(Profile):
         """1e-10 where records are sampled: then the least μ for the whole range says little."""
         return DEFAULT_FAILURE if self.steps and 0 < self.sample_rate < 1 else None
 
+    def restated(self, relation: Neighbours) -> DPSGD | None:
+        """Return the run for other neighbours: all are known, but of batches of a fixed size."""
+        if self.sampling == "fixed-size":
+            return None
+        return DPSGD(**{**self.model_dump(), "neighbours": relation})
+
+    @property
+    def leaves_no_trace(self) -> bool:
+        """Not of batches of a fixed size, in which another record takes the place."""
+        return self.sampling != "fixed-size"
+
     def build_curve(self) -> Curve:
         """Return the exact curve where there is one, else one between bounds."""
         return self.composed_curve(1)
@@ -222,14 +233,14 @@ class DPSGD(Profile):
         if steps == 1 and self.sampling == "fixed-size":
             base = Gaussian(sigma=self.noise_multiplier, sensitivity=2.0, neighbours="replace-one")
             return base.curve.sampled(rate)
-        if steps == 1 and self.neighbours == "add-remove":
+        if steps == 1 and self.neighbours != "replace-one":
             return Gaussian(sigma=self.noise_multiplier).curve.sampled(rate)
         return super().composed_curve(times)
 
     @property
     def _apart(self) -> int:
         """How far neighbours may be apart in a step that looks at the record, in clipping norms."""
-        return 1 if self.neighbours == "add-remove" else 2
+        return 2 if self.neighbours == "replace-one" else 1
 
     def privacy_losses(self) -> Losses:
         """Return the loss of one step and the number of steps."""
@@ -246,5 +257,5 @@ class DPSGD(Profile):
             return [Part(GaussianTransform((self._apart / sigma) ** 2), self.steps)]
         if self.sampling == "fixed-size":
             return [Part(FixedSizeTransform(2 / sigma, rate), self.steps)]
-        one = SampledGaussianTransform if self.neighbours == "add-remove" else ReplaceOneTransform
+        one = ReplaceOneTransform if self.neighbours == "replace-one" else SampledGaussianTransform
         return [Part(one(sigma, rate), self.steps)]

@@ -124,7 +124,11 @@ class Gaussian(Profile):
 
     def privacy_losses(self) -> Losses:
         """Return the loss of Gaussian noise."""
-        return gaussian_losses(self._mu())
+        return self.group_losses(1)
+
+    def group_losses(self, size: int) -> Losses:
+        """Return the loss for ``size`` times the sensitivity."""
+        return gaussian_losses(size * self._mu())
 
 
 @register
@@ -163,4 +167,8 @@ class GDP(Profile):
 
     def privacy_losses(self) -> Losses:
         """Return the loss of the Gaussian mechanism, the worst μ-GDP one; none for μ = 0."""
-        return gaussian_losses(self.exact("mu"))
+        return self.group_losses(1)
+
+    def group_losses(self, size: int) -> Losses:
+        """Return that of size·μ."""
+        return gaussian_losses(size * self.exact("mu"))

@@ -73,4 +73,8 @@ class Laplace(Profile):
 
     def privacy_losses(self) -> Losses:
         """Return the loss of Laplace noise."""
-        return laplace_losses(self.exact("sensitivity") / self.exact("scale"))
+        return self.group_losses(1)
+
+    def group_losses(self, size: int) -> Losses:
+        """Return the loss for ``size`` times the sensitivity."""
+        return laplace_losses(size * self.exact("sensitivity") / self.exact("scale"))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import io
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -34,18 +35,22 @@ from gdpbridge.mechanisms.base import Profile, Real, Whole, parameter, positive
 from gdpbridge.mechanisms.gaussian import MAX_MU, gaussian_curve
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.arrays import Floats
+from gdpbridge.numeric.exact import decimal_text, float_text
 from gdpbridge.numeric.kinds import ball
 
 if TYPE_CHECKING:
     from gdpbridge.losses.moments import Losses
 
-__all__ = ["Matrix"]
+__all__ = ["MAX_STEPS", "Matrix", "matrix_in", "matrix_of", "plain_matrix"]
 
 MAX_STEPS = 20_000
+# of a certificate's parameters
+_MOST_TEXT = 100_000
 _MAX_BYTES = 2**26
 
 
-def _plain(values: Any) -> Any:
+def plain_matrix(values: Any) -> Any:
+    """Return entries as lists of numbers, as specifications hold them."""
     return None if values is None else np.asarray(values, dtype=np.float64).tolist()
 
 
@@ -54,13 +59,14 @@ class Matrix(Profile):
     """Correlated Gaussian noise: a matrix factorisation, as in DP-FTRL."""
 
     nature: ClassVar[Nature] = Nature.OWN
+    additive_noise: ClassVar[bool] = True
     kind: Literal["matrix"] = "matrix"
     file: str | None = Field(
         default=None,
         description="the matrix C, or one column: the coefficients of a Toeplitz matrix",
         json_schema_extra={"symbol": "FILE", "word": True, "allowed": "an npy or CSV file"},
     )
-    entries: Annotated[Any, PlainSerializer(_plain)] = Field(
+    entries: Annotated[Any, PlainSerializer(plain_matrix)] = Field(
         default=None,
         description="the matrix or the coefficients themselves, instead of a file",
         json_schema_extra={"untyped": True, "allowed": "rows of numbers, or a list of numbers"},
@@ -114,11 +120,15 @@ class Matrix(Profile):
         if (self.file is None) == (self.entries is None):
             given = "neither" if self.file is None else "both"
             raise InputError("file and entries", Words(given), Advice("give one of them"))
-        read = _of_file(self.file) if self.file is not None else _array(self.entries)
         among = Participation(self.participations, self.separation, self.fixed)
-        self._sensitivity = _found(read, self.steps, among)
+        self._sensitivity = _found(self._read, self.steps, among)
         largest = self._sensitivity.square <= (MAX_MU * self.exact("sigma")) ** 2
         self.require("sigma", largest, f"so large that the sensitivity over it is at most {MAX_MU}")
+
+    @cached_property
+    def _read(self) -> Floats:
+        """C, or the coefficients, as floats."""
+        return matrix_in(self.file) if self.file is not None else matrix_of(self.entries)
 
     @property
     def profile_is(self) -> Nature:
@@ -135,6 +145,26 @@ class Matrix(Profile):
         """What was proved of C."""
         proved = "exactly" if self._sensitivity.is_attained else "at most"
         return (f"the sensitivity of C is {proved} {self.sensitivity:.10g}",)
+
+    def specification(self) -> dict[str, str | None]:
+        """Return C by its rows, or the coefficients of a Toeplitz matrix, as binary numbers."""
+        found: dict[str, str | None] = {"kind": self.kind, "neighbours": self.neighbours}
+        numbers = ("sigma", "participations", "separation")
+        found |= {name: decimal_text(self.exact(name)) for name in numbers}
+        found |= {"fixed": "true"} if self.fixed else {}
+        size = self.steps or self._read.shape[-1]
+        rows = np.atleast_2d(self._read)[:, :size].tolist()
+        texts = (" ".join(map(float_text, row)) for row in rows)
+        return found | {"steps": decimal_text(Fraction(size)), "entries": "; ".join(texts)}
+
+    @property
+    def beyond_certificates(self) -> str:
+        """A sensitivity that is bounded row by row, or a matrix of too many numbers."""
+        if not (self._sensitivity.is_attained or self.fixed):
+            return "there is no certificate yet for steps that C does not keep apart"
+        if len(str(self.specification()["entries"])) > _MOST_TEXT:
+            return f"there is no certificate for a matrix of over {_MOST_TEXT:,} characters"
+        return ""
 
     def _mu(self, scale: int = 1) -> Constant:
         square = self._sensitivity.square * Fraction(scale) ** 2 / self.exact("sigma") ** 2
@@ -188,18 +218,28 @@ def _found(read: Floats, steps: int | None, among: Participation) -> Sensitivity
     return of_matrix(read, among)
 
 
-def _of_file(name: str) -> Floats:
+def matrix_in(name: str) -> Floats:
+    """Return the matrix in an npy or CSV file, one row or column as a list.
+
+    Raises:
+        InputError: for what is no such file.
+    """
     data = read_bounded(name, _MAX_BYTES)
     try:
         if data.startswith(b"\x93NUMPY"):
-            return _array(np.load(io.BytesIO(data), allow_pickle=False))
+            return matrix_of(np.load(io.BytesIO(data), allow_pickle=False))
         read = np.loadtxt(io.StringIO(data.decode("utf-8-sig")), delimiter=",", ndmin=2)
     except (ValueError, EOFError, OSError) as error:
         raise InputError("file", name, f"a matrix of numbers as npy or CSV ({error})") from None
-    return _array(read)
+    return matrix_of(read)
 
 
-def _array(values: Any) -> Floats:
+def matrix_of(values: Any) -> Floats:
+    """Return entries as floats, one row or column as a list.
+
+    Raises:
+        InputError: for what is no matrix of finite numbers.
+    """
     try:
         found = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):

@@ -131,6 +131,7 @@ class OpacusHistory(Profile):
     """A training run, from the history that Opacus's accountants keep."""
 
     nature: ClassVar[Nature] = Nature.OWN
+    stated_for: ClassVar[tuple[Neighbours, ...]] = ("add-remove",)
     samples: ClassVar[bool] = False
     kind: Literal["opacus"] = "opacus"
     file: str | None = Field(
@@ -161,10 +162,6 @@ class OpacusHistory(Profile):
         if (self.file is None) == (self.history is None):
             given = "neither" if self.file is None else "both"
             raise InputError("file and history", Words(given), Advice("give one of them"))
-        if self.neighbours != "add-remove":
-            raise InputError(
-                "neighbours", self.neighbours, "add-remove, the relation of Poisson sampling"
-            )
         _ = self.run
 
     @cached_property
@@ -176,6 +173,10 @@ class OpacusHistory(Profile):
     def certified_as(self) -> Profile:
         """The run: its phases are what the history says."""
         return self.run
+
+    def restated(self, relation: Neighbours) -> Profile:
+        """Return the run for other neighbours."""
+        return self.run.to_neighbours(relation)
 
     @property
     def default_failure(self) -> Any:

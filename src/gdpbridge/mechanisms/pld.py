@@ -19,6 +19,7 @@ from gdpbridge.curves.nature import Nature
 from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import register
+from gdpbridge.numeric.exact import float_text
 from gdpbridge.reading.loss_distributions import columns_of, direction, pairs_of
 from gdpbridge.reading.loss_files import losses_of_file
 
@@ -160,10 +161,5 @@ class PLD(Profile):
 
 def _listed(one: Direction) -> str:
     losses = zip(one.exact_losses, one.masses.tolist(), strict=True)
-    pairs = (f"{loss / one.unit}:{_binary(mass)}" for loss, mass in losses)
+    pairs = (f"{loss / one.unit}:{float_text(mass)}" for loss, mass in losses)
     return " ".join((f"inf:{one.failure}", *pairs))
-
-
-def _binary(mass: float) -> str:
-    top, bottom = mass.as_integer_ratio()
-    return f"0x{top:x}p{1 - bottom.bit_length():+d}"

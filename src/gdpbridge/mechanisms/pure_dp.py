@@ -66,13 +66,22 @@ class PureDP(Profile):
         """Return the binomial curve of ``times`` randomized responses."""
         return binomial_curve(self.exact("epsilon"), times)
 
+    @property
+    def grouped_is(self) -> Nature:
+        """A bound: of what an ε₀-DP mechanism says of k records, little is as bad at every ε."""
+        return Nature.BOUND
+
     def group_curve(self, size: int) -> SmoothCurve:
         """Return the curve of (size·ε₀)-DP."""
         return pure_dp_curve(size * self.exact("epsilon"))
 
     def privacy_losses(self) -> Losses:
         """Return the loss of randomized response, the worst ε₀-DP mechanism; none for ε₀ = 0."""
+        return self.group_losses(1)
+
+    def group_losses(self, size: int) -> Losses:
+        """Return the loss of randomized response with size·ε₀."""
         from gdpbridge.losses.moments import Part
         from gdpbridge.losses.transforms.finite import two_valued
 
-        return [Part(two_valued(self.exact("epsilon")), 1)] if self.epsilon else []
+        return [Part(two_valued(size * self.exact("epsilon")), 1)] if self.epsilon else []

@@ -40,6 +40,7 @@ class RandomAllocation(Profile):
     """Training where each record is in one batch of an epoch, drawn at random."""
 
     nature: ClassVar[Nature] = Nature.BOUND
+    stated_for: ClassVar[tuple[Neighbours, ...]] = ("add-remove", "zero-out")
     samples: ClassVar[bool] = False
     kind: Literal["random-allocation"] = "random-allocation"
     neighbours: Neighbours = "add-remove"
@@ -80,6 +81,11 @@ class RandomAllocation(Profile):
         from gdpbridge.losses.moments import Part
 
         return Part(self._transform, times * self.epochs)
+
+    @property
+    def leaves_no_trace(self) -> bool:
+        """Yes: whichever step it is in, that step's sum is as without it."""
+        return True
 
     @property
     def least_failure(self) -> Fraction:

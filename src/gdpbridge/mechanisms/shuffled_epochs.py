@@ -28,7 +28,7 @@ from flint import arb
 
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve
-from gdpbridge.mechanisms.base import Profile, Real, Whole, parameter
+from gdpbridge.mechanisms.base import Neighbours, Profile, Real, Whole, parameter
 from gdpbridge.mechanisms.gaussian import MAX_MU, gaussian_curve
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.kinds import ball
@@ -47,8 +47,10 @@ class ShuffledEpochs(Profile):
     """Training on shuffled batches: what is proved of it, above and below."""
 
     nature: ClassVar[Nature] = Nature.BOUND
+    stated_for: ClassVar[tuple[Neighbours, ...]] = ("zero-out",)
     samples: ClassVar[bool] = False
     kind: Literal["shuffled-epochs"] = "shuffled-epochs"
+    neighbours: Neighbours | None = "zero-out"
     noise_multiplier: Real = parameter(
         "standard deviation σ of the noise over the clipping norm",
         symbol="σ",
@@ -112,6 +114,10 @@ class ShuffledEpochs(Profile):
     def build_curve(self) -> SmoothCurve:
         """Return the Gaussian curve of √E/σ."""
         return self.composed_curve(1)
+
+    def group_curve(self, size: int) -> SmoothCurve:
+        """Return that for groups of ``size`` records, which move a batch as many times as far."""
+        return self.composed_curve(size * size)
 
     def composed_curve(self, times: int) -> SmoothCurve:
         """Return that of as many times more epochs."""

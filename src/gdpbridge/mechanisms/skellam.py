@@ -76,10 +76,9 @@ class Skellam(Profile):
         """A bound: the loss on a lattice dominates."""
         return Nature.BOUND
 
-    def grouped_curve(self, size: int) -> Curve:
-        """Return the curve for ``size`` times the sensitivity."""
-        given = {"sensitivity": size * self.sensitivity}
-        return type(self)(**{**self.model_dump(), **given}).curve
+    def of_group(self, size: int) -> Skellam:
+        """Return that of ``size`` times the sensitivity."""
+        return Skellam(**{**self.model_dump(), "sensitivity": size * self.sensitivity})
 
     def build_curve(self) -> Curve:
         """Return the lines between the losses; both directions are alike."""

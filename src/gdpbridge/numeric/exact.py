@@ -24,6 +24,8 @@ __all__ = [
     "floor_to_places",
     "is_decimal",
     "rational",
+    "written_above",
+    "written_below",
 ]
 
 
@@ -83,6 +85,14 @@ def decimal_text(value: Fraction) -> str:
     return str(number.normalize(_WIDE))
 
 
+def float_text(value: float) -> str:
+    """Return a finite float exactly: a hexadecimal integer times a power of two."""
+    mantissa, power = math.frexp(value)
+    number, power = int(abs(mantissa) * 2**53), power - 53
+    zeros = (number & -number).bit_length() - 1 if number else 53
+    return f"{'-' if value < 0 else ''}0x{number >> zeros:x}p{power + zeros:+d}"
+
+
 def float_floor(value: Decimal | Fraction) -> float:
     """Return the largest float that is at most ``value``."""
     return _directed(value, -math.inf)
@@ -91,6 +101,22 @@ def float_floor(value: Decimal | Fraction) -> float:
 def float_ceiling(value: Decimal | Fraction) -> float:
     """Return the smallest float that is at least ``value``."""
     return _directed(value, math.inf)
+
+
+def written_below(value: Fraction) -> float:
+    """Return a float that prints as a decimal at most ``value``, the nearest such if there is one.
+
+    A parameter stands for the decimal that it prints as, which may be on the other side.
+    """
+    number = math.nextafter(float(value), math.inf)
+    while exact(number) > value:
+        number = math.nextafter(number, -math.inf)
+    return number
+
+
+def written_above(value: Fraction) -> float:
+    """Return a float that prints as a decimal at least ``value``."""
+    return -written_below(-value)
 
 
 def _directed(value: Decimal | Fraction, towards: float) -> float:

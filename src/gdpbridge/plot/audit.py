@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from gdpbridge.auditing import Audit
 from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real
 from gdpbridge.plot.lines import Series, lines
 from gdpbridge.plot.mechanisms import Stated, names_of, rounded_down
 from gdpbridge.plot.picture import Picture
+
+if TYPE_CHECKING:
+    from gdpbridge.auditing import Audit
 
 __all__ = ["audit"]
 

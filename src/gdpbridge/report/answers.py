@@ -19,7 +19,7 @@ from gdpbridge.report.text import (
 from gdpbridge.specification.title import mechanism_title, number_text
 
 if TYPE_CHECKING:
-    from gdpbridge.calibrate import Calibration
+    from gdpbridge.calibration import Calibration
     from gdpbridge.certificate.verify import Verification
     from gdpbridge.check import Checked
     from gdpbridge.compare import Comparison
@@ -73,7 +73,7 @@ class RiskRecord:
 
 @dataclass(frozen=True)
 class CalibrationRecord:
-    """A :class:`~gdpbridge.calibrate.Calibration`, with the measurement for a target μ."""
+    """A :class:`~gdpbridge.calibration.Calibration`, with the measurement for a target μ."""
 
     schema: Schema
     mechanism: dict[str, Any]

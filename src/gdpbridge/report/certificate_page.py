@@ -86,7 +86,16 @@ def certificate_page(document: Certificate, found: Verification, sha256: str, ch
         _mathematics(document),
         *(_table(name, cells, place, found) for name, place, cells in groups),
         "<h2>The document</h2>\n",
-        _list([f"SHA-256 {sha256}", f"written by {document.generator}"]),
+        _list(
+            [
+                f"SHA-256 {sha256}",
+                f"written by {document.generator}",
+                *(
+                    f"it names {one.file}, {one.count} times, SHA-256 {one.sha256}"
+                    for one in document.releases or ()
+                ),
+            ]
+        ),
         "</body>\n</html>\n",
     ]  # fmt: skip
     return "".join(parts)
@@ -96,6 +105,9 @@ def certificate_page(document: Certificate, found: Verification, sha256: str, ch
 
 
 def _mechanism(document: Certificate) -> str:
+    if document.releases is not None:
+        count = sum(one.count for one in document.releases)
+        return f"{count} releases of the same data, composed"
     said = document.mechanism.items()
     given = ", ".join(f"{name.replace('_', ' ')} {_plain(value)}" for name, value in said if value)
     return given.removeprefix("kind ")
@@ -118,6 +130,12 @@ def _in_words(document: Certificate, found: Verification) -> Iterator[str]:
     if claim.statement != "answers":
         yield from _of_mu(document)
     yield from map(_answer, claim.answers or ())
+    if document.beyond is not None:
+        there = ", ".join(f"{name} {value}" for name, value in document.beyond.changes.items())
+        yield (
+            f"The parameter is calibrated to the target {document.beyond.target}: with {there} "
+            "this number would be above it."
+        )
 
 
 def _answer(one: Answer) -> str:
@@ -259,6 +277,12 @@ def _mathematics(document: Certificate) -> str:
             "curves fall; or about a centre, from the difference there, its slope, and a bound of "
             "its curvature on the whole cell. Each cell begins where the last one ended, so that "
             "none is left out."
+        )
+    if document.releases:
+        lines.append(
+            "The certificate of each release was proved anew. Releases that are μ_i-GDP but for "
+            "failures of probability p_i are together μ-GDP but for one of probability p, with "
+            "μ² = Σ μ_i² and 1 - p = Π (1 - p_i)."
         )
     if document.claim.answers:
         lines.append("Each other answer is an inequality or two about δ at one ε.")

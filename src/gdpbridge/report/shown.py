@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gdpbridge.auditing import Audit
-from gdpbridge.calibrate import Calibration
+from gdpbridge.calibration import Calibration
 from gdpbridge.check import Checked
 from gdpbridge.identify import Identification
 from gdpbridge.measure import Measurement

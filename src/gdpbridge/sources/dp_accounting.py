@@ -15,22 +15,28 @@ from typing import Any
 
 import numpy as np
 
+from gdpbridge.curves.constants import Constant
 from gdpbridge.errors import Advice, InputError, MissingExtraError, Words
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.discrete_laplace import DiscreteLaplace
 from gdpbridge.mechanisms.dpsgd import DPSGD
 from gdpbridge.mechanisms.gaussian import GDP, Gaussian
 from gdpbridge.mechanisms.laplace import Laplace
+from gdpbridge.mechanisms.matrix import Matrix
+from gdpbridge.mechanisms.opacus import OpacusHistory
 from gdpbridge.mechanisms.pld import PLD
 from gdpbridge.mechanisms.pure_dp import PureDP
 from gdpbridge.mechanisms.randomized_response import RandomizedResponse
 from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.zcdp import ZCDP
 from gdpbridge.numeric.arrays import Floats
-from gdpbridge.numeric.exact import decimal_text, exact
+from gdpbridge.numeric.exact import decimal_text, exact, written_below
+from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import BALLS, float_below
 from gdpbridge.transformations.compose import Composed
 from gdpbridge.transformations.sequence import Sequence
 from gdpbridge.transformations.subsample import Subsampled
+from gdpbridge.transformations.tuned import Tuned
 
 __all__ = ["event_of_profile", "profile_of_accountant", "profile_of_event", "profile_of_pld"]
 
@@ -38,6 +44,8 @@ __all__ = ["event_of_profile", "profile_of_accountant", "profile_of_event", "pro
 _INTERVALS = tuple(lead * 10.0**power for power in range(-1, -8, -1) for lead in (5, 2, 1))
 _LINEAR = 1e-6
 _MOST = 5_000_000
+# beyond, no float is small enough for the noise of randomized response
+_LARGEST = 700.0
 
 
 def profile_of_event(event: Any) -> Profile:
@@ -157,9 +165,7 @@ def _with_replacement(event: Any) -> Profile:
 
 def _discrete_laplace(event: Any) -> Profile:
     # rounded towards less noise, where 1/a is no decimal
-    scale = math.nextafter(1 / event.noise_parameter, math.inf)
-    while exact(scale) * exact(float(event.noise_parameter)) > 1:
-        scale = math.nextafter(scale, 0.0)
+    scale = written_below(1 / exact(float(event.noise_parameter)))
     return DiscreteLaplace(scale=scale, sensitivity=event.sensitivity)
 
 
@@ -226,8 +232,8 @@ def event_of_profile(profile: Profile) -> Any:
     match profile:
         case Gaussian():
             return events.GaussianDpEvent(profile.sigma / profile.sensitivity)
-        case GDP() if profile.mu:
-            return events.GaussianDpEvent(1 / profile.mu)
+        case GDP() | Matrix() if profile.tail.gaussian_mu:
+            return events.GaussianDpEvent(_below_reciprocal(profile.tail.gaussian_mu))
         case Laplace():
             return events.LaplaceDpEvent(profile.scale / profile.sensitivity)
         case DiscreteLaplace():
@@ -236,20 +242,46 @@ def event_of_profile(profile: Profile) -> Any:
             return events.RandomizedResponseDpEvent(profile.noise_parameter, profile.buckets)
         case ZCDP():
             return events.ZCDpEvent(profile.rho)
-        case PureDP() if profile.epsilon == 0:
+        case DPSGD() if profile.steps == 0 or profile.sample_rate == 0:
             return events.NoOpDpEvent()
-        case DPSGD() if profile.sampling == "poisson" and profile.neighbours == "add-remove":
+        case PureDP(epsilon=0) | GDP(mu=0):
+            return events.NoOpDpEvent()
+        case PureDP() if profile.epsilon <= _LARGEST:
+            # the worst ε-DP mechanism
+            noise = math.nextafter(2 / (1 + math.exp(profile.epsilon)), 0.0)
+            return events.RandomizedResponseDpEvent(noise, 2)
+        case DPSGD() if profile.sampling == "poisson" and profile.neighbours != "replace-one":
             step = events.PoissonSampledDpEvent(
                 profile.sample_rate, events.GaussianDpEvent(profile.noise_multiplier)
             )
             return events.SelfComposedDpEvent(step, profile.steps)
+        case OpacusHistory():
+            return event_of_profile(profile.run)
         case Composed():
             return events.SelfComposedDpEvent(event_of_profile(profile.base), profile.times)
         case Sequence():
             return events.ComposedDpEvent([event_of_profile(part) for part in profile.parts])
+        case Tuned():
+            shape = math.inf if profile.distribution == "poisson" else profile.shape
+            return events.RepeatAndSelectDpEvent(
+                event_of_profile(profile.base), profile.mean, shape
+            )
         case Subsampled() if profile.scheme == "poisson" and profile.rate is not None:
             return events.PoissonSampledDpEvent(profile.rate, event_of_profile(profile.base))
+        case Subsampled() if profile.sample is not None:
+            make = (
+                events.SampledWithReplacementDpEvent
+                if profile.scheme == "with-replacement"
+                else events.SampledWithoutReplacementDpEvent
+            )
+            return make(profile.population, profile.sample, event_of_profile(profile.base))
     raise InputError("profile", profile.kind, "a mechanism that dp_accounting has an event for")
+
+
+def _below_reciprocal(mu: Constant) -> float:
+    """Return 1/μ rounded down: less noise is on the safe side."""
+    with precision(128):
+        return float_below(1 / BALLS.constant(mu))
 
 
 def profile_of_pld(source: Any, interval: float | None = None, *, bound: bool = False) -> PLD:

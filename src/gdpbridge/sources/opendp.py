@@ -4,24 +4,30 @@ Noise is taken by its law: what OpenDP's own map says of it may be looser, as of
 whose map speaks of ρ-zCDP. Transformations before the noise are asked for their stability, in
 OpenDP's own arithmetic, which rounds up. Noise of floating-point numbers lies on a fine grid there;
 it is taken as the noise of real numbers.
+
+What OpenDP's map says of the whole measurement is compared, by the largest δ(0) that it allows. A
+warning says so where that is more than the noise gives away, or less.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
-import math
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from gdpbridge.errors import InputError, MissingExtraError, Words
+from gdpbridge.mechanisms.approx_dp import ApproxDP
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.discrete_gaussian import DiscreteGaussian
 from gdpbridge.mechanisms.discrete_laplace import DiscreteLaplace
 from gdpbridge.mechanisms.gaussian import Gaussian
 from gdpbridge.mechanisms.laplace import Laplace
+from gdpbridge.mechanisms.pure_dp import PureDP
 from gdpbridge.mechanisms.randomized_response import RandomizedResponse
-from gdpbridge.numeric.exact import exact
+from gdpbridge.mechanisms.zcdp import ZCDP
+from gdpbridge.numeric.exact import exact, written_below
 from gdpbridge.transformations.sequence import Sequence
 
 __all__ = ["profile_of_opendp"]
@@ -34,6 +40,8 @@ _RESTATED = {
     "make_pureDP_to_zCDP": "measurement",
     "make_zCDP_to_approxDP": "measurement",
 }
+# maps round up
+_SAME = 1e-9
 _WHOLE = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
 
 
@@ -57,12 +65,48 @@ def profile_of_opendp(source: Any, distance: float = 1) -> Profile:
     # what made the measurement was asked for by its maker
     dp.enable_features("contrib", "honest-but-curious")
     try:
-        text = source if isinstance(source, str) else dp.serialize(source)
-        return _profile(dp, json.loads(text), distance)
+        text = source if isinstance(source, str) else _written(dp, source)
+        found = _profile(dp, json.loads(text), distance)
+        told = _difference(dp, dp.deserialize(text), distance, float(found.delta(0.0)))
     except json.JSONDecodeError:
         raise InputError("source", Words("no JSON"), "the text of dp.serialize") from None
     finally:
         features.intersection_update(before)
+    if told:
+        warnings.warn(told, UserWarning, stacklevel=3)
+    return found
+
+
+def _written(dp: Any, source: Any) -> str:
+    try:
+        return str(dp.serialize(source))
+    except Exception as error:  # OpenDP raises no class of its own
+        name = getattr(source, "__opendp_dict__", {}).get("__function__", type(source).__name__)
+        allowed = f"one that dp.serialize can write ({error})"
+        raise InputError("measurement", name, _WHY_NOT.get(name, allowed)) from None
+
+
+def _difference(dp: Any, measurement: Any, distance: float, own: float) -> str:
+    """Say how the largest δ(0) that the measurement's map allows differs from the noise's own."""
+    measure, said = measurement.output_measure, measurement.map(distance)
+    allowed: Profile
+    if measure == dp.max_divergence():
+        words, allowed = f"ε = {said:.6g}", PureDP(epsilon=said)
+    elif measure == dp.zero_concentrated_divergence():
+        words, allowed = f"ρ = {said:.6g}", ZCDP(rho=said)
+    elif measure == dp.approximate(dp.max_divergence()):
+        # the public names of the parameters are their aliases
+        given: dict[str, Any] = dict(zip(("epsilon", "delta"), said, strict=True))
+        words, allowed = f"(ε, δ) = ({said[0]:.6g}, {said[1]:.6g})", ApproxDP(**given)
+    else:
+        return ""
+    most = float(allowed.delta(0.0))
+    if abs(most - own) <= _SAME * most:
+        return ""
+    both = f"OpenDP's own map says {words}, by which δ(0) may be {most:.6g}"
+    if most > own:
+        return f"{both}: the noise has {own:.6g}, and μ is measured of the noise"
+    return f"{both}: that is too small, the noise has {own:.6g}"
 
 
 def _profile(dp: Any, node: Any, distance: float) -> Profile:
@@ -79,7 +123,7 @@ def _profile(dp: Any, node: Any, distance: float) -> Profile:
         return Sequence(parts=tuple(parts))
     if name not in _NOISE:
         known = ", ".join(sorted({*_NOISE, *_RESTATED, "make_chain_mt", "make_composition"}))
-        raise InputError("measurement", name, f"one of {known}")
+        raise InputError("measurement", name, _WHY_NOT.get(name, f"one of {known}"))
     return _NOISE[name](dp, node, distance)
 
 
@@ -112,17 +156,20 @@ def _category(_: Any, node: Mapping[str, Any], __: float) -> Profile:
 def _response(truth: float, buckets: int) -> Profile:
     # with probability p any bucket is drawn, the true one among them
     noise = (1 - exact(float(truth))) * buckets / (buckets - 1)
-    return RandomizedResponse(noise_parameter=_below(noise), buckets=buckets)
+    # less noise is on the safe side
+    return RandomizedResponse(noise_parameter=written_below(noise), buckets=buckets)
 
 
-def _below(value: Any) -> float:
-    """Return a float whose decimal is not above a fraction: less noise is on the safe side."""
-    number = math.nextafter(float(value), 1.0)
-    while exact(number) > value:
-        number = math.nextafter(number, 0.0)
-    return number
-
-
+_AT_THRESHOLD = (
+    "another one: counts at the threshold are released, and the δ of OpenDP's map leaves them out "
+    "(opendp issue 2922); thresholded-release has the noise on numbers"
+)
+_WHY_NOT = {
+    "make_laplace_threshold": _AT_THRESHOLD,
+    "make_gaussian_threshold": _AT_THRESHOLD,
+    "make_noisy_max": "a profile of report-noisy-max, by its noise and scale",
+    "make_report_noisy_max_gumbel": "a profile of report-noisy-max, by its scale",
+}
 _NOISE: dict[str, Callable[..., Profile]] = {
     "make_laplace": _noise(Laplace, DiscreteLaplace, "scale"),
     # clamped to bounds, it has the same worst event

@@ -1,9 +1,10 @@
 """Mechanisms as plain data: a file in TOML or JSON, or a dictionary, and back.
 
 A mechanism is {kind, its parameters, neighbours}. On top of that, ``subsample`` (a table with what
-:meth:`Profile.subsample` takes), ``compose`` (a number of runs) and ``group`` (of so many records)
-apply in this order, and a mechanism of ``parts`` runs several after one another. A table
-``release`` says what reports print of the release. Errors name the place inside the data.
+:meth:`Profile.subsample` takes), ``compose`` (a number of runs), ``group`` (of so many records) and
+``to_neighbours`` (a relation) apply in this order, and a mechanism of ``parts`` runs several after
+one another. A table ``release`` says what reports print of the release. Errors name the place
+inside the data.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ __all__ = [
 
 MAX_BYTES = 2**20
 MAX_LEVELS = 20
-_WORDS = ("subsample", "compose", "group")
+_WORDS = ("subsample", "compose", "group", "to_neighbours")
 _RELEASE = "release"
 
 
@@ -211,7 +212,7 @@ def _transformed(profile: Profile, data: Mapping[str, Any], place: str) -> Profi
             profile = profile.subsample(**cast(dict[str, Any], dict(options)))
         except InputError as error:
             raise _placed(error, f"{place}subsample.") from None
-    for word, parameter in (("compose", "times"), ("group", "size")):
+    for word, parameter in zip(_WORDS[1:], ("times", "size", "to_neighbours"), strict=True):
         if word not in data:
             continue
         try:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
+from gdpbridge.mechanisms.base import Neighbours
 from gdpbridge.mechanisms.registry import kinds, transformations
 from gdpbridge.specification.release import Release
 
@@ -23,6 +24,10 @@ _SUBSAMPLE = {
 }
 _COUNT = {"type": "integer", "minimum": 1, "description": "of a part: how often it is run"}
 _GROUP = {"type": "integer", "minimum": 1, "description": "the number of records in a group"}
+_RELATION = {
+    "enum": list(get_args(Neighbours)),
+    "description": "the neighbours that it is converted to, where a theorem leads there",
+}
 _COMPOSE = {"type": "integer", "minimum": 1, "description": "the number of runs"}
 
 
@@ -35,7 +40,7 @@ def mechanism_schema() -> dict[str, Any]:
         definitions.update(own.pop("$defs", {}))
         properties = own["properties"]
         properties |= {"subsample": _SUBSAMPLE, "compose": _COMPOSE, "count": _COUNT}
-        properties["group"] = _GROUP
+        properties |= {"group": _GROUP, "to_neighbours": _RELATION}
         properties["release"] = {"$ref": "#/$defs/release"}
         for declared in properties.values():
             if declared.get("fraction"):

@@ -18,6 +18,7 @@ from gdpbridge.curves.nature import Nature, weakest
 from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import (
     Base,
+    Neighbours,
     Profile,
     Whole,
     parameter,
@@ -106,11 +107,15 @@ class Composed(Profile):
         self.require("times", self.times * times <= MAX_TIMES, f"at most {MAX_TIMES} in all")
         return self.base.composed_curve(self.times * times)
 
+    def restated(self, relation: Neighbours) -> Profile | None:
+        """Return as many runs for other neighbours, each of which is converted."""
+        return self.base.to_neighbours(relation).compose(self.times)
+
     def grouped_curve(self, size: int) -> Curve:
-        """Return size·μ, where all runs together have a Gaussian curve."""
+        """Return size·μ, where all runs together have a Gaussian curve; else the runs' groups."""
         mu = self.tail.gaussian_mu
         if mu is None:
-            return super().grouped_curve(size)
+            return self.base.group(size).composed_curve(self.times)
         return gaussian_curve(lambda: size * BALLS.constant(mu))
 
     def privacy_losses(self) -> Losses:

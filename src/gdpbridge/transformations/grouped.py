@@ -8,14 +8,22 @@ user with at most k records is such a group.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from flint import arb
 from pydantic import Field, model_validator
 
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.nature import Nature
 from gdpbridge.mechanisms.base import Base, Profile, Whole, parameter, with_relation_of_base
+from gdpbridge.mechanisms.gaussian import gaussian_curve
 from gdpbridge.mechanisms.registry import register_transformation
+from gdpbridge.mechanisms.zcdp import concentrated_curve
+from gdpbridge.numeric.kinds import BALLS
+
+if TYPE_CHECKING:
+    from gdpbridge.guarantees.concentrated import Concentration
+    from gdpbridge.losses.moments import Losses
 
 __all__ = ["MAX_SIZE", "Grouped"]
 
@@ -60,6 +68,35 @@ class Grouped(Profile):
         own = f"neighbours differ in {self.size} records: what is protected is a group of so many"
         return (own, *super().remarks)
 
+    @property
+    def leaves_no_trace(self) -> bool:
+        """That of the mechanism that is run."""
+        return self.base.leaves_no_trace
+
+    @property
+    def concentration(self) -> Concentration | None:
+        """That of the mechanism that is run, for groups."""
+        one = self.base.concentration
+        return None if one is None else one.group(self.size)
+
     def build_curve(self) -> Curve:
         """Return the curve for groups."""
-        return self.base.curve if self.size == 1 else self.base.grouped_curve(self.size)
+        return self.grouped_curve(1)
+
+    def grouped_curve(self, size: int) -> Curve:
+        """Return the curve for groups of so many of these groups."""
+        whole = size * self.size
+        return self.base.curve if whole == 1 else self.base.grouped_curve(whole)
+
+    def composed_curve(self, times: int) -> Curve:
+        """Return the curve of ``times`` runs, each of which the group takes part in."""
+        known, mu = self.concentration, self.tail.gaussian_mu
+        if known is not None:
+            return concentrated_curve(known.times(times))
+        if mu is None:
+            return super().composed_curve(times)
+        return gaussian_curve(lambda: BALLS.constant(mu) * arb(times).sqrt())
+
+    def privacy_losses(self) -> Losses:
+        """Return those of the mechanism that is run, for groups."""
+        return self.base.group_losses(self.size)

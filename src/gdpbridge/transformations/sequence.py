@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from flint import arb
-from pydantic import BeforeValidator, Field, SerializeAsAny
+from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import Constant
@@ -24,7 +24,7 @@ from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.guarantees.boundary import Bound
 from gdpbridge.guarantees.concentrated import Concentration
 from gdpbridge.guarantees.renyi import renyi_curve
-from gdpbridge.mechanisms.base import Profile, as_profile
+from gdpbridge.mechanisms.base import Neighbours, Profile, as_profile
 from gdpbridge.mechanisms.gaussian import gaussian_curve
 from gdpbridge.mechanisms.registry import register_transformation
 from gdpbridge.mechanisms.zcdp import concentrated_curve
@@ -63,6 +63,21 @@ class Sequence(Profile):
         json_schema_extra={"allowed": f"a list of 1 to {MAX_PARTS} mechanisms"},
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Take the neighbouring relation from the parts, where those that name one agree."""
+        parts = given.get("parts")
+        if given.get("neighbours") is not None or not isinstance(parts, list | tuple):
+            return given
+        try:
+            built = [_as_part(part) for part in parts]
+        except InputError:  # which part it is, is told where each is read by itself
+            return given
+        relations = {getattr(part, "neighbours", None) for part in built} - {None}
+        relation = relations.pop() if len(relations) == 1 else None
+        return {**given, "parts": built, "neighbours": relation}
+
     def model_post_init(self, _: Any) -> None:
         """Check that the parts can be composed."""
         relations = {part.neighbours for part in self.parts} - {None}
@@ -71,7 +86,8 @@ class Sequence(Profile):
                 raise InputError(
                     f"parts[{number}].neighbours",
                     part.neighbours,
-                    "the same neighbouring relation in every part",
+                    "the same neighbouring relation in every part: to_neighbours converts where a "
+                    "theorem allows it",
                 )
         if self.neighbours is not None and relations - {self.neighbours}:
             raise InputError("neighbours", self.neighbours, "the relation of the parts")
@@ -147,6 +163,10 @@ class Sequence(Profile):
         found = [part.tail.gaussian_mu for part in self.parts]
         known = [one for one in found if one is not None]
         return known if len(known) == len(found) else None
+
+    def restated(self, relation: Neighbours) -> Profile | None:
+        """Return the parts for other neighbours, each of which is converted."""
+        return Sequence(parts=tuple(part.to_neighbours(relation) for part in self.parts))
 
     def build_curve(self) -> Curve:
         """Return the curve of all parts together."""

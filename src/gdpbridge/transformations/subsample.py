@@ -186,6 +186,11 @@ class Subsampled(Profile):
         return weakest([self.base.profile_is, self.nature if attained else Nature.CLASS])
 
     @property
+    def leaves_no_trace(self) -> bool:
+        """That of the mechanism that is run, where each record is drawn by itself."""
+        return self.scheme == "poisson" and self.base.leaves_no_trace
+
+    @property
     def composed_is(self) -> Nature:
         """A bound for samples without replacement, of which a run may be bad either way."""
         if self.scheme == "without-replacement" and self.gamma() < 1:

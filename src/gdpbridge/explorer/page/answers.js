@@ -6,7 +6,7 @@ import { epsilonAt, measure, past } from "./measure.js";
 
 /** @typedef {import("./mechanisms.js").Step} Step */
 /** @typedef {import("./measure.js").Measured} Measured */
-/** @typedef {import("./composed.js").Curve} Curve */
+/** @typedef {import("./atoms.js").Curve} Curve */
 
 /**
  * @typedef {object} Answer
@@ -15,8 +15,31 @@ import { epsilonAt, measure, past } from "./measure.js";
  * @property {number} epsilon the least ε at the δ asked for
  * @property {number} delta δ at the ε asked for
  * @property {number} tpr the largest true-positive rate at the false-positive rate asked for
- * @property {number} error the relative error of δ, as far as the sums tell it
+ * @property {{ mu: number, epsilon: number, delta: number }} errors the share that each may be off
+ *   by, as far as the sums tell it
  */
+
+/** a number that may be off by a larger share is not shown, and from the other on it is said */
+export const [LOST, ROUGH] = [0.01, 1e-6];
+
+/** the curves of the last settings: a δ or an ε asked for, or another setting's slider, leaves them */
+const KEPT = 8;
+/** @type {Map<string, { curve: Curve, found: Measured }>} */
+const kept = new Map();
+
+/** @param {Step[]} setup */
+function measured(setup) {
+  const key = JSON.stringify(setup);
+  let one = kept.get(key);
+  if (!one) {
+    const curve = curveOf(setup);
+    one = { curve, found: measure(curve) };
+  }
+  kept.delete(key);
+  kept.set(key, one);
+  if (kept.size > KEPT) kept.delete(/** @type {string} */ (kept.keys().next().value));
+  return one;
+}
 
 /**
  * @param {Step[]} setup
@@ -24,13 +47,25 @@ import { epsilonAt, measure, past } from "./measure.js";
  * @returns {Answer}
  */
 export function answer(setup, asked) {
-  const curve = curveOf(setup);
-  const found = measure(curve);
+  const { curve, found } = measured(setup);
   const epsilon = epsilonAt(curve, asked.delta);
   // what holds where a table ends holds beyond it
-  const delta = Math.exp(curve.delta(Math.min(asked.eps, curve.known ?? asked.eps)).log);
+  const at = curve.delta(Math.min(asked.eps, curve.known ?? asked.eps));
   const tpr = 1 - gaussianTradeoff(asked.fpr, found.mu, found.p);
-  return { curve, found, epsilon, delta, tpr, error: curve.error ?? 0 };
+  const errors = {
+    mu: past(curve.delta(found.at), found.p).error ?? 0,
+    epsilon: errorOf(curve, epsilon),
+    delta: at.error ?? 0,
+  };
+  return { curve, found, epsilon, delta: Math.exp(at.log), tpr, errors };
+}
+
+/** The share that an ε may be off by: that of δ over its slope. @param {Curve} curve @param {number} eps */
+function errorOf(curve, eps) {
+  const at = curve.delta(Number.isFinite(eps) ? eps : 0);
+  if (!at.error || eps === Infinity) return 0;
+  if (eps === 0) return at.error;
+  return (1e-3 * at.error) / Math.abs(curve.delta(eps * 1.001).log - at.log);
 }
 
 /**
@@ -41,15 +76,20 @@ export function linesOf({ curve, found }, end) {
   const last = Math.min(end, curve.known ?? end);
   const stops = new Set([0, Math.min(curve.end, last)]);
   for (let k = 0; k <= 48; k++) stops.add((last * k) / 48);
-  const eps = [...stops].sort((a, b) => a - b);
-  const deltas = eps.map((one) => curve.delta(one));
-  const profile = /** @type {[number, number][]} */ (eps.map((one, k) => [one, Math.exp(deltas[k].log)]));
+  // what the sums do not tell to a hundredth is not drawn
+  const drawn = [...stops].sort((a, b) => a - b).map((eps) => ({ eps, at: curve.delta(eps) }));
+  const known = drawn.filter(({ at }) => !((at.error ?? 0) > LOST));
+  const profile = /** @type {[number, number][]} */ (known.map(({ eps, at }) => [eps, Math.exp(at.log)]));
   const transforms = /** @type {[number, number][]} */ (
-    eps.flatMap((one, k) => (one <= curve.end ? [[one, muOf(one, past(deltas[k], found.p))]] : []))
+    known.flatMap(({ eps, at }) => {
+      const rest = past(at, found.p);
+      // G ends where all but the failure is spent
+      return eps <= curve.end && !((rest.error ?? 0) > LOST) && (rest.log > -Infinity || !found.p) ? [[eps, muOf(eps, rest)]] : [];
+    })
   );
   /** @type {[number, number][]} */
   const tradeoff = [];
-  for (let k = 0; k <= 100; k++) {
+  for (let k = 0; k <= 100 && profile.length > 1; k++) {
     const alpha = (k / 100) ** 2;
     let f = 0;
     for (const [one, delta] of profile) {

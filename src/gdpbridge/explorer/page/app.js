@@ -1,6 +1,6 @@
 // The page: fields on one side, answers and charts on the other.
 
-import { answer, calibrated, gaussianLines, linesOf } from "./answers.js";
+import { LOST, ROUGH, answer, calibrated, gaussianLines, linesOf } from "./answers.js";
 import { draw, shown } from "./chart.js";
 import { LEAST } from "./composed.js";
 import { DECLARED, KINDS, MOST_SETUPS, fromHash, isAllowed, isCount, newStep, plain, titleOf, toHash, wordsOf } from "./state.js";
@@ -176,14 +176,20 @@ function command(text) {
   return make("span", { class: "command" }, code, copy);
 }
 
-/** @param {string} what @param {number} value @param {string} text @param {string} proof */
-const row = (what, value, text, proof) =>
-  make("div", { class: "row" }, make("dt", {}, what), make("dd", {}, make("strong", { "data-value": String(value) }, text), make("span", { class: "basis" }, "computed, not proved; to prove it: "), command(proof)));
+/** @param {string} what @param {number} value @param {string} text @param {string} proof @param {number} error */
+function row(what, value, text, proof, error) {
+  const lost = !(error <= LOST);
+  const rough = error > ROUGH ? `, perhaps off by a share of ${error.toExponential(0)}` : "";
+  const basis = lost ? "its sums take too long for this page; the command has it: " : `computed, not proved${rough}; to prove it: `;
+  const shows = make("strong", { "data-value": String(lost ? NaN : value), "data-error": String(error) }, lost ? "not computed here" : text);
+  return make("div", { class: "row" }, make("dt", {}, what), make("dd", {}, shows, make("span", { class: "basis" }, basis), command(proof)));
+}
 
 /** @param {Answer} one @returns {string} */
-function statementOf({ found, curve }) {
-  if (found.statement === "head") return `δ(ε) ≤ δ_μ(ε) up to ε = ${shown(found.end)}, where the table ends`;
-  if (found.statement === "whole") return "δ(ε) ≤ δ_μ(ε) for every ε ≥ 0: μ-GDP";
+function statementOf({ found, curve, errors }) {
+  if (!(errors.mu <= LOST)) return "Few or very small steps add up so slowly here that this page cannot tell their μ";
+  if (found.statement === "head") return `δ(ε) is at most the Gaussian curve's up to ε = ${shown(found.end)}, where the table ends`;
+  if (found.statement === "whole") return "δ(ε) is at most the Gaussian curve's at every ε ≥ 0: μ-GDP";
   const why = curve.infinite ? "not GDP: δ(ε) does not fall below a floor; " : "";
   return `${why}as safe as μ-GDP but for an outright failure of probability ${shown(found.p)}`;
 }
@@ -195,14 +201,14 @@ function answerCard(setup, place, one) {
   if (one instanceof Error) return make("section", about, head, make("p", { class: "complaint", role: "alert" }, one.message));
   const { words, file } = wordsOf(setup);
   const failure = one.found.p ? ` --failure ${plain(Number((one.found.p * (1 + 1e-9)).toPrecision(8)))}` : "";
+  const below = one.delta > 0 && one.delta * (1 + one.errors.delta) < LEAST;
   const rows = make("dl", {},
-    row("μ ≤", one.found.mu, up(one.found.mu), `gdpbridge measure ${words}`),
-    row(`ε at δ = ${shown(state.delta)}`, one.epsilon, up(one.epsilon), `gdpbridge convert ${words} --at-delta ${plain(state.delta)}`),
-    row(`δ at ε = ${shown(state.eps)}`, one.delta, one.delta > 0 && one.delta < LEAST ? `below ${LEAST}` : up(one.delta), `gdpbridge convert ${words} --at-epsilon ${plain(state.eps)}`),
-    row(`attacker's success at ${shown(state.fpr, true)} false alarms ≤`, one.tpr, shown(Number((Math.ceil(1e6 * one.tpr) / 1e6).toPrecision(4)), true), `gdpbridge risk --mu ${up(one.found.mu)}${failure}`),
+    row("μ ≤", one.found.mu, up(one.found.mu), `gdpbridge measure ${words}`, one.errors.mu),
+    row(`ε at δ = ${shown(state.delta)}`, one.epsilon, up(one.epsilon), `gdpbridge convert ${words} --at-delta ${plain(state.delta)}`, one.errors.epsilon),
+    row(`δ at ε = ${shown(state.eps)}`, one.delta, below ? `below ${LEAST}` : up(one.delta), `gdpbridge convert ${words} --at-epsilon ${plain(state.eps)}`, below ? 0 : one.errors.delta),
+    row(`attacker's success at ${shown(state.fpr, true)} false alarms ≤`, one.tpr, shown(Number((Math.ceil(1e6 * one.tpr) / 1e6).toPrecision(4)), true), one.errors.mu <= LOST ? `gdpbridge risk --mu ${up(one.found.mu)}${failure}` : `gdpbridge measure ${words}`, one.errors.mu),
   );
   const notes = [make("p", { class: "statement" }, statementOf(one))];
-  if (one.error > 1e-6) notes.push(make("p", { class: "note" }, `These sums converge slowly: δ may be off by a share of ${shown(Math.min(one.error, 1))}.`));
   if (file) notes.push(make("details", {}, make("summary", {}, file.name), make("pre", {}, file.text)));
   return make("section", about, head, ...notes, rows);
 }
@@ -218,10 +224,25 @@ function soon() {
   });
 }
 
+/** browsers refuse a page that changes its URL more often than this, in milliseconds */
+const URL_EVERY = 400;
+let [keptAt, keeping] = [-URL_EVERY, 0];
+/** Keep the state in the URL. */
+function keepInUrl() {
+  clearTimeout(keeping);
+  const wait = Math.max(keptAt + URL_EVERY - performance.now(), 0);
+  const keep = () => {
+    keptAt = performance.now();
+    history.replaceState(null, "", toHash(state));
+  };
+  if (wait) keeping = setTimeout(keep, wait);
+  else keep();
+}
+
 /** Answer all, now. */
 function update() {
   const began = performance.now();
-  history.replaceState(null, "", toHash(state));
+  keepInUrl();
   /** @type {(Answer | Error)[]} */
   const answers = state.setups.map((setup) => {
     try {
@@ -247,9 +268,9 @@ function pictures(answers) {
     dash: DASHES[place],
     ...linesOf(one, end),
   }));
-  const mu = state.mu ?? (good.length === 1 ? good[0].one.found.mu : 0);
+  const mu = state.mu ?? (good.length === 1 && good[0].one.errors.mu <= LOST ? good[0].one.found.mu : 0);
   if (mu > 0 && Number.isFinite(mu)) {
-    lines.push({ name: `Gaussian curve, μ = ${shown(Number(mu.toPrecision(4)))}`, colour: style.getPropertyValue("--line-mu").trim(), dash: "5 3", ...gaussianLines(mu, end) });
+    lines.push({ name: `Gaussian, μ = ${shown(Number(mu.toPrecision(4)))}`, colour: style.getPropertyValue("--line-mu").trim(), dash: "5 3", ...gaussianLines(mu, end) });
   }
   const top = Math.max(0.1, ...lines.flatMap((one) => one.transforms.map(([, y]) => y)).filter(Number.isFinite));
   draw(at("tradeoff"), { title: "Trade-off function", x: "false alarms α", y: "missed f(α)", percent: true, domain: [0, 1], range: [0, 1], series: lines.map((one) => ({ ...one, points: one.tradeoff })) });
@@ -334,9 +355,10 @@ at("ask").addEventListener("submit", ask);
 at("ask-what").addEventListener("change", () => {
   at("ask-at").toggleAttribute("hidden", /** @type {HTMLSelectElement} */ (at("ask-what")).value === "mu");
 });
-addEventListener("hashchange", () => {
-  if (location.hash === toHash(state)) return;
-  state = fromHash(location.hash);
+addEventListener("hashchange", (event) => {
+  const { hash } = new URL(event.newURL);
+  if (hash === toHash(state)) return;
+  state = fromHash(hash);
   fill();
   rebuild();
 });

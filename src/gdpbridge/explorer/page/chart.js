@@ -103,6 +103,9 @@ function onPaper(points, least, toX, toY) {
   return found;
 }
 
+/** to the right or left of a point, and how far below it: near it if there is room */
+const BESIDE = [-7, 17, -26, 36, -46, 56].flatMap((y) => [[1, y], [-1, y]]);
+
 /**
  * Where the name of a line has room beside it: far from all lines and other names.
  * @param {[number, number][]} line in pixels
@@ -116,7 +119,7 @@ function placeOf(line, lines, taken, width, room) {
   let most = -Infinity;
   for (let k = 0; k < 30; k++) {
     const [px, py] = line[Math.floor((k * (line.length - 1)) / 29)];
-    for (const [dx, dy] of [[6, -7], [6, 17], [-width - 6, -7], [-width - 6, 17]]) {
+    for (const [dx, dy] of BESIDE.map(([side, y]) => [side > 0 ? 6 : -width - 6, y])) {
       const [x, y] = [px + dx, py + dy];
       if (x < room.left + 4 || x + width > room.right || y < room.top + 12 || y > room.bottom - 4) continue;
       let clear = 40;
@@ -132,7 +135,7 @@ function placeOf(line, lines, taken, width, room) {
         const apart = Math.max(Math.abs(other.y - y) - 14, other.x - x - width, x - other.x - other.width);
         clear = Math.min(clear, apart);
       }
-      const value = Math.min(clear, 8) + clear / 40;
+      const value = Math.min(clear, 8) + clear / 40 - Math.abs(dy - 5) / 60;
       if (value > most) [best, most] = [{ x, y, width }, value];
     }
   }

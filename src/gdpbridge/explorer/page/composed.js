@@ -5,157 +5,25 @@
 // D and its aliases 2π/h away, all of one sign, which Chernoff's bound keeps small
 // (docs/composition.md has the proof; here all is in floating point and nothing is proved).
 
+import { atomCurve, jointAtoms } from "./atoms.js";
 import { deltaOf } from "./gaussian.js";
-import { Unable } from "./laws.js";
+import { finiteLaw } from "./laws.js";
 import { logAdd } from "./special.js";
 
-/** @typedef {import("./laws.js").Law} Law */
 /** @typedef {import("./gaussian.js").Delta} Delta */
-/** @typedef {{ law: Law, times: number }} Part */
+/** @typedef {import("./atoms.js").Part} Part */
+/** @typedef {import("./atoms.js").Atoms} Atoms */
+/** @typedef {import("./atoms.js").Curve} Curve */
 
 const MOST_NODES = 65536;
-const MOST_ATOMS = 60000;
+/** what the lines of one curve may cost: a person who moves a slider waits for it */
+const MOST_WORK = 2.4e7;
 /** the aliases, and what is cut from a sum, may be so small a share of it */
 const SHARE = 1e-10;
 /** a δ below is shown as being below */
 export const LEAST = 1e-30;
-const LOG_LEAST = Math.log(LEAST);
 /** without a smooth part sums converge slowly; what is left out alternates, and is less than its bound */
 const SHARE_OF_ROUGH = 3e-7;
-
-/**
- * Discrete losses: ascending, with the masses of P.
- * @typedef {{ losses: Float64Array, masses: Float64Array }} Atoms
- */
-
-/** @param {Atoms} a @param {Atoms} b @returns {Atoms} */
-function convolved(a, b) {
-  const size = a.losses.length * b.losses.length;
-  if (size > 4e7) throw new Unable("so many runs have more losses than this page composes");
-  // equal up to rounding: on a lattice most sums are
-  /** @type {Map<number, number>} */
-  const found = new Map();
-  const top = a.losses[a.losses.length - 1] + b.losses[b.losses.length - 1];
-  const grid = 1e11 / Math.max(top, 1e-300);
-  for (let i = 0; i < a.losses.length; i++) {
-    for (let j = 0; j < b.losses.length; j++) {
-      const mass = a.masses[i] * b.masses[j];
-      if (mass === 0) continue;
-      const key = Math.round((a.losses[i] + b.losses[j]) * grid);
-      found.set(key, (found.get(key) ?? 0) + mass);
-    }
-  }
-  if (found.size > MOST_ATOMS) {
-    throw new Unable("so many runs have more losses than this page composes");
-  }
-  const keys = Float64Array.from(found.keys()).sort();
-  return {
-    losses: keys.map((key) => key / grid),
-    masses: keys.map((key) => /** @type {number} */ (found.get(key))),
-  };
-}
-
-/**
- * The losses of so many runs; two losses make a binomial law.
- * @param {{ losses: number[], masses: number[] }} one
- * @param {number} times
- * @returns {Atoms}
- */
-function power(one, times) {
-  if (one.losses.length === 2) {
-    const [low, high] = one.losses;
-    const [logLow, logHigh] = one.masses.map(Math.log);
-    const losses = new Float64Array(times + 1);
-    const masses = new Float64Array(times + 1);
-    let choices = 0;
-    for (let k = 0; k <= times; k++) {
-      losses[k] = (times - k) * low + k * high;
-      masses[k] = Math.exp(choices + (times - k) * logLow + k * logHigh);
-      choices += Math.log((times - k) / (k + 1));
-    }
-    return { losses, masses };
-  }
-  /** @type {Atoms | null} */
-  let found = null;
-  /** @type {Atoms} */
-  let square = { losses: Float64Array.from(one.losses), masses: Float64Array.from(one.masses) };
-  for (let left = times; left; left >>= 1) {
-    if (left & 1) found = found ? convolved(found, square) : square;
-    if (left > 1) square = convolved(square, square);
-  }
-  return /** @type {Atoms} */ (found);
-}
-
-/**
- * A curve as the page uses it.
- * @typedef {object} Curve
- * @property {(eps: number) => Delta} delta
- * @property {number} end δ(ε) = δ_∞ from here on; Infinity if it keeps falling
- * @property {number} infinite δ_∞
- * @property {number} [known] nothing is known of δ beyond it
- * @property {number} [mu] if it is a Gaussian curve
- * @property {Segment[]} [segments] where δ is linear in e^ε
- * @property {number} [error] the largest relative error of δ so far, as far as the sums tell it
- */
-
-/**
- * Between two losses (δ - δ_∞)/(1 - δ_∞) = A - e^ε·B.
- * @typedef {{ low: number, high: number, a: Delta, b: Delta }} Segment
- */
-
-/**
- * The curve of discrete losses.
- * @param {Atoms} atoms
- * @param {number} infinite
- * @returns {Curve}
- */
-export function atomCurve({ losses, masses }, infinite) {
-  const n = losses.length;
-  const total = 1 - infinite;
-  // A = P(L ≥ l_j), B = Q(L ≥ l_j), each from the top; their rests from the bottom
-  const a = new Float64Array(n + 1);
-  const b = new Float64Array(n + 1);
-  for (let j = n - 1; j >= 0; j--) {
-    a[j] = a[j + 1] + masses[j];
-    b[j] = b[j + 1] + masses[j] * Math.exp(-losses[j]);
-  }
-  const below = new Float64Array(n + 1);
-  for (let j = 0; j < n; j++) below[j + 1] = below[j] + masses[j];
-  /** @type {Segment[]} */
-  const segments = [];
-  for (let j = 0; j < n; j++) {
-    if (losses[j] <= 0 && j < n - 1) continue;
-    const low = j ? Math.max(losses[j - 1], 0) : 0;
-    const [logA, logB] = [Math.log(a[j] / total), Math.log(b[j] / total)];
-    segments.push({
-      low,
-      high: losses[j],
-      a: { log: logA, rest: Math.log(below[j] / total) },
-      b: deltaOf(Math.min(logB, 0)),
-    });
-  }
-  return {
-    end: losses[n - 1],
-    infinite,
-    segments,
-    delta(eps) {
-      let [low, high] = [0, n];
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if (losses[middle] > eps) high = middle;
-        else low = middle + 1;
-      }
-      // sums of a few terms, without cancellation; the others' cancellation is slight
-      let found = 0;
-      if (n - low <= 64) {
-        for (let j = low; j < n; j++) found -= masses[j] * Math.expm1(eps - losses[j]);
-      } else found = a[low] - Math.exp(eps) * b[low];
-      if (found < 0.5) return deltaOf(Math.log(Math.max(found, 0) + infinite));
-      const rest = below[low] + Math.exp(eps) * b[low];
-      return { log: Math.log1p(-rest), rest: Math.log(rest) };
-    },
-  };
-}
 
 /** One line Re s = c: coefficients of the sum, for every ε; more of them where one needs more. */
 class Line {
@@ -167,6 +35,7 @@ class Line {
   constructor(of, c, period) {
     this.of = of;
     this.c = c;
+    this.period = period;
     this.h = (2 * Math.PI) / period;
     this.log = of.logM(c);
     this.re = new Float64Array(0);
@@ -179,11 +48,9 @@ class Line {
   /** @param {number} count */
   fill(count) {
     const { c, h } = this;
-    const { re, im } = this.of.values(c, h, count);
-    /** what is left out: the largest of the last quarter, as if it went on */
-    let last = 0;
-    for (let k = (3 * count) >> 2; k < count; k++) last = Math.max(last, Math.hypot(re[k], im[k]));
-    this.cut = last / (Math.PI * h * count);
+    this.of.budget.left -= this.of.cost(c) * count;
+    const { re, im, most } = this.of.values(c, h, count);
+    this.cut = most / (Math.PI * h * count);
     // over s(s+1) = c² - y² + c + iy(2c + 1)
     for (let k = 0; k < count; k++) {
       const y = k * h;
@@ -208,42 +75,81 @@ class Line {
       const sum = Math.abs(this.sum(eps));
       const size = this.re.length;
       const share = this.of.atoms ? SHARE_OF_ROUGH : SHARE;
-      if (this.cut <= share * (sum + beside) || size >= MOST_NODES) return Math.max(sum, 1e-300);
+      if (this.cut <= share * (sum + beside) || !this.affords(4 * size)) return Math.max(sum, 1e-300);
       this.fill(4 * size);
     }
   }
 
+  /** Whether so many nodes may be computed. @param {number} count */
+  affords(count) {
+    return count <= MOST_NODES && this.of.cost(this.c) * count <= this.of.budget.left;
+  }
+
   /** The sum over both halves of the line, without M(c)e^{-cε}. @param {number} eps */
   sum(eps) {
+    // turned as the laws' nodes are, without a call for each: it is done for every ε
+    const { re, im } = this;
     const step = this.h * eps;
-    const [cos, sin] = [Math.cos(step), -Math.sin(step)];
-    let total = 0;
-    let [x, y] = [1, 0];
-    for (let k = 0; k < this.re.length; k++) {
-      if ((k & 255) === 0) [x, y] = [Math.cos(k * step), -Math.sin(k * step)];
-      total += this.re[k] * x - this.im[k] * y;
+    const [cos, sin] = [Math.cos(step), Math.sin(step)];
+    let [total, x, y] = [0, 1, 0];
+    for (let k = 0; k < re.length; k++) {
+      if ((k & 255) === 0) [x, y] = [Math.cos(k * step), Math.sin(k * step)];
+      total += re[k] * x + im[k] * y;
       [x, y] = [x * cos - y * sin, x * sin + y * cos];
     }
     return (total * this.h) / Math.PI;
   }
 }
 
+/**
+ * M/M(c) of several runs at the nodes c + ikh, and at most what its size is beyond them: where a
+ * law falls for ever, as if it went on with the largest of the last quarter.
+ * @param {Part[]} parts @param {number} c @param {number} h @param {number} count @param {boolean} back
+ */
+function product(parts, c, h, count, back) {
+  const re = new Float64Array(count).fill(1);
+  const im = new Float64Array(count);
+  let most = 1;
+  for (const { law, times } of parts) {
+    const one = law.line(c, h, count, back);
+    let last = law.most ? law.most(c, h * count) : 0;
+    for (let k = law.most ? count : (3 * count) >> 2; k < count; k++) last = Math.max(last, Math.hypot(one.re[k], one.im[k]));
+    most *= last ** times;
+    for (let k = 0; k < count; k++) {
+      // by squaring: cheaper than a logarithm and an angle
+      let [x, y, a, b] = [one.re[k], one.im[k], re[k], im[k]];
+      for (let left = times; ; ) {
+        if (left & 1) [a, b] = [a * x - b * y, a * y + b * x];
+        left >>= 1;
+        if (!left) break;
+        [x, y] = [x * x - y * y, 2 * x * y];
+      }
+      [re[k], im[k]] = [a, b];
+    }
+  }
+  return { re, im, most };
+}
+
 /** Several runs in one order of the pair: D(ε), and H(ε) = M(0) - D(ε) near 1. */
 export class Composition {
-  /** @param {Part[]} parts @param {boolean} back */
-  constructor(parts, back) {
+  /** @param {Part[]} parts @param {boolean} back @param {{ left: number }} budget */
+  constructor(parts, back, budget) {
     this.parts = parts;
     this.back = back;
+    this.budget = budget;
     /** @type {Map<number, number>} */
     this.known = new Map();
-    /** @type {Map<number, Line>} */
-    this.lines = new Map();
-    this.error = 0;
+    /** @type {Line[]} */
+    this.lines = [];
     /** a moment function is off by some units, and its power by so many times that */
     this.unit = parts.reduce((sum, part) => sum + 5e-15 * part.times, 1e-15);
     /** the atoms of what has no smooth part are taken out, and added exactly */
     this.atoms = parts.some((part) => part.law.smooth) ? null : jointAtoms(parts);
     this.exact = this.atoms && atomCurve(this.atoms, 0);
+    /** the atoms' own laws, whose product is theirs @type {Part[]} */
+    this.alone = parts.flatMap(({ law: { atoms }, times }) =>
+      this.atoms && atoms ? [{ law: finiteLaw(atoms.losses, atoms.masses), times }] : [],
+    );
     /** tilts: fine enough that a line serves what lies between two of them */
     this.tilts = Array.from({ length: 76 }, (_, k) => 1e-3 * 1.2 ** k);
     this.base = this.logM(0);
@@ -261,33 +167,20 @@ export class Composition {
     return found;
   }
 
-  /** M/M(c) at the nodes, less that of the atoms. @param {number} c @param {number} h @param {number} count */
+  /** What product() has, less that of the atoms. @param {number} c @param {number} h @param {number} count */
   values(c, h, count) {
-    const re = new Float64Array(count).fill(1);
-    const im = new Float64Array(count);
-    for (const { law, times } of this.parts) {
-      const one = law.line(c, h, count, this.back);
-      for (let k = 0; k < count; k++) {
-        const [x, y] = [one.re[k], one.im[k]];
-        const size = (x * x + y * y) ** (times / 2);
-        const angle = times * Math.atan2(y, x);
-        const [pr, pi] = [size * Math.cos(angle), size * Math.sin(angle)];
-        [re[k], im[k]] = [re[k] * pr - im[k] * pi, re[k] * pi + im[k] * pr];
-      }
-    }
+    const all = product(this.parts, c, h, count, this.back);
     if (this.atoms) {
-      const log = this.logM(c);
-      const { losses, masses } = this.atoms;
-      for (let j = 0; j < losses.length; j++) {
-        const weight = masses[j] * Math.exp(c * losses[j] - log);
-        if (weight < 1e-18) continue;
-        for (let k = 0; k < count; k++) {
-          re[k] -= weight * Math.cos(k * h * losses[j]);
-          im[k] -= weight * Math.sin(k * h * losses[j]);
-        }
+      const atoms = product(this.alone, c, h, count, false);
+      const log = this.alone.reduce((sum, { law, times }) => sum + times * law.logM(c, false), 0);
+      const share = Math.exp(log - this.logM(c));
+      for (let k = 0; k < count; k++) {
+        all.re[k] -= share * atoms.re[k];
+        all.im[k] -= share * atoms.im[k];
       }
+      all.most -= share;
     }
-    return { re, im };
+    return all;
   }
 
   /** log of Chernoff's bound κ(b)M(b)e^{-bε}. @param {number} b @param {number} eps */
@@ -323,47 +216,55 @@ export class Composition {
     return logAdd(best[0], best[1]);
   }
 
+  /** log of the integrand on the real axis. @param {number} c @param {number} eps */
+  height(c, eps) {
+    return this.logM(c) - c * eps - Math.log(Math.abs(c * (c + 1)));
+  }
+
+  /** What a node of a line costs. @param {number} c */
+  cost(c) {
+    return this.parts.reduce((sum, { law }) => sum + (law.points?.(c, this.back) ?? 20), 60);
+  }
+
   /**
-   * log D(ε), or log H(ε) where `tilts` are in (-1, 0).
+   * log D(ε), or log H(ε) where `tilts` are in (-1, 0), and the share that it may be off by.
    * @param {number} eps
    * @param {number[]} tilts
+   * @returns {[number, number]}
    */
   onLines(eps, tilts) {
     // the tilt whose integrand is least
     let [place, least] = [0, Infinity];
     for (let k = 0; k < tilts.length; k++) {
       const c = tilts[k];
-      const value = this.logM(c) - c * eps - Math.log(Math.abs(c * (c + 1)));
+      const value = this.height(c, eps);
       if (value < least) [place, least] = [k, value];
       // convex in c: it only rises from here
       else if (value > least + 60) break;
     }
-    const c = tilts[place];
-    const near = tilts.slice(0, Math.min(place + 30, tilts.length));
     // M may rise at once beyond c, where few steps of many see a record
+    const near = tilts.slice(0, Math.min(place + 30, tilts.length));
+    const c = tilts[place];
     const others = c > 0 ? [0, ...near, 1.02 * c, 1.08 * c] : [-0.999, ...near, -0.001, 0];
     let wanted = least - 12;
-    for (let level = 0, tried = -1; ; tried = level) {
+    for (let level = 0; ; ) {
       const enough = wanted + Math.log(SHARE);
-      while (level < 40 && this.aliases(c, periodOf(level), eps, others) > enough) level++;
-      const key = c * 64 + level;
-      let line = this.lines.get(key);
+      let line = this.lines.find((one) => one.c * c > 0 && this.height(one.c, eps) < least + 3
+        && this.aliases(one.c, one.period, eps, others) <= enough);
       if (!line) {
+        while (level < 40 && this.aliases(c, periodOf(level), eps, others) > enough) level++;
         line = new Line(this, c, periodOf(level));
-        this.lines.set(key, line);
+        this.lines.push(line);
       }
-      const factor = line.log - c * eps;
+      const factor = line.log - line.c * eps;
       const beside = Math.exp(this.ofAtoms(eps, c) - factor);
       const sum = line.enough(eps, beside);
       const found = factor + Math.log(sum);
+      const aliased = Math.exp(this.aliases(line.c, line.period, eps, others) - logAdd(found, factor + Math.log(beside)));
       // the aliases are to be small beside what was found, and what was found may be aliases
-      if (level === tried || found >= wanted || line.re.length >= MOST_NODES || level >= 40) {
-        this.error = (line.cut + (this.unit / Math.abs(c * (c + 1)))) / (sum + beside);
-        if (level < 40 && found < wanted) {
-          const aliased = Math.exp(this.aliases(c, periodOf(level), eps, others) - found);
-          this.error = Math.max(this.error, Math.min(aliased, 1));
-        }
-        return found;
+      if (found >= wanted || aliased <= SHARE || level >= 40 || !line.affords(4 * line.re.length)) {
+        const off = line.cut + this.unit / Math.abs(line.c * (line.c + 1));
+        return [found, Math.max(off / (sum + beside), Math.min(aliased, 1))];
       }
       wanted = found;
     }
@@ -381,30 +282,17 @@ export class Composition {
 
   /** @param {number} eps @returns {Delta} of D over M(0) */
   delta(eps) {
-    const log = logAdd(this.onLines(eps, this.tilts), this.ofAtoms(eps, 1)) - this.base;
-    if (log < -0.5) return deltaOf(log);
-    const rest = logAdd(this.onLines(eps, BELOW), this.ofAtoms(eps, -1)) - this.base;
-    return { log: Math.log1p(-Math.exp(Math.min(rest, 0))), rest: Math.min(rest, 0) };
+    const [above, error] = this.onLines(eps, this.tilts);
+    const log = logAdd(above, this.ofAtoms(eps, 1)) - this.base;
+    if (log < -0.5) return { ...deltaOf(log), error };
+    const [below, off] = this.onLines(eps, BELOW);
+    const rest = Math.min(logAdd(below, this.ofAtoms(eps, -1)) - this.base, 0);
+    return { log: Math.log1p(-Math.exp(rest)), rest, error: off };
   }
 }
 
 /** tilts in (-1, 0), from the one near 0 on */
 const BELOW = [-0.02, -0.05, -0.1, -0.2, -0.35, -0.5, -0.65, -0.8, -0.9, -0.95, -0.98];
-
-/** @param {number} level */
-const periodOf = (level) => 0.05 * Math.SQRT2 ** level;
-
-/** @param {Part[]} parts @returns {Atoms | null} */
-function jointAtoms(parts) {
-  /** @type {Atoms | null} */
-  let found = null;
-  for (const { law, times } of parts) {
-    if (!law.atoms) return null;
-    const one = power(law.atoms, times);
-    found = found ? convolved(found, one) : one;
-  }
-  return found;
-}
 
 /**
  * The curve of parts that are run one after another.
@@ -418,33 +306,37 @@ export function composedCurve(parts) {
   if (parts.every((part) => part.law.whole)) {
     return atomCurve(/** @type {Atoms} */ (jointAtoms(parts)), infinite);
   }
-  const forth = new Composition(parts, false);
-  const back = parts.some((part) => part.law.twoSided) ? new Composition(parts, true) : null;
+  const budget = { left: MOST_WORK };
+  const forth = new Composition(parts, false, budget);
+  const back = parts.some((part) => part.law.twoSided) ? new Composition(parts, true, budget) : null;
   const ends = parts.map(({ law, times }) =>
     law.atoms ? times * law.atoms.losses[law.atoms.losses.length - 1] : Infinity,
   );
   const end = ends.reduce((sum, one) => sum + one, 0);
+  const most = (/** @type {number} */ eps) => Math.max(forth.least(eps), back?.least(eps) ?? -Infinity);
   return {
     end,
     infinite,
-    error: 0,
+    most,
     delta(eps) {
       if (eps >= end) return deltaOf(Math.log(infinite));
+      const bound = most(eps);
+      // shown as being below
+      if (!infinite && bound < Math.log(LEAST)) return deltaOf(bound);
       let found = forth.delta(eps);
-      let { error } = forth;
       if (back) {
         // mostly far below, which Chernoff's bound tells at once
         const other = back.least(eps) < found.log - 40 ? found : back.delta(eps);
-        if (other.log > found.log || other.rest < found.rest) [found, { error }] = [other, back];
+        if (other.log > found.log || other.rest < found.rest) found = other;
       }
-      // smaller ones are shown as that
-      if (found.log < LOG_LEAST && !infinite) return found;
-      const share = infinite ? Math.min(Math.exp(found.log) / infinite, 1) : 1;
-      this.error = Math.max(this.error ?? 0, error * share);
       if (!infinite) return found;
       // p + (1 - p)·D/(1 - p), the rest (1 - p)(1 - D/(1 - p))
       const rest = found.rest + kept;
-      return rest > -0.69 ? deltaOf(logAdd(Math.log(infinite), found.log + kept)) : { log: Math.log1p(-Math.exp(rest)), rest };
+      const whole = rest > -0.69 ? deltaOf(logAdd(Math.log(infinite), found.log + kept)) : { log: Math.log1p(-Math.exp(rest)), rest };
+      return { ...whole, error: (found.error ?? 0) * Math.min(Math.exp(found.log) / infinite, 1) };
     },
   };
 }
+
+/** @param {number} level */
+const periodOf = (level) => 0.05 * Math.SQRT2 ** level;

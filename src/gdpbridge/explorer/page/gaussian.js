@@ -3,8 +3,8 @@
 import { log1mexp, logDensity, logPhi, mills, phi, quantile, root } from "./special.js";
 
 /**
- * log δ and log(1 - δ), each without cancellation.
- * @typedef {{ log: number, rest: number }} Delta
+ * log δ and log(1 - δ), each without cancellation, and the share of δ that it may be off by.
+ * @typedef {{ log: number, rest: number, error?: number }} Delta
  */
 
 /**

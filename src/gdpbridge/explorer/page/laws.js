@@ -3,6 +3,10 @@
 // A law answers at c + iy, y = 0, h, 2h, …: log M(c), and M/M(c) there. `back` asks for the loss of
 // the pair in the other order, which only the sampled Gaussian tells apart.
 
+import { deltaOf, gaussianDelta } from "./gaussian.js";
+
+/** @typedef {import("./gaussian.js").Delta} Delta */
+
 /**
  * @typedef {object} Law
  * @property {boolean} smooth whether |M| falls along a line for ever, faster than any power
@@ -12,7 +16,10 @@
  * @property {number} infinite P(L = ∞)
  * @property {number} [mu] if it is that of N(μ, 1) against N(0, 1)
  * @property {boolean} [twoSided] whether the other order of the pair is another law
+ * @property {(eps: number) => Delta} [once] δ(ε) of a single run, where a formula has it
  * @property {(c: number, back: boolean) => number} logM log M(c)
+ * @property {(c: number, y: number) => number} [most] of |M/M(c)| beyond c + iy: it need not fall steadily
+ * @property {(c: number, back: boolean) => number} [points] how many a node takes, where there are many
  * @property {(c: number, h: number, count: number, back: boolean) => { re: Float64Array, im: Float64Array }} line
  */
 
@@ -20,6 +27,20 @@ const MOST_POINTS = 20000;
 
 /** What the page does not compute: said to the reader. */
 export class Unable extends Error {}
+
+/**
+ * Cosine and sine of 0, step, 2·step, …: turned on from one to the next, and anew now and then.
+ * @param {number} step @param {number} count @param {(k: number, cos: number, sin: number) => void} visit
+ */
+function turning(step, count, visit) {
+  const [cos, sin] = [Math.cos(step), Math.sin(step)];
+  let [x, y] = [1, 0];
+  for (let k = 0; k < count; k++) {
+    if ((k & 255) === 0) [x, y] = [Math.cos(k * step), Math.sin(k * step)];
+    visit(k, x, y);
+    [x, y] = [x * cos - y * sin, x * sin + y * cos];
+  }
+}
 
 /**
  * A finite law: Σ p·e^{sL}.
@@ -40,16 +61,17 @@ export function finiteLaw(losses, masses, infinite = 0) {
     whole: true,
     infinite,
     logM,
+    most: () => 1,
     line(c, h, count) {
       const log = logM(c);
       const re = new Float64Array(count);
       const im = new Float64Array(count);
       losses.forEach((loss, j) => {
         const weight = masses[j] * Math.exp(c * loss - log);
-        for (let k = 0; k < count; k++) {
-          re[k] += weight * Math.cos(k * h * loss);
-          im[k] += weight * Math.sin(k * h * loss);
-        }
+        turning(h * loss, count, (k, cos, sin) => {
+          re[k] += weight * cos;
+          im[k] += weight * sin;
+        });
       });
       return { re, im };
     },
@@ -108,6 +130,12 @@ export function laplaceLaw(a) {
     whole: false,
     infinite: 0,
     logM,
+    // the atoms do not fall, and the rest is at most their share of 1/|1 + 2s|
+    most(c, y) {
+      const [top, bottom] = logs(c);
+      const atoms = Math.exp(top - logM(c)) + Math.exp(bottom - logM(c));
+      return Math.min(1, atoms * (1 + 1 / Math.hypot(1 + 2 * c, 2 * y)));
+    },
     line(c, h, count) {
       const log = logM(c);
       const top = 0.5 * Math.exp(c * a - log);
@@ -115,16 +143,16 @@ export function laplaceLaw(a) {
       const re = new Float64Array(count);
       const im = new Float64Array(count);
       re[0] = 1;
-      for (let k = 1; k < count; k++) {
+      turning(h * a, count, (k, cos, sin) => {
+        if (k === 0) return;
         const y = k * h;
-        const [cos, sin] = [Math.cos(y * a), Math.sin(y * a)];
         // ½(e^{sa} - e^{-(1+s)a})/(1 + 2s), both terms over M(c)
         const [up, vp] = [(top - bottom) * cos, (top + bottom) * sin];
         const [zr, zi] = [1 + 2 * c, 2 * y];
         const square = zr * zr + zi * zi;
         re[k] = (top + bottom) * cos + (up * zr + vp * zi) / square;
         im[k] = (top - bottom) * sin + (vp * zr - up * zi) / square;
-      }
+      });
       return { re, im };
     },
   };
@@ -140,16 +168,21 @@ export function laplaceLaw(a) {
  * @returns {Law}
  */
 export function sampledGaussianLaw(sigma, q) {
+  /** The line of points, for Re w = w. @param {number} w */
+  const extent = (w) => {
+    const shift = Math.min(0.49 * Math.PI * sigma, 1.5);
+    const b = w < 0 ? Math.min(shift, sigma * Math.sqrt(6 / -w)) : shift;
+    const step = (2 * Math.PI * b) / (42 + 2 * b * b);
+    const left = Math.min(0, w / sigma) - 9.5;
+    const right = Math.max(0, w / sigma) + 9.5;
+    return { b, step, left, count: Math.ceil((right - left) / step) + 1 };
+  };
   /**
    * log z and the logarithm of the weight of each point, for Re w = w.
    * @param {number} w
    */
   const points = (w) => {
-    const shift = Math.min(0.49 * Math.PI * sigma, 1.5);
-    const b = w < 0 ? Math.min(shift, sigma * Math.sqrt(6 / -w)) : shift;
-    const step = (2 * Math.PI * b) / (42 + 2 * b * b);
-    const [left, right] = [Math.min(0, w / sigma) - 9.5, Math.max(0, w / sigma) + 9.5];
-    const count = Math.ceil((right - left) / step) + 1;
+    const { b, step, left, count } = extent(w);
     if (count > MOST_POINTS) return null;
     const [angle, logRate] = [b / sigma, Math.log(q)];
     const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
@@ -195,7 +228,17 @@ export function sampledGaussianLaw(sigma, q) {
     whole: false,
     infinite: 0,
     twoSided: true,
+    once(eps) {
+      // the larger of q·δ_G(ln(1 + (e^ε - 1)/q)) and c·δ_G(ln(q·e^ε/c)), c = 1 - (1 - q)e^ε
+      const mu = 1 / sigma;
+      const forth = gaussianDelta(Math.log1p(Math.expm1(eps) / q), mu);
+      const c = q - (1 - q) * Math.expm1(eps);
+      const back = c > 0 ? Math.log(c) + gaussianDelta(eps + Math.log(q / c), mu).log : -Infinity;
+      const log = Math.max(Math.log(q) + forth.log, back);
+      return log < -0.5 ? deltaOf(log) : { log, rest: Math.log(1 - q + q * Math.exp(forth.rest)) };
+    },
     logM: (c, back) => logF(back ? -c : 1 + c),
+    points: (c, back) => extent(back ? -c : 1 + c).count,
     line(c, h, count, back) {
       const w = back ? -c : 1 + c;
       const at = points(w);
@@ -206,9 +249,11 @@ export function sampledGaussianLaw(sigma, q) {
         const weight = Math.exp(at.size[j] - at.top);
         if (weight < 1e-19) continue;
         const fall = Math.exp(-h * at.logI[j]);
+        // until it has fallen out of sight
+        const last = Math.min(count, Math.ceil((at.size[j] - at.top + 44) / (h * at.logI[j])));
         const [cos, sin] = [fall * Math.cos(h * at.logR[j]), fall * Math.sin(h * at.logR[j])];
         let [x, y] = [weight * Math.cos(at.turn[j]), weight * Math.sin(at.turn[j])];
-        for (let k = 0; k < count; k++) {
+        for (let k = 0; k < last; k++) {
           re[k] += x;
           im[k] += y;
           [x, y] = [x * cos - y * sin, x * sin + y * cos];

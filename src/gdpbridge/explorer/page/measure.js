@@ -1,9 +1,9 @@
 // The least μ of a curve, what it covers, and what follows from a curve at a point.
 
 import { falling, muOf } from "./gaussian.js";
-import { quantileOfLog } from "./special.js";
+import { quantileOfLog, root } from "./special.js";
 
-/** @typedef {import("./composed.js").Curve} Curve */
+/** @typedef {import("./atoms.js").Curve} Curve */
 /** @typedef {import("./gaussian.js").Delta} Delta */
 
 /** what may fail, where the μ for every ε says little */
@@ -24,10 +24,11 @@ export function past(delta, p) {
   if (!p) return delta;
   if (delta.log > -0.5) {
     const rest = Math.min(delta.rest - Math.log1p(-p), 0);
-    return { log: Math.log1p(-Math.exp(rest)), rest };
+    return { ...delta, log: Math.log1p(-Math.exp(rest)), rest };
   }
   const share = (Math.exp(delta.log) - p) / (1 - p);
-  return share > 0 ? { log: Math.log(share), rest: Math.log1p(-share) } : { log: -Infinity, rest: 0 };
+  const error = ((delta.error ?? 0) * Math.exp(delta.log)) / ((1 - p) * share);
+  return share > 0 ? { log: Math.log(share), rest: Math.log1p(-share), error } : { log: -Infinity, rest: 0 };
 }
 
 /**
@@ -54,7 +55,7 @@ export function measure(curve) {
   const p = 0 - Math.expm1(Math.log1p(-curve.infinite) + (endless ? Math.log1p(-FAILURE) : 0));
   let { end } = curve;
   if (curve.segments) end = curve.segments[curve.segments.length - 1].high;
-  else if (endless) end = falling((eps) => curve.delta(eps).log, Math.log(p));
+  else if (endless) end = fallen(curve, Math.log(p));
   const found = best(curve, end, p);
   return { ...found, statement: p ? "approximate" : "whole", p, epsH: null, end };
 }
@@ -116,6 +117,19 @@ const normal = (p) => (p.log < -0.6931471805599453 ? quantileOfLog(p.log) : -qua
 export function epsilonAt(curve, delta) {
   if (delta < curve.infinite) return Infinity;
   if (curve.known !== undefined && delta < Math.exp(curve.delta(curve.known).log)) return Infinity;
-  const end = curve.end < Infinity ? curve.end : undefined;
-  return falling((eps) => curve.delta(eps).log, Math.log(delta), end);
+  return fallen(curve, Math.log(delta));
+}
+
+/** Where log δ comes down to a value. @param {Curve} curve @param {number} value */
+function fallen(curve, value) {
+  const log = (/** @type {number} */ eps) => curve.delta(eps).log;
+  if (!curve.most || curve.infinite) return falling(log, value, curve.end);
+  if (log(0) <= value) return 0;
+  // a δ far below would take most of the work: not far beyond where it is wanted
+  let high = 1e-6;
+  while (curve.most(high) > value && high < curve.end) high *= 2;
+  high = Math.min(high, curve.end);
+  let [low, eps] = [0, high / 64];
+  while (eps < high && log(eps) > value) [low, eps] = [eps, 1.3 * eps];
+  return root((at) => value - log(at), low, Math.min(eps, high), 1e-12);
 }

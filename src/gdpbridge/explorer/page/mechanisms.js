@@ -1,12 +1,13 @@
 // From what a person chose to a curve: one entry a kind.
 
-import { atomCurve, composedCurve } from "./composed.js";
+import { atomCurve } from "./atoms.js";
+import { composedCurve } from "./composed.js";
 import { deltaOf, gaussianDelta } from "./gaussian.js";
 import { log1mexp } from "./special.js";
 import { finiteLaw, gaussianLaw, laplaceLaw, sampledGaussianLaw } from "./laws.js";
 
-/** @typedef {import("./composed.js").Curve} Curve */
-/** @typedef {import("./composed.js").Part} Part */
+/** @typedef {import("./atoms.js").Curve} Curve */
+/** @typedef {import("./atoms.js").Part} Part */
 /** @typedef {import("./gaussian.js").Delta} Delta */
 /** @typedef {Record<string, number>} Values */
 /** @typedef {{ kind: string, values: Values, count: number, text?: string }} Step */
@@ -215,6 +216,8 @@ export function curveOf(steps) {
   }
   const mu = gaussianOf(parts);
   if (mu !== null) return { end: Infinity, infinite: 0, mu, delta: (eps) => (mu ? gaussianDelta(eps, mu) : deltaOf(-Infinity)) };
+  const { once } = parts[0].law;
+  if (once && parts.length === 1 && parts[0].times === 1) return { end: Infinity, infinite: 0, delta: once };
   return composedCurve(parts);
 }
 

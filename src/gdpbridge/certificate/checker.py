@@ -1,0 +1,63 @@
+"""Whether the checker will accept parts of a certificate that is being written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+
+from gdpbridge_verify import check
+from gdpbridge_verify.answers import answer, count_of_answers
+from gdpbridge_verify.arithmetic import Work
+from gdpbridge_verify.document import Cell, Certificate
+from gdpbridge_verify.refusal import Refused, Undecided
+from gdpbridge_verify.statement import MOST_HALVINGS, Check
+
+__all__ = ["CellChecker"]
+
+_SHARE = 0.9
+
+
+class CellChecker:
+    """Whether single cells are proved as they stand."""
+
+    def __init__(self, document: Certificate) -> None:
+        # what the writer tries is at least what the checker will do, but for short lines
+        self._ladder = check.Ladder(document, Work(_SHARE * check.MAX_WORK))
+
+    def proves(self, cell: Cell, direction: int = 0, halvings: int = MOST_HALVINGS) -> bool:
+        """Whether the checker will accept a cell, of a composed loss one of a direction.
+
+        Raises:
+            OutOfWork: if all cells so far are more work than the checker allows.
+        """
+
+        def line(at: Check) -> None:
+            at.direction = direction
+            at.cell("cell", cell, halvings)
+
+        return self._holds(line)
+
+    def proves_ends(self) -> bool:
+        """Whether the checker will accept the lower end and, of a head, its δ(ε_h).
+
+        Raises:
+            OutOfWork: if that is more work than the checker allows, together with the cells.
+        """
+        return self._holds(lambda at: (at.failure_at_head(), at.lower_end()))
+
+    def proves_answers(self) -> bool:
+        """Whether the checker will accept the answers."""
+        numbers = range(count_of_answers(self._ladder.document))
+        return all(self._holds(partial(answer, number=number)) for number in numbers)
+
+    def proves_tail(self, start: Fraction) -> bool:
+        """Whether the checker will accept that nothing need be proved from here on."""
+        return self._holds(lambda at: at.decay_from(start))
+
+    def _holds(self, line: Callable[[Check], object]) -> bool:
+        try:
+            self._ladder.decide(line)
+        except (Refused, Undecided):
+            return False
+        return True

@@ -1,0 +1,94 @@
+"""What the checker knows of a mechanism's δ far out, and a formula of it on a range."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from gdpbridge_verify.arithmetic import Interval, Level
+from gdpbridge_verify.kinds import Nature
+
+__all__ = ["Bracket", "Decay", "Formulas", "Part", "Tail"]
+
+
+@dataclass(frozen=True)
+class Decay:
+    """log δ(ε) ≤ log_factor + linear·ε - ε²/(2 μ_t²) for every ε ≥ start."""
+
+    log_factor: Interval
+    start: Fraction
+    linear: Fraction = Fraction(0)
+
+
+@dataclass(frozen=True)
+class Tail:
+    """What is known of δ far out.
+
+    Attributes:
+        why: a sentence on it.
+        square: μ_t², None if no finite μ covers every ε.
+        vanishes_from: δ(ε) = 0 from here on, exactly where it is rational.
+        floor: what δ never falls below.
+        floor_from: δ is the floor from here on.
+        decay: how it falls like a Gaussian.
+        curve: its μ², where the profile is a Gaussian curve.
+        nature: what δ is, where that is not the same for all of the kind.
+        known: whether anything is known of it.
+    """
+
+    why: str
+    square: Fraction | Interval | None = Fraction(0)
+    vanishes_from: Fraction | Interval | None = None
+    floor: Fraction | Interval = Fraction(0)
+    floor_from: Fraction | None = None
+    decay: Decay | None = None
+    curve: Fraction | None = None
+    nature: Nature | None = None
+    known: bool = True
+
+    @classmethod
+    def ends(cls, at: Fraction | Interval | None) -> Tail:
+        """δ is 0 from some ε on."""
+        return cls("δ is 0 from some ε on", vanishes_from=at)
+
+    @classmethod
+    def constant(
+        cls,
+        floor: Fraction | Interval,
+        start: Fraction | None = None,
+        nature: Nature | None = None,
+    ) -> Tail:
+        """δ never falls below a number above 0, which it is from a start on, if that is known."""
+        least = floor.low if isinstance(floor, Interval) else floor
+        why = f"δ never falls below {float(least):g}"
+        return cls(why, square=None, floor=floor, floor_from=start, nature=nature)
+
+    @classmethod
+    def slow(cls) -> Tail:
+        """δ falls no faster than exponentially."""
+        return cls("δ falls no faster than exponentially", square=None)
+
+    @classmethod
+    def gaussian(cls, square: Fraction | Interval, decay: Decay | None) -> Tail:
+        """δ falls as that of a Gaussian mechanism with μ_t."""
+        return cls("log δ falls like -ε²", square=square, decay=decay)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One formula of δ, and where it applies: from `low` to `high`, or for good.
+
+    Where δ is convex in e^ε, it is below its chords; where it is concave, below its tangents:
+    `over(c, ε)` is the one at c.
+    """
+
+    low: Fraction
+    high: Fraction | None
+    level: Callable[[Interval], Level]
+    over: Callable[[Interval, Interval], Interval] | None = None
+
+
+# about a place that is not rational
+Bracket = tuple[Fraction, Fraction]
+Formulas = tuple[tuple[Part, ...], Tail]
