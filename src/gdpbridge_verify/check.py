@@ -158,6 +158,7 @@ _CHECKS: dict[str, type[Check]] = {
     "subsampled": SampledCheck,
     "table": TableCheck,
     "thresholded-release": ThresholdedCheck,
+    "tradeoff": FormulaCheck,
     "tradeoff-function": TradeoffCheck,
     "zcdp": ZcdpCheck,
 }
