@@ -31,6 +31,7 @@ from gdpbridge.losses.transforms.base import short
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.formula import Formula
 from gdpbridge.mechanisms.renyi import Renyi
+from gdpbridge.mechanisms.skellam import Skellam
 from gdpbridge.mechanisms.table import Table
 from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
 from gdpbridge.mechanisms.zcdp import ZCDP
@@ -253,7 +254,8 @@ def _with_proof(
     if isinstance(profile.curve, BetweenCurve):
         laws = _laws(bare, str(profile.curve.unit(0, single=True)))
         return replace(bare, evidence=replace(evidence, directions=laws))
-    if profile.curve.form is Form.LINEAR and not isinstance(profile, Table | TradeoffFunction):
+    by_values = isinstance(profile, Skellam | Table | TradeoffFunction)
+    if profile.curve.form is Form.LINEAR and not by_values:
         return replace(bare, evidence=replace(evidence, directions=_laws(bare)))
     if isinstance(profile, Table | TradeoffFunction):
         table, corners = rows_of(profile)

@@ -77,11 +77,8 @@ class ComposedCurve(BoundedCurve):
     ) -> None:
         self.parts, self.tail, self.end, self.failure = parts, tail, end, failure
         self.loss_to: Callable[[int], ComposedLoss] = (
-            cache(self._loss_to) if whole is None else whole.loss_to
+            cache(ComposedLoss(parts).to) if whole is None else whole.loss_to
         )
-
-    def _loss_to(self, digits: int) -> ComposedLoss:
-        return ComposedLoss(self.parts, digits)
 
     @property
     def loss(self) -> ComposedLoss:

@@ -22,11 +22,12 @@ from flint import arb, arb_series
 
 from gdpbridge.errors import UndecidedError
 from gdpbridge.numeric.decide import MorePrecisionError, certainly
-from gdpbridge.numeric.flint_context import precision, working_precision
+from gdpbridge.numeric.flint_context import precision, series_length, working_precision
 from gdpbridge.numeric.kinds import Probability
 
 __all__ = [
     "epsilon_of",
+    "guarded",
     "log_delta_complement_of",
     "log_delta_complement_series",
     "log_delta_of",
@@ -49,14 +50,14 @@ _ASYMPTOTIC_FROM = 256
 
 def log_delta_of(eps: arb, mu: arb) -> arb:
     """Enclose log δ_μ(ε) for balls ε ≥ 0 and μ > 0 of small radius."""
-    with _guarded(eps, mu):
+    with guarded(eps, mu):
         x, y = _ends(eps, mu)
         return _log_density(x) + (_mills(x) - _mills(y)).log()
 
 
 def log_delta_complement_of(eps: arb, mu: arb) -> arb:
     """Enclose log(1 - δ_μ(ε)) for balls ε ≥ 0 and μ > 0 of small radius."""
-    with _guarded(eps, mu):
+    with guarded(eps, mu):
         x, y = _ends(eps, mu)
         return _log_density(x) + (_mills(-x) + _mills(y)).log()
 
@@ -66,7 +67,7 @@ def tangent_of(eps: arb, mu: arb, *, complement: bool) -> tuple[arb, arb, arb]:
 
     In t = e^ε the slope of δ_μ is ∂δ_μ/∂ε/t, and its second derivative φ(x)/(μt²).
     """
-    with _guarded(eps, mu):
+    with guarded(eps, mu):
         x, y = _ends(eps, mu)
         density = _log_density(x).exp()
         if certainly(y > _ASYMPTOTIC_FROM):
@@ -91,7 +92,7 @@ def log_delta_series(low: arb, high: arb, mu: arb) -> arb_series:
 
     With h = -(log δ_μ)' = R(y)/D and D = R(x) - R(y): h' = h + h² - 1/(μD).
     """
-    with _guarded(high, mu):
+    with guarded(high, mu):
         (x0, y0), (x1, y1) = _ends(low, mu), _ends(high, mu)
         right0, right1 = _mills(y0), _mills(y1)
         gap0, gap1 = _mills(x0) - right0, _mills(x1) - right1
@@ -106,7 +107,7 @@ def log_delta_complement_series(low: arb, high: arb, mu: arb) -> arb_series:
 
     With g = (log(1 - δ_μ))' = R(y)/C and C = R(-x) + R(y): g' = g - g² - 1/(μC).
     """
-    with _guarded(high, mu):
+    with guarded(high, mu):
         (x0, y0), (x1, y1) = _ends(low, mu), _ends(high, mu)
         right0, right1, left0, left1 = _mills(y0), _mills(y1), _mills(-x0), _mills(-x1)
         value = _hull(
@@ -170,7 +171,7 @@ class _Scale:
 
     def slope_inverse(self, mu: arb) -> arb:
         """Return the reciprocal of the derivative of :meth:`excess`."""
-        with _guarded(self.eps, mu):
+        with guarded(self.eps, mu):
             x, y = _ends(self.eps, mu)
             return _mills(-x) + _mills(y) if self.upper_half else _mills(x) - _mills(y)
 
@@ -179,11 +180,12 @@ class _Scale:
         candidate, radius = start, arb(0)
         for _ in range(_MAX_NEWTON_STEPS):
             excess = self.excess(candidate)
-            step = (excess * self.slope_inverse(candidate)).mid()
-            radius = abs(step)
+            found = excess * self.slope_inverse(candidate)
+            # what is not known of δ is part of it
+            step, radius = found.mid(), arb(found.abs_upper())
             moved = (candidate - step).mid()
             candidate = moved if certainly(moved > 0) else (candidate / 2).mid()
-            if excess.contains(0) or certainly(radius <= candidate * _unit()):
+            if excess.contains(0) or certainly(abs(step) <= candidate * _unit()):
                 break
         return candidate, radius
 
@@ -280,11 +282,15 @@ def _hull(a: arb, b: arb) -> arb:
     return a.union(b)
 
 
-def _guarded(eps: arb, mu: arb) -> AbstractContextManager[None]:
-    """Work with the bits that squaring x and y and taking R(x) - R(y) will cost."""
+def guarded(eps: arb, mu: arb, length: int | None = None) -> AbstractContextManager[None]:
+    """Work with the bits that squaring x and y and taking R(x) - R(y) will cost.
+
+    Power series have ``length`` terms, or as many as before.
+    """
+    length = series_length() if length is None else length
     largest = float((eps / mu + mu).abs_upper())
     smallest = float(mu.abs_lower())
     if not (math.isfinite(largest) and smallest > 0):
-        return precision(working_precision())
+        return precision(working_precision(), length)
     lost = 4 * math.log2(largest + 2) + max(0.0, -math.log2(smallest)) + 16
-    return precision(working_precision() + int(lost))
+    return precision(working_precision() + int(lost), length)

@@ -15,7 +15,7 @@ import numpy as np
 from gdpbridge.errors import WorkLimitError
 from gdpbridge.losses.moments import Moments
 from gdpbridge.losses.tilts import LARGEST_TILT, log_kappa
-from gdpbridge.losses.transforms.base import short
+from gdpbridge.losses.transforms.base import SHORT_BITS, short
 from gdpbridge.numeric.arrays import Floats
 
 __all__ = ["Choice", "Wanted", "choose"]
@@ -122,10 +122,16 @@ def _tilts(moments: Moments, wanted: Sequence[Wanted], *, complement: bool) -> F
     if complement:
         tilts = np.hstack([one.ravel() for one in (*around, _INSIDE - 1.0)])
         tilts = tilts[(tilts >= -1) & (tilts <= 0)]
-        return np.array(sorted({float(_exact(b)) for b in tilts.tolist()}))
+        return np.unique(_rounded(tilts))
     tilts = np.hstack([*around, best * _MULTIPLES]).ravel()
     tilts = tilts[(tilts > 0) & (tilts < min(moments.domain[1], LARGEST_TILT))]
-    return np.array(sorted({0.0, *(float(_exact(b)) for b in tilts.tolist())}))
+    return np.unique(np.append(_rounded(tilts), 0.0))
+
+
+def _rounded(values: Floats) -> Floats:
+    """Round towards 0 to a few bits, as :func:`short` does."""
+    mantissas, exponents = np.frexp(values)
+    return np.asarray(np.ldexp(np.trunc(np.ldexp(mantissas, SHORT_BITS)), exponents - SHORT_BITS))
 
 
 def _exact(value: float) -> Fraction:

@@ -19,13 +19,16 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 from flint import acb, acb_mat, acb_poly, arb, arb_poly, arb_series, fmpq
 
 from gdpbridge.errors import WorkLimitError
 from gdpbridge.losses.choice import Choice
 from gdpbridge.losses.moments import Moments, kappa
 from gdpbridge.losses.transforms.base import Plan, powers, short
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
+from gdpbridge.numeric.discs import Disc, Entire
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import ball
 
@@ -103,7 +106,7 @@ class Line:
         self.moments, self.choice = moments, choice
         self.complement = choice.c < 0
         self.kind = Kind.PUT if mirrored else Kind.REST if self.complement else Kind.CALL
-        depth = choice.lost - log_error
+        self.depth = depth = choice.lost - log_error
         self.bits = int(depth / math.log(2)) + moments.times.bit_length() + _GUARD_BITS
         share = math.log(16 * len(moments.factors))
         with precision(self.bits):
@@ -126,10 +129,11 @@ class Line:
             sizes = [column[0].real for column in columns]
             top = moments.beyond(choice.c, edge, far, sizes)
             self._cut = top / (arb.pi() * ball(edge))
-            self._aliases = [(ball(b), self._alias(b)) for b in (choice.right, choice.left)]
         self._panels: dict[int, _Panel] = {}
         self._polynomials: list[acb_poly] = []
         self._kept: list[tuple[tuple[int, int], arb, list[arb]]] = []
+        self._tables: dict[tuple[int, int, int], list[list[arb]]] = {}
+        self._whole: dict[int, acb_mat] = {}
 
     def _require_reach(self, plans: tuple[Plan, ...], log_error: float) -> None:
         """Refuse a line that would take many seconds."""
@@ -163,6 +167,12 @@ class Line:
         row = math.isqrt(count - 1) + 1
         rows = -(-count // row)
         return acb_mat(rows, row, found + [acb(0)] * (rows * row - count))
+
+    @cached_property
+    def _aliases(self) -> list[tuple[arb, arb]]:
+        """The tilts b, and constants of e^{-bε}, in the bounds of the aliases."""
+        with precision(self.bits):
+            return [(ball(b), self._alias(b)) for b in (self.choice.right, self.choice.left)]
 
     def _alias(self, b: Fraction) -> arb:
         """Return the constant of e^{-bε} in the bound of the aliases on b's side."""
@@ -244,7 +254,7 @@ class Line:
         while len(self._polynomials) <= number:
             j = len(self._polynomials)
             if j == 0:
-                self._polynomials.append(acb_poly(self._weights.entries()))
+                self._polynomials.append(acb_poly(self._nodes))
                 continue
             scale = acb(0, -ball(self.choice.h)) / j
             before = self._polynomials[-1].coeffs()
@@ -253,26 +263,100 @@ class Line:
         return self._polynomials[number]
 
     def _taylor(self, at: arb, unit: arb, terms: int) -> list[arb]:
-        """Enclose the coefficients of the wave's powers of (ε - at)/unit, all nodes at once.
+        """Enclose the coefficients of the wave's powers of (ε - at)/unit, all nodes at once."""
+        turn = -ball(self.choice.h) * at
+        sums = (self._few if self.choice.count < _POWERS else self._many)(turn, terms)
+        reach, scale = ball(self.choice.h * self.choice.count) * unit, arb(1)
+        found = []
+        for j, term in enumerate(sums):
+            # the real part of (-i)^j·term
+            part = term.imag if j % 2 else term.real
+            found.append(scale * (-part if j % 4 > 1 else part))
+            scale *= reach
+        return found
 
-        With k = r·k₀ + k₁ the terms (−ikh)^j/j! are sums over i of products of like terms of r·k₀
-        and k₁, so that two short tables and products of matrices do.
+    def _few(self, turn: arb, terms: int) -> list[acb]:
+        """Return the sums of the terms times (k/N)^j/j!, by one table."""
+        weights = self._nodes
+        turns = powers([acb(0, turn).exp()], len(weights))
+        turned = [x * y for x, y in zip(weights, turns, strict=True)]
+        if terms not in self._whole:
+            table = [acb(x) for one in self._table(terms, len(weights), 1) for x in one]
+            self._whole[terms] = acb_mat(terms, len(weights), table)
+        return list((self._whole[terms] * acb_mat(len(weights), 1, turned)).entries())
+
+    def _many(self, turn: arb, terms: int) -> list[acb]:
+        """Return the same sums, which are those over i of like ones of r·k₀ and k₁, k = r·k₀ + k₁.
+
+        Two short tables, and one product of matrices, do for every place.
         """
-        step = ball(self.choice.h)
         rows, row = self._weights.nrows(), self._weights.ncols()
+        coarse = self._turned(terms, rows, row, turn)
+        half = acb_mat(terms, rows, [term for one in coarse for term in one]) * self._weights
+        fine = self._turned(terms, row, 1, turn)
+        total = acb_poly()
+        for k in range(row):
+            column = acb_poly([half[j, k] for j in range(terms)])
+            total += column * acb_poly([one[k] for one in fine])
+        return [*total.coeffs(), *[acb(0)] * terms][:terms]
 
-        def table(count: int, stride: int) -> acb_mat:
-            turns = powers([acb(0, -step * at * stride).exp()], count)
-            if terms == 1:
-                return acb_mat(1, count, turns)
-            found = [turns]
-            for i in range(1, terms):
-                scale = acb(0, -step * unit * stride) / i
-                found.append([term * (scale * k) for k, term in enumerate(found[-1])])
-            return acb_mat(terms, count, [term for one in found for term in one])
+    def _turned(self, terms: int, count: int, stride: int, turn: arb) -> list[list[acb]]:
+        """Return (k·stride/N)^j/j! times the turn of that node, in row j and column k."""
+        turns = powers([acb(0, turn * stride).exp()], count)
+        rows = self._table(terms, count, stride)[1:]
+        products = [[x * y for x, y in zip(one, turns, strict=True)] for one in rows]
+        return [turns, *products]
 
-        both = table(rows, row) * self._weights * table(row, 1).transpose()
-        return [sum((both[i, j - i].real for i in range(j + 1)), arb(0)) for j in range(terms)]
+    def _table(self, terms: int, count: int, stride: int) -> list[list[arb]]:
+        key = terms, count, stride
+        if key not in self._tables:
+            places = [ball(Fraction(k * stride, self.choice.count)) for k in range(count)]
+            found = [[arb(1)] * count]
+            for j in range(1, terms):
+                found.append([term * x / j for term, x in zip(found[-1], places, strict=True)])
+            self._tables[key] = found
+        return self._tables[key]
+
+    @cached_property
+    def _nodes(self) -> list[acb]:
+        """The terms, one for each node."""
+        return list(self._weights.entries())[: self.choice.count + 1]
+
+    # --- on discs -------------------------------------------------------------------------------
+
+    def upper_on(self, disc: Disc) -> Entire:
+        """Return the function above on a disc."""
+        if self.kind is Kind.PUT:
+            there = disc.mirrored()
+            found = self._side_on(there, self._cut).mirrored()
+            return found.times(disc.exponential(arb(1)), disc)
+        return self._side_on(disc, self._cut)
+
+    def lower_on(self, disc: Disc) -> Entire:
+        """Return the function below on a disc, of a line that is no put."""
+        found = self._side_on(disc, -self._cut)
+        for tilt, constant in self._aliases:
+            found -= disc.exponential(-tilt).scaled(constant)
+        return found
+
+    def _side_on(self, disc: Disc, cut: arb) -> Entire:
+        terms = arb_poly(self._taylor(disc.middle, disc.radius, disc.count))
+        # a turn of ih(x + iy) is as large as e^{hy}
+        size = self._sizes((ball(self.choice.h) * disc.reach).exp())
+        wave = Entire(terms, size) + disc.constant(cut)
+        return wave.times(disc.exponential(-self._c), disc)
+
+    @cached_property
+    def _sizes(self) -> arb_poly:
+        """The polynomial whose coefficients are the moduli of the terms."""
+        return arb_poly([abs(weight) for weight in self._nodes])
+
+    @cached_property
+    def log_sizes(self) -> Floats:
+        """Log of the moduli of the terms, in float64, one for each node."""
+        with precision(self.bits):
+            logs = [weight.log() for weight in self._sizes.coeffs()]
+        return np.array([float(log.mid()) if log.is_finite() else -np.inf for log in logs])
 
     @cached_property
     def _radius(self) -> Fraction:
@@ -291,7 +375,7 @@ class Line:
     def _terms(self) -> tuple[int, arb]:
         """Return how many terms a panel has, and a bound of the first one left out."""
         reach = _PANEL * ball(self.choice.h * self._radius * self.choice.count)
-        total = sum((abs(weight) for weight in self._weights.entries()), arb(0))
+        total = self._sizes(arb(1))
         small = total * arb(2) ** -self.bits
         number, last = 0, total
         while not certainly(last < small):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from fractions import Fraction
 from functools import cached_property
 
@@ -28,9 +29,9 @@ DEFAULT_DIGITS = 12
 # enough to see that one direction is below the other
 _COARSE_DIGITS = 2
 # Newton's steps towards where Chernoff's bound falls to a number, and how far beyond is enough
-_CHERNOFF_STEPS, _HAIR = 3, 1e-3
+_CHERNOFF_STEPS, _HAIR = 2, 1e-3
 # log of a δ that may be far enough below that bound
-_CLOSE = 5.0
+_CLOSE = 15.0
 
 
 class Direction(Stretches):
@@ -95,11 +96,13 @@ class Direction(Stretches):
     def end_by_chernoff(self, delta: Fraction) -> Fraction | None:
         """Return an ε with δ(ε) ≤ δ by Chernoff's bound, None where that is far from the least."""
         moments = self.moments
-        if self.end is not None or not moments.domain[1] > 0 or not moments.failure().is_zero():
+        if not moments.domain[1] > 0 or not moments.failure().is_zero():
             return None
         top = float(
             ((self.chernoff_logs - math.log(delta)) / TILTS[: self.chernoff_logs.size]).min()
         )
+        if self.end is not None and float(self.end) <= 2 * top:
+            return None
         if not 0 < top < math.inf:
             return None
         for _ in range(_CHERNOFF_STEPS):
@@ -176,7 +179,7 @@ class ComposedLoss:
     """
 
     def __init__(self, parts: Sequence[Part], digits: int = DEFAULT_DIGITS) -> None:
-        self.parts = tuple(parts)
+        self.parts, self.digits = tuple(parts), digits
         both = [
             Moments([part.factor(backward=backward) for part in self.parts])
             for backward in (False, True)
@@ -187,6 +190,17 @@ class ComposedLoss:
             Direction(moments, opposite if one_pair else None, digits)
             for moments, opposite in list(zip(both, reversed(both), strict=True))[: 2 - symmetric]
         )
+
+    def to(self, digits: int) -> ComposedLoss:
+        """Return the same to other digits; what is known of its transforms serves both."""
+        if digits == self.digits:
+            return self
+        found = copy(self)
+        found.digits = digits
+        found.directions = tuple(
+            Direction(one.moments, one.opposite, digits) for one in self.directions
+        )
+        return found
 
     def delta(self, eps: Fraction, stop: Fraction | None = None) -> tuple[arb, arb]:
         """Return exact numbers that enclose δ(ε), one below and one above.

@@ -22,7 +22,7 @@ __all__ = ["Factor", "Losses", "Moments", "Part", "kappa"]
 
 _BITS = 96
 # of log M at a real place, where it is a bound
-_LOG_ERROR = -30.0
+_LOG_ERROR = -12.0
 
 
 @dataclass(frozen=True)

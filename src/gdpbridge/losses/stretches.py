@@ -26,6 +26,7 @@ from gdpbridge.losses.tilts import Tilts
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
+from gdpbridge.numeric.discs import Disc, Entire
 from gdpbridge.numeric.flint_context import precision, series_length, working_precision
 from gdpbridge.numeric.kinds import ball
 
@@ -118,12 +119,14 @@ class Stretches:
         """A working precision that loses none of the digits."""
         return max(_BITS, 4 * self.digits + _SPARE_BITS)
 
-    def stretch(self, eps: Fraction, stop: Fraction | None = None) -> Stretch:
+    def stretch(
+        self, eps: Fraction, stop: Fraction | None = None, most: int | None = None
+    ) -> Stretch:
         """Return a stretch that holds ε, and goes on towards ``stop`` as far as one line does.
 
         Raises:
             UndecidedError: if no line is close enough there.
-            WorkLimitError: if one would need too many nodes.
+            WorkLimitError: if one would need too many nodes, or more than ``most``.
         """
         for known in self._stretches:
             if known.start <= eps < known.stop:
@@ -135,7 +138,7 @@ class Stretches:
             for known in self._stretches[-_RECENT:]:
                 if self._judged(known.line, eps).log_off <= known.share * self.log_tol:
                     return replace(known, start=eps, stop=eps)
-        found = self._made(eps, stop)
+        found = self._made(eps, stop, most)
         self._stretches.append(found)
         return found
 
@@ -149,7 +152,7 @@ class Stretches:
                 return
             at = found.stop
 
-    def _made(self, eps: Fraction, stop: Fraction | None) -> Stretch:
+    def _made(self, eps: Fraction, stop: Fraction | None, most: int | None) -> Stretch:
         reach = self._reach(eps)
         end = eps if stop is None else min(stop, eps + reach)
         places = _places(eps, end)
@@ -158,8 +161,10 @@ class Stretches:
         last: tuple[Line, float] | None = None
         for number in range(_ATTEMPTS):
             try:
-                line = self._cheapest(places, guesses, below)
+                line = self._cheapest(places, guesses, below, most)
             except WorkLimitError as error:
+                if most is not None:
+                    raise
                 if last is not None and last[1] <= _NEARLY * self.log_tol:
                     # no line with fewer digits would be closer than the one before
                     return Stretch(eps, eps, last[0], _NEARLY)
@@ -199,7 +204,9 @@ class Stretches:
                 below = 2 * below if below else _FURTHER
         raise UndecidedError(f"no line comes close enough to δ at ε = {float(eps):g}")
 
-    def _cheapest(self, places: list[Fraction], guesses: list[_Guess], below: float) -> Line:
+    def _cheapest(
+        self, places: list[Fraction], guesses: list[_Guess], below: float, most: int | None
+    ) -> Line:
         """Return the line that needs fewest nodes for errors so far below what is guessed."""
         targets = [min(one.call, one.put) + self.log_tol - below for one in guesses]
         best: tuple[Choice, float, Kind] | None = None
@@ -226,6 +233,8 @@ class Stretches:
             assert failed is not None
             raise failed
         choice, log_error, kind = best
+        if most is not None and choice.count > most:
+            raise WorkLimitError("more nodes than are wanted", choice.count, most)
         mirrored = kind is Kind.PUT
         found = self._moments_for(kind)
         return Line(found, choice, log_error, mirrored=mirrored, log_tol=self.log_tol)
@@ -280,11 +289,15 @@ class Stretches:
         """Look at how close a line is at ε."""
         with precision(max(line.bits, self.bits)):
             at = ball(eps)
-            upper, lower = line.upper(at).upper(), line.lower(at).lower()
-            off = (upper - lower).upper()
-            failure = self.moments.failure()
-            call = [value - failure for value in self.bounds(line, at)]
-            rest = self.complements(line, at)
+            low, high = line.lower(at), line.upper(at)
+            off = (high.upper() - low.lower()).upper()
+            if line.kind is Kind.REST:
+                rest, kept = (low, high), 1 - self._failure
+                call = kept - high, kept - low
+            else:
+                start = self._start(line, at)
+                past = start - self._failure
+                call, rest = (past + low, past + high), (1 - start - high, 1 - start - low)
             smaller = call[0].min(rest[0]).lower()
             log_off = log_of((off / smaller).upper()) if certainly(smaller > 0) else math.inf
             good = log_off <= self.log_tol
@@ -321,6 +334,16 @@ class Stretches:
             return line.lower(eps)
         with _enough(line):
             return (1 - self._start(line, eps)) - line.upper(eps)
+
+    def side_on(self, line: Line, disc: Disc) -> Entire:
+        """Return what is above δ, or below 1 - δ for a line of that kind, on a disc."""
+        if line.kind is Kind.REST:
+            return line.lower_on(disc)
+        with _enough(line):
+            if line.kind is Kind.CALL:
+                return line.upper_on(disc) + disc.constant(self._failure)
+            kept = disc.exponential(arb(1)).scaled(1 - line.moments.failure())
+            return line.upper_on(disc) + (disc.constant(arb(1)) - kept)
 
     def _start(self, line: Line, eps: Any) -> Any:
         """Return what is added to a call or a put to make δ."""

@@ -26,7 +26,7 @@ _LEAST_TILT = 2.0**-26
 # tilts in (-1, 0), off the ends, where a transform may end too
 _HALF = np.geomspace(1e-7, 0.5, 33)
 _INSIDE = np.concatenate([_HALF - 1, -_HALF[-2::-1]])
-_STEPS = 2
+_STEPS = 3
 # of the last ε that were asked for
 _KEPT = 64
 
@@ -71,7 +71,8 @@ class Tilts:
             top = min(moments.domain[1] * (1 - 1e-9), LARGEST_TILT)
             count = math.ceil(math.log(top / min(_LEAST_TILT, top / 2), _RATIO))
             self._nodes = top * _RATIO ** np.arange(-count, 1.0)
-        self._slopes = np.maximum.accumulate(self._slope(self._nodes)[0])
+        slopes, self._bends, _ = self._slope(self._nodes)
+        self._slopes = np.maximum.accumulate(slopes)
         self._kept: dict[bytes, Saddles] = {}
 
     def _slope(self, b: Floats) -> tuple[Floats, Floats, Floats]:
@@ -95,12 +96,18 @@ class Tilts:
         after = np.clip(np.searchsorted(slopes, eps), 1, nodes.size - 1)
         low, high = nodes[after - 1], nodes[after]
         rise = np.maximum(slopes[after] - slopes[after - 1], 1e-300)
-        share = np.clip((eps - slopes[after - 1]) / rise, 0.0, 1.0)
-        b = low + share * (high - low) if self._complement else low * (high / low) ** share
+        # the slope is a cubic polynomial in b, or in log b, between two tilts of the table
+        length = high - low if self._complement else np.log(high / low)
+        scale = length if self._complement else length * np.stack([low, high])
+        first, last = np.clip(self._bends[[after - 1, after]] * scale / rise, 0.0, 3.0)
+        target = np.clip((eps - slopes[after - 1]) / rise, 0.0, 1.0)
+        share = target
         for _ in range(_STEPS):
-            slope, curvature, _ = self._slope(b)
-            low, high = np.where(slope < eps, b, low), np.where(slope < eps, high, b)
-            b = np.clip(b + (eps - slope) / np.maximum(curvature, 1e-300), low, high)
+            u = 1 - share
+            value = share * share * (3 - 2 * share - last * u) + first * share * u * u
+            slope = u * (6 * share + first * (1 - 3 * share)) + last * share * (3 * share - 2)
+            share = np.clip(share + (target - value) / np.maximum(slope, 0.1), 0.0, 1.0)
+        b = low + share * (high - low) if self._complement else low * np.exp(share * length)
         log, _, variance = self._moments.shapes(b)
         deviation = np.sqrt(variance)
         exponent = (0.0 if self._complement else log_kappa(b)) + log - b * eps

@@ -46,12 +46,13 @@ class NotProvedError(Exception):
     """No cell at an ε can be proved.
 
     Attributes:
+        bound: of which curve.
         eps: where.
     """
 
-    def __init__(self, eps: Fraction) -> None:
+    def __init__(self, bound: Bound, eps: Fraction) -> None:
         super().__init__(f"no cell at ε = {float(eps):.12g} can be proved")
-        self.eps = eps
+        self.bound, self.eps = bound, eps
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ class Tangents:
 
     def __init__(self, mu: arb, failure: Fraction, margin: float) -> None:
         self.mu, self.p, self.kept = mu, ball(failure), ball(1 - failure)
+        self.margin = margin
         # δ_μ falls short of its tangent by unit·w²/8, and margin·φ(x) is what there is
         self.first = _CAREFUL * math.sqrt(8 * float(mu) * margin)
         self.evaluations = 0
@@ -106,7 +108,7 @@ class Tangents:
             if room is None:
                 width = length / 2
                 if width < self.first * _NARROWEST:
-                    raise NotProvedError(at)
+                    raise NotProvedError(bound, at)
                 continue
             wider = _CAREFUL * math.sqrt(8 * room + length * length)
             width = min(wider, _GROWTH * max(length, width))

@@ -29,6 +29,7 @@ from gdpbridge.numeric.kinds import ball
 
 __all__ = [
     "NO_PLAN",
+    "SHORT_BITS",
     "Number",
     "Plan",
     "Transform",
@@ -42,7 +43,8 @@ __all__ = [
 # a number known exactly, or enclosed at the working precision
 Number = Fraction | Callable[[], arb]
 
-_SHORT_BITS = 12
+# of a number that is rounded to be quick to use
+SHORT_BITS = 12
 # entries of a table of exponentials
 _TABLE = 1 << 15
 # shares of a deviation between places of a second difference
@@ -165,8 +167,8 @@ def number_ball(value: Number) -> arb:
 def short(value: float, *, up: bool = False) -> Fraction:
     """Return a positive float rounded to a few bits, downward or up: exact, and quick to use."""
     mantissa, exponent = math.frexp(value)
-    scaled = mantissa * 2**_SHORT_BITS
-    whole, shift = math.ceil(scaled) if up else math.floor(scaled), exponent - _SHORT_BITS
+    scaled = mantissa * 2**SHORT_BITS
+    whole, shift = math.ceil(scaled) if up else math.floor(scaled), exponent - SHORT_BITS
     return Fraction(whole << shift) if shift > 0 else Fraction(whole, 1 << -shift)
 
 

@@ -41,9 +41,9 @@ _LEAST_SAVING = 1e-12
 _LEAST_LOG = -700.0
 # log of an error that is usual there, and the share of the widest step that a shift must allow
 _USUAL_ERROR, _LEAST_RATE = -60.0, 0.1
-_HALVINGS = 60
+_STEPS, _HAIR = 200, 0.02
 # towards the maxima of what is integrated
-_ROUNDS = 10
+_ROUNDS, _NEAR = 10, 0.25
 
 
 @dataclass(frozen=True)
@@ -158,9 +158,14 @@ class SampledGaussianSearch(Transform):
         flat = self._s * np.log1p(np.maximum(-w, 0.0) * self._q / (1 - self._q)) + 1 / self._s
         ends = np.stack([np.minimum(np.maximum(far, -flat), 0.0), np.maximum(far, 0.0)])
         falling = far < 0
+        if falling.all():
+            ends = self._only_maximum(far, ends[0])
+            return ends[0], ends[1]
         # from either side towards the first and the last one
         for _ in range(_ROUNDS):
-            ends = far * self._pull(ends)
+            before, ends = ends, far * self._pull(ends)
+            if abs(ends - before).max() < _NEAR:
+                break
         if falling.any():
             ends[:, falling] = self._only_maximum(far[falling], -flat[falling])
         return ends[0], ends[1]
@@ -169,9 +174,11 @@ class SampledGaussianSearch(Transform):
         """Halve the range of the maximum for w < 0, of which there is one."""
         ends = np.stack([np.minimum(np.maximum(far, low), 0.0), np.zeros(far.size)])
         for _ in range(_ROUNDS):
-            middle = ends.mean(axis=0)
+            middle = (ends[0] + ends[1]) / 2
             past = middle > far * self._pull(middle)
             ends = np.where(past, (ends[0], middle), (middle, ends[1]))
+            if (ends[1] - ends[0]).max() < _NEAR:
+                break
         return ends
 
     def log_size(self, w: float) -> float:
@@ -227,18 +234,13 @@ class SampledGaussianSearch(Transform):
         def least(cut: bool, near: float) -> float:
             sign = 1.0 if cut else -1.0
             bound = self._log_cut_above if cut else self._log_cut_below
-            far = 1.0
-            while bound(w, near + sign * far, shift) > wanted:
-                far *= 2
-            low = far / 2 if far > 1 else 0.0
-            for _ in range(_HALVINGS):
-                middle = (low + far) / 2
-                if bound(w, near + sign * middle, shift) > wanted:
-                    low = middle
-                else:
-                    far = middle
-                if far - low < 0.02:
+            # the bound falls like a normal tail, or faster
+            far = 0.0
+            for _ in range(_STEPS):
+                excess = bound(w, near + sign * far, shift) - wanted
+                if excess <= 0:
                     break
+                far = math.sqrt(far * far + 2 * excess) + _HAIR
             return near + sign * far
 
         low, high = self._middle(Fraction(w))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -29,14 +30,15 @@ from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tails import UnknownTail
 from gdpbridge.errors import UndecidedError, WorkLimitError
 from gdpbridge.gaussian import enclosures as gaussian
-from gdpbridge.gaussian.kernels import log1mexp, log_pair, mu_from_logs
+from gdpbridge.gaussian.kernels import log1mexp, log_pair
 from gdpbridge.losses.line import Evidence
 from gdpbridge.losses.line_integral import DEFAULT_DIGITS, Direction
 from gdpbridge.losses.tilts import log_kappa
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.measure.method import PROVED, Method
 from gdpbridge.measure.methods import certified
-from gdpbridge.measure.pieces import LOOKS, Piece, piece_at, pieces_on, rise
+from gdpbridge.measure.pieces import LOOKS, Piece, needed_mu, piece_at, pieces_on, rise
+from gdpbridge.measure.polynomials import proved_on
 from gdpbridge.measure.problem import Answer, Problem
 from gdpbridge.measure.tangents import NotProvedError, Tangents
 from gdpbridge.numeric.arrays import Floats
@@ -71,6 +73,8 @@ _SHARES = (1.0, 0.5, 0.25, 0.1, 0.03)
 # a coarse line will do where its error is so small a share of what there is to spare
 _SPARE = 10
 _CLIMB_STEPS = 40
+# a line of so few nodes is made to all digits at once
+_FEW_NODES = 128
 
 
 def solve(problem: Problem) -> Answer:
@@ -115,7 +119,7 @@ class _Search:
         best = 0, Fraction(0)
         for number, direction in enumerate(self.coarse.directions):
             pieces.append([])
-            for piece in self._looked(direction):
+            for piece in self._looked(number, direction):
                 pieces[number].append(piece)
                 top, at = self._top(piece)
                 if top > self.seen:
@@ -147,7 +151,7 @@ class _Search:
     def _top(self, piece: Piece) -> tuple[float, Fraction]:
         """Return the largest G on a piece's points, and where."""
         points = piece.points
-        values = self._gs(points, *piece.logs(points))
+        values = needed_mu(points, *piece.logs(points), float(self.problem.failure))
         self.evaluations += points.size
         if piece.line is None:
             # what is looked at is a bound, and no value
@@ -157,34 +161,22 @@ class _Search:
         at = min(max(Fraction(float(points[top])), piece.start), piece.stop)
         return float(values[top]), at
 
-    def _gs(self, points: Floats, log: Floats, rest: Floats) -> Floats:
-        """Return G past p of log δ and log(1 - δ); 0 where δ ≤ p, infinity where nothing is known.
-
-        A coarse bound of δ may be above 1.
-        """
-        p = float(self.problem.failure)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            if p:
-                log = log + log1mexp(np.minimum(math.log(p) - log, 0.0)) - math.log1p(-p)
-                rest = np.minimum(rest - math.log1p(-p), 0.0)
-            value = mu_from_logs(points, np.nan_to_num(np.fmin(log, 0.0), nan=-np.inf), rest)
-        return np.where(log >= 0, np.inf, np.nan_to_num(value, nan=0.0))
-
     def _accept(self, number: int, eps: Fraction, pieces: list[list[Piece]]) -> bool:
         """Raise the ends to what G is about an ε, if that is more."""
         self._refine(number, pieces, eps)
-        piece = piece_at(pieces[number], eps)
-        if piece.line is None:
-            return False
-        with precision(max(self.bits, piece.line.bits)):
-            eps = self._climbed(piece, eps)
-            low, high = self._mu(piece, eps)
-        raised = high > self.high
-        if low > self.low:
-            self.low, self.witness = low, (eps, number, piece.line.evidence)
-        self.high = max(self.high, high)
-        self.seen = max(self.seen, float(low))
-        return raised
+        before = self.high
+        # where two pieces meet, G may rise on either
+        for piece in (one for one in pieces[number] if one.start <= eps <= one.stop):
+            if piece.line is None:
+                continue
+            with precision(max(self.bits, piece.line.bits)):
+                top = self._climbed(piece, eps)
+                low, high = self._mu(piece, top)
+            if low > self.low:
+                self.low, self.witness = low, (top, number, piece.line.evidence)
+            self.high = max(self.high, high)
+            self.seen = max(self.seen, float(low))
+        return self.high > before
 
     def _mu(self, piece: Piece, eps: Fraction) -> tuple[Fraction, Fraction]:
         """Return an end below G and one that is half of the width above what is above it."""
@@ -227,7 +219,7 @@ class _Search:
 
     # --- pieces -----------------------------------------------------------------------------------
 
-    def _looked(self, direction: Direction) -> Iterator[Piece]:
+    def _looked(self, number: int, direction: Direction) -> Iterator[Piece]:
         """Yield a coarse curve above δ, by Chernoff's bound where it is below what was seen."""
         end = self.problem.end
         at = Fraction(0)
@@ -238,11 +230,20 @@ class _Search:
             if found is None:
                 if at >= stop:
                     raise UndecidedError(f"no line ends where the losses do, at ε = {float(at):g}")
-                found = _coarsely(direction, at, stop)
+                found = self._by_line(number, at, stop)
             yield found
             if found.stop >= end:
                 return
             at = found.stop
+
+    def _by_line(self, number: int, at: Fraction, stop: Fraction) -> Piece:
+        """Return a line: of all digits where nothing is seen yet and it takes few nodes."""
+        if self.seen <= 0:
+            fine = self.loss.directions[number]
+            with suppress(WorkLimitError, UndecidedError):
+                stretch = fine.stretch(at, stop, _FEW_NODES)
+                return Piece(at, min(stretch.stop, stop), fine, stretch.line)
+        return _coarsely(self.coarse.directions[number], at, stop)
 
     def _by_chernoff(self, direction: Direction, at: Fraction) -> Piece | None:
         """Return Chernoff's bound as far as it is below what was seen."""
@@ -270,7 +271,7 @@ class _Search:
                 with np.errstate(divide="ignore"):
                     log = np.logaddexp(log, np.log(failure)) if failure else log
                 rest = log1mexp(np.minimum(log, 0.0))
-                if float(self._gs(points, log, rest).max()) < known:
+                if float(needed_mu(points, log, rest, float(self.problem.failure)).max()) < known:
                     return Piece(at, after, direction, tilt=tilt)
         return None
 
@@ -284,7 +285,7 @@ class _Search:
                 continue
             points = piece.points
             bad = ~(self._margin(points, piece) > _SPARE * 10.0**-piece.direction.digits)
-            if eps is not None and piece.start <= eps < piece.stop:
+            if eps is not None and piece.start <= eps <= piece.stop:
                 bad[int(np.abs(points - float(eps)).argmin())] = True
             where = np.flatnonzero(bad)
             if not where.size:
@@ -332,7 +333,7 @@ class _Search:
             try:
                 return self._covered(pieces[number])
             except NotProvedError as error:
-                self._unproved(number, pieces, error.eps)
+                self._unproved(number, pieces, error)
 
     def _shown(self, pieces: list[list[Piece]]) -> tuple[ProvedDirection, ...]:
         """Return pieces and cells for a certificate: fewer, and of the form that it has.
@@ -374,14 +375,14 @@ class _Search:
         ceiling = self.problem.ceiling
         return ceiling is not None and ceiling - self.low <= self.problem.tol
 
-    def _unproved(self, number: int, pieces: list[list[Piece]], eps: Fraction) -> None:
+    def _unproved(self, number: int, pieces: list[list[Piece]], error: NotProvedError) -> None:
         """Make a piece sharper, or raise the ends."""
-        piece = piece_at(pieces[number], eps)
-        fine = self.loss.directions[number]
+        piece, fine = error.bound, self.loss.directions[number]
+        assert isinstance(piece, Piece)
         if piece.direction is fine and piece.line is not None:
-            if self._accept(number, eps, pieces):
+            if self._accept(number, error.eps, pieces):
                 raise _RaisedError
-            raise UndecidedError(f"a cell at ε = {float(eps):.12g} could not be proved")
+            raise UndecidedError(f"a cell at ε = {float(error.eps):.12g} could not be proved")
         sharper = fine if piece.line is not None else self.coarse.directions[number]
         at = pieces[number].index(piece)
         pieces[number][at : at + 1] = pieces_on(sharper, piece.start, piece.stop)
@@ -399,15 +400,19 @@ class _Search:
             for piece in run:
                 stop = piece.start if left else piece.stop
                 with precision(max(self.bits, piece.line.bits if piece.line else 0)):
+                    for reached, parts in proved_on(claim, piece, at, stop):
+                        count, width, at = count + parts, float(abs(reached - at)), reached
+                        self._progress_at(at)
                     for reached, after in claim.cells(piece, at, stop, width):
-                        width = after
-                        count += 1
-                        if count % 32 == 0:
-                            share = float(reached) / float(self.problem.end)
-                            self.problem.progress("covering", _LOOKED + (1 - _LOOKED) * share)
+                        count, width = count + 1, after
+                        self._progress_at(reached)
                 at = stop
             self.evaluations += claim.evaluations
         return count
+
+    def _progress_at(self, eps: Fraction) -> None:
+        share = float(eps) / float(self.problem.end or 1)
+        self.problem.progress("covering", _LOOKED + (1 - _LOOKED) * share)
 
     @property
     def _ends_with_losses(self) -> bool:
