@@ -12,8 +12,9 @@ from gdpbridge.mechanisms.registry import profile_class
 
 __all__ = ["mechanism_title", "number_text"]
 
-# rows that a title names
+# rows that a title names, and how long a number is in one
 _PHASES = 3
+_LENGTH = 12
 
 
 def mechanism_title(mechanism: dict[str, Any], *, short: bool = False) -> str:
@@ -62,8 +63,14 @@ def _part(name: str, field: FieldInfo, value: Any, short: bool) -> Iterator[str]
         case str():
             yield value if field.is_required() else f"{name} {value}"
         case _:
-            label = symbol if short or name == symbol else f"{name.replace('_', ' ')} {symbol}"
-            yield f"{label} = {number_text(value)}"
+            label = (
+                symbol
+                if short or name in (symbol, "eps_h")
+                else f"{name.replace('_', ' ')} {symbol}"
+            )
+            text = number_text(value)
+            # such as a rate of 256/60000, whose parts stand beside it
+            yield f"{label} = {text}" if len(text) <= _LENGTH else f"{label} ≈ {value:.6g}"
 
 
 def number_text(value: float) -> str:
