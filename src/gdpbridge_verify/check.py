@@ -156,6 +156,7 @@ _CHECKS: dict[str, type[Check]] = {
     "renyi": RenyiCheck,
     "table": TableCheck,
     "thresholded-release": ThresholdedCheck,
+    "tradeoff": FormulaCheck,
     "tradeoff-function": TradeoffCheck,
     "zcdp": ZcdpCheck,
 }

@@ -116,6 +116,7 @@ KINDS = {
     "thresholded-release": Kind(
         _THRESHOLDED, relations=(_ADDED,), words={"noise": ("gaussian", "laplace")}, alone=True
     ),
+    "tradeoff": Kind(nature="bound", alone=True),
     "tradeoff-function": Kind(nature="class", alone=True, has_rows=True),
     "truncated-laplace": Kind(_positive("scale", "sensitivity") | {"delta": _CHANCE}),
     "zcdp": Kind(_positive("rho"), "class", alone=True),

@@ -30,7 +30,7 @@ from gdpbridge.interval import Interval
 from gdpbridge.losses.line_integral import ComposedLoss, Direction
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.mechanisms.base import Profile
-from gdpbridge.mechanisms.formula import Formula
+from gdpbridge.mechanisms.formula import Written
 from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.skellam import Skellam
 from gdpbridge.mechanisms.table import Table
@@ -117,7 +117,7 @@ def write_answers(profile: Profile, asked: Sequence[Asked]) -> Certificate:
     named = profile.certified_as
     found = identify(named)
     # of a formula the tail would need a proof of its own
-    known = found.verdict is not Verdict.UNKNOWN and not isinstance(named, Formula)
+    known = found.verdict is not Verdict.UNKNOWN and not isinstance(named, Written)
     claim = document.Claim(
         verdict=found.verdict.value if known else "unknown",
         statement="answers",
@@ -328,7 +328,7 @@ def _with_proof(
         boundary = zcdp_boundary(profile.exact("rho"))
         tangents = tangents_at(bare, boundary, [one for one in above if one], _BITS)
         return replace(bare, evidence=replace(evidence, tangents=tangents))
-    if isinstance(profile, Formula):
+    if isinstance(profile, Written):
         places = touching_places(profile.followed.curve, _BITS)
         texts = tuple(map(binary_text, places)) or None
         return replace(bare, evidence=replace(evidence, touching=texts))

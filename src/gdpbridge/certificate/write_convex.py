@@ -23,11 +23,12 @@ from gdpbridge.certificate.rows import rows_of
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.linear import LinearCurve
+from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.pieces import Piece
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.errors import UndecidedError
 from gdpbridge.guarantees.boundary import Bound
-from gdpbridge.mechanisms.formula import Formula
+from gdpbridge.mechanisms.formula import Written
 from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.table import Table
 from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
@@ -35,6 +36,7 @@ from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import SERIES, ball, to_fraction
 from gdpbridge_verify.document import Cell, Event, Range, Tangent
+from gdpbridge_verify.numbers import binary
 
 __all__ = ["event_at", "touching_places", "with_cells", "with_chords"]
 
@@ -42,18 +44,20 @@ __all__ = ["event_at", "touching_places", "with_cells", "with_chords"]
 _MORE_BITS = 64
 _CENTRE_BITS = 96
 _ROOM = 40
+# by which a tail may begin later than in the search
+_MOST_STEPS = 40
 _MAX_SPLITS = 40
 
 
 def with_chords(
-    bare: Certificate, proof: Proof, profile: Formula | Renyi | Table | TradeoffFunction
+    bare: Certificate, proof: Proof, profile: Written | Renyi | Table | TradeoffFunction
 ) -> Certificate:
     """Return a certificate with rows, if it has any, and the cells and the event that prove it.
 
     Raises:
         UndecidedError: if the checker cannot be convinced.
     """
-    if isinstance(profile, Formula):
+    if isinstance(profile, Written):
         return _of_formula(bare, proof, profile)
     if isinstance(profile, Renyi):
         return _of_divergences(bare, proof, profile)
@@ -66,20 +70,25 @@ def with_chords(
     return replace(bare, table=replace(table, rows=None)) if table.file else bare
 
 
-def _of_formula(bare: Certificate, proof: Proof, profile: Formula) -> Certificate:
+def _of_formula(bare: Certificate, proof: Proof, profile: Written) -> Certificate:
     curve = profile.followed.curve
+    if proof.tail_from is not None:
+        proof, bare = _past_where_it_falls(proof, bare)
     if proof.tail_from is None:
         # a head says nothing of the tail, and its proof would be for nothing
         claim = replace(bare.claim, verdict="unknown", mu_tail=Range(low="0", high="inf"))
         bare = replace(bare, claim=claim)
     touching = touching_places(curve, proof.bits)
     event = None
-    if isinstance(proof.witness, Fraction) and not profile.is_exact:
+    if isinstance(proof.witness, Fraction) and profile.profile_is is not Nature.OWN:
         touching.append(binary_below(proof.witness, proof.bits))
         # so much less than the digits of the claim that it is no matter, and yet to be seen
         bits = _ROOM + 4 * len(bare.claim.mu.low)
         with precision(proof.bits + _MORE_BITS):
             event = _tangent_event(curve, touching[-1], bits)
+    if event is not None and binary(event.outside) == 0:
+        # such an event would be seen at every ε
+        event = None
     places = tuple(binary_text(place) for place in touching) or None
     bare = replace(bare, evidence=replace(bare.evidence, touching=places, event=event))
     if not CellChecker(bare).proves_ends():
@@ -87,6 +96,24 @@ def _of_formula(bare: Certificate, proof: Proof, profile: Formula) -> Certificat
         claim = replace(bare.claim, mu=replace(bare.claim.mu, low="0"))
         bare = replace(bare, claim=claim, evidence=replace(bare.evidence, event=None, witness=None))
     return with_cells(bare, proof, curve)
+
+
+def _past_where_it_falls(proof: Proof, bare: Certificate) -> tuple[Proof, Certificate]:
+    """Let the tail begin where the checker can follow it; of a head, or the like, leave it out."""
+    whole, start = bare.claim.statement == "whole", proof.tail_from
+    assert start is not None
+    for _ in range(_MOST_STEPS):
+        evidence = replace(bare.evidence, tail_from=binary_text(start))
+        found = replace(bare, evidence=evidence)
+        checker = CellChecker(found)
+        if checker.proves_far_out() and (not whole or checker.proves_tail(start)):
+            return replace(proof, tail_from=start), found
+        start = binary_below(start * Fraction(5, 4), proof.bits)
+    if whole:
+        raise UndecidedError("the tail could not be certified")
+    return replace(proof, tail_from=None), replace(
+        bare, evidence=replace(bare.evidence, tail_from=None)
+    )
 
 
 def touching_places(curve: SmoothCurve, bits: int) -> list[Fraction]:
