@@ -100,7 +100,7 @@ def _renyi(eps: mpmath.mpf) -> mpmath.mpf:
             return min(one, other) - mpmath.exp(eps) * q
 
         low, high = mpmath.mpf(0), mpmath.mpf(1)
-        for _ in range(50):
+        for _ in range(100):
             a, b = high - share * (high - low), low + share * (high - low)
             low, high = (a, high) if gain(a) < gain(b) else (low, b)
         return max(gain((low + high) / 2), mpmath.mpf(0))
