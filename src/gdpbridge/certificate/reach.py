@@ -9,7 +9,8 @@ from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.formula import Written
 from gdpbridge.mechanisms.tradeoff import Tradeoff
 from gdpbridge.numeric.exact import exact
-from gdpbridge_verify.kinds import KINDS, ONLY_COMPOSED
+from gdpbridge.transformations.subsample import Subsampled
+from gdpbridge_verify.kinds import KINDS, ONLY_COMPOSED, SAMPLED
 
 __all__ = ["uncertifiable_because"]
 
@@ -33,6 +34,8 @@ def uncertifiable_because(profile: Profile) -> str:
         if whole and one is not named:
             return f"there is no certificate yet for what is made of {one.kind}"
     composed = Form.COMPOSED, Form.LINEAR, Form.BETWEEN
+    if isinstance(named, Subsampled) and named.base.kind in SAMPLED and named.rate is not None:
+        return named.beyond_certificates
     if named.kind in ONLY_COMPOSED and named.curve.form not in composed:
         return f"there is no certificate for {named.kind} without a part that is composed by lines"
     return named.beyond_certificates or _unread(named)
