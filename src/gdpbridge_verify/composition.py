@@ -17,7 +17,6 @@ from gdpbridge_verify.fixed_size import FixedSizeGaussian
 from gdpbridge_verify.kinds import KINDS, Nature, parameters_of
 from gdpbridge_verify.lines import Runs
 from gdpbridge_verify.refusal import Malformed
-from gdpbridge_verify.replaced import ReplacedGaussian
 from gdpbridge_verify.transforms import Gaussian, Laplace, SampledGaussian, Transform
 
 __all__ = ["Composition", "composition_of"]
@@ -160,7 +159,7 @@ def _steps(spec: Spec, times: int) -> tuple[list[Runs], set[Nature], set[str | N
     elif sampling == "fixed-size":
         transform, nature = FixedSizeGaussian(2 / sigma, rate), "bound"
     else:
-        transform = (ReplacedGaussian if replaced else SampledGaussian)(sigma, rate)
+        transform = SampledGaussian(sigma, rate, replaced=replaced)
     return _leaf(transform, times * int(values["steps"]), nature, spec)
 
 

@@ -116,12 +116,20 @@ KINDS = {
     "thresholded-release": Kind(
         _THRESHOLDED, relations=(_ADDED,), words={"noise": ("gaussian", "laplace")}, alone=True
     ),
+    "tradeoff": Kind(nature="bound", alone=True),
     "tradeoff-function": Kind(nature="class", alone=True, has_rows=True),
     "truncated-laplace": Kind(_positive("scale", "sensitivity") | {"delta": _CHANCE}),
     "zcdp": Kind(_positive("rho"), "class", alone=True),
 }
 # those whose formulas the checker knows as composed losses alone
 ONLY_COMPOSED = frozenset({"composed", "dpsgd", "sequence", "subsampled"})
+# those known on a sample, once, and what δ is then: another mechanism with a class's δ attains it
+SAMPLED: dict[str, Nature] = {
+    "gaussian": "own",
+    "gdp": "class",
+    "laplace": "own",
+    "pure-dp": "class",
+}
 _MOST_RECORDS = 1_000_000
 _QUOTIENT = "^[0-9]{1,18}/[1-9][0-9]{0,17}$"
 # beyond it a parameter is refused before any arithmetic: a proof of it would be of no use
