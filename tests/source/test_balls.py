@@ -21,7 +21,7 @@ _NUMBERS = {
         "gain < before",
         "right + wrong + gain * i < total",
     },
-    "certificate/write.py": {"claim.mu.high == 'inf'"},
+    "certificate/write.py": {"claim.mu.high == 'inf'", "mu.high == 'inf'"},
     "curves/discrete_gaussian.py": {"x < len(tails)"},
     "curves/composition.py": {"tail.level.value == 0"},
     "curves/composed.py": {
