@@ -176,6 +176,46 @@ def _holds(document: dict[str, Any]) -> bool:
         return False
 
 
+BESIDE = P.Laplace(scale=2)
+
+
+@pytest.mark.parametrize(
+    ("part", "same", "changes"),
+    [
+        (
+            P.Matrix(entries=[4, 3], sigma=10),
+            P.Gaussian(sigma=2),
+            {"entries": "0x5p+0 0x3p+0", "sigma": "8"},
+        ),
+        (
+            P.ShuffledEpochs(noise_multiplier=4, steps=9, epochs=4),
+            P.Gaussian(sigma=2),
+            {"epochs": "5", "noise_multiplier": "3"},
+        ),
+        (
+            P.SparseVector(threshold_scale=4, answer_scale=8).compose(2),
+            P.PureDP(epsilon=0.5).compose(2),
+            {"base.count": "2", "base.answer_scale": "4", "base.monotonic": "true"},
+        ),
+    ],
+    ids=lambda one: getattr(one, "kind", ""),
+)
+def test_run_among_others(part: Profile, same: Profile, changes: dict[str, str]) -> None:
+    """What is Gaussian or ε-DP in other words is so in a composition, too."""
+    how = {"tol": "1e-6"}
+    document = gdp.measure(P.Sequence(parts=(part, BESIDE)), **how).certificate
+    assert document is not None
+    assert gdp.verify(document).valid
+    plain = gdp.measure(P.Sequence(parts=(same, BESIDE)), **how).certificate
+    assert document.claim.mu == plain.claim.mu
+    for name, text in changes.items():
+        changed = json.loads(document.to_json())
+        changed["mechanism"][f"parts.0.{name}"] = text
+        assert not gdp.verify(changed).valid
+    one = P.Sequence(parts=(P.SparseVector(threshold_scale=4, answer_scale=8), BESIDE))
+    assert "sparse-vector run among others" in gdp.measure(one, **how).proof.why
+
+
 def test_groups_without() -> None:
     """Of other kinds, or with parameters that the checker does not know, the reason is told."""
     for base in (P.ZCDP(rho=0.1), P.PermuteAndFlip(epsilon=0.1, monotonic=True)):
