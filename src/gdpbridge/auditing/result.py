@@ -41,7 +41,7 @@ class Audit(Shown):
 
     Each of the bounds holds with the stated confidence, in finite samples, where the assumptions of
     its methods are met. It says what the program that ran gave away at least: an attack that fails
-    proves nothing.
+    proves nothing. As a data frame it has a row for each method.
 
     Attributes:
         mu: from the lower bound of μ to infinity.
