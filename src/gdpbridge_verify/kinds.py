@@ -27,6 +27,7 @@ _RUNS: Domain = (lambda value: value in range(1, 201), "a whole number from 1 to
 _GROUPS: Domain = (lambda value: value in range(1, 51), "a whole number from 1 to 50")
 _VARIANCE: Domain = (lambda value: 0 < value <= 10_000, "a number > 0, at most 10000")
 _SHIFT: Domain = (lambda value: value in range(1, 1001), "a whole number from 1 to 1000")
+_MEAN: Domain = (lambda value: 1 <= value <= 10**9, "a number from 1 to 10^9")
 _CHANCE: Domain = (lambda value: 0 < 2 * value < 1, "a number in (0, 1/2)")
 _SHARE: Domain = (lambda value: 0 < value <= 1, "a number in (0, 1]")
 _PROBABILITY: Domain = (lambda value: 0 <= value < 1, "a number in [0, 1)")
@@ -121,6 +122,14 @@ KINDS = {
     "tradeoff": Kind(nature="bound", alone=True),
     "tradeoff-function": Kind(nature="class", alone=True, has_rows=True),
     "truncated-laplace": Kind(_positive("scale", "sensitivity") | {"delta": _CHANCE}),
+    "tuned": Kind(
+        {"mean": _MEAN, "shape": _NON_NEGATIVE},
+        "bound",
+        words={"distribution": ("truncated-negative-binomial",)},
+        of_others=True,
+        alone=True,
+        has_rows=True,
+    ),
     "zcdp": Kind(_positive("rho"), "class", alone=True),
 }
 # those whose formulas the checker knows as composed losses alone
