@@ -193,7 +193,7 @@ def ungrouped(spec: dict[str, str | None]) -> dict[str, str | None]:
     known = KINDS.get(base.get("kind") or "")
     if known is None or not known.per_record or size > _MOST_RECORDS:
         raise Malformed("mechanism.base.kind", base.get("kind"), "one that is known for groups")
-    if base.get("neighbours") != spec["neighbours"]:
+    if base.get("neighbours") != spec.get("neighbours"):
         raise Malformed("mechanism.base.neighbours", base.get("neighbours"), "those of the group")
     parameters_of(base)
     with decimal.localcontext(prec=1000):

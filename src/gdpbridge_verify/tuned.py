@@ -35,7 +35,7 @@ class TunedCheck(RenyiCheck):
         own = {name: text for name, text in self.spec.items() if not name.startswith("base.")}
         inner = {n.removeprefix("base."): t for n, t in self.spec.items() if n not in own}
         self._values = parameters_of(own)
-        if inner != {"kind": "renyi", "neighbours": own["neighbours"]}:
+        if {"neighbours": None, **inner} != {"kind": "renyi", "neighbours": own.get("neighbours")}:
             raise Malformed("mechanism.base.kind", inner.get("kind"), "renyi, of these neighbours")
         self.spec = inner
         return super().build()
