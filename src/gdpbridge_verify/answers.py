@@ -36,11 +36,7 @@ _PLACELESS = ("advantage", "regret")
 
 
 def count_of_answers(document: Certificate) -> int:
-    """Return how many answers there are to prove; each has its point.
-
-    Raises:
-        Malformed: if they do not match, or say what they should not.
-    """
+    """Return how many answers there are to prove; each has its point."""
     claim, evidence = document.claim, document.evidence
     answers, points = claim.answers or (), evidence.points or ()
     if len(answers) != len(points):

@@ -34,11 +34,7 @@ class Work:
             self.margins[line] = margin
 
     def charge(self, cost: float) -> None:
-        """Spend some of the budget.
-
-        Raises:
-            OutOfWork: if it is used up.
-        """
+        """Spend some of the budget."""
         self.spent += cost
         if self.spent > self.limit:
             raise OutOfWork

@@ -111,11 +111,7 @@ class Ball:
         return self._rounded(middle, up.mul(size, up.expm1(self.radius)))
 
     def log(self) -> Ball:
-        """Return the principal logarithms: |log(z + d) - log z| ≤ -log(1 - |d|/|z|).
-
-        Raises:
-            Undecided: if the ball meets the negative axis or 0.
-        """
+        """Return the principal logarithms: |log(z + d) - log z| ≤ -log(1 - |d|/|z|)."""
         up, down = self.field.up, self.field.down
         least = down.hypot(self.middle.real, self.middle.imag)
         if not least > self.radius or not (
@@ -129,11 +125,7 @@ class Ball:
         return self._rounded(self.field.nearest.log(self.middle), off)
 
     def inverse(self) -> Ball:
-        """Return the reciprocals.
-
-        Raises:
-            Undecided: if 0 may be in the ball.
-        """
+        """Return the reciprocals."""
         up, down = self.field.up, self.field.down
         least = self.least_size()
         if not least > 0:

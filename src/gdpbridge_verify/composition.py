@@ -38,11 +38,7 @@ class Composition:
 
 
 def composition_of(spec: Spec) -> Composition:
-    """Read parts and counts from a certificate's mechanism.
-
-    Raises:
-        Malformed: for what is no composition of known mechanisms.
-    """
+    """Read parts and counts from a certificate's mechanism."""
     runs, natures, relations = _read(spec, 1)
     total = sum(part.times for part in runs)
     if len(runs) > _MOST_PARTS or total > _MOST_RUNS:

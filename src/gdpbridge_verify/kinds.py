@@ -131,11 +131,7 @@ MAX_DIGITS = 400
 
 
 def parameters_of(spec: dict[str, str | None]) -> dict[str, Fraction]:
-    """Return the parameters of a kind, each in its range.
-
-    Raises:
-        Malformed: for an unknown kind or relation, or parameters that are not those of the kind.
-    """
+    """Return the parameters of a kind, each in its range."""
     given = dict(spec)
     kind, neighbours = given.pop("kind", None), given.pop("neighbours", None)
     if kind is None or kind not in KINDS:
@@ -164,9 +160,6 @@ def ungrouped(spec: dict[str, str | None]) -> dict[str, str | None]:
 
     k records move an answer by k times the sensitivity, and a chain of k pairs of neighbours
     multiplies an ε, a range of losses, or a μ by k (Dong, Roth and Su 2022, theorem 2.14).
-
-    Raises:
-        Malformed: for a kind of which that is not known.
     """
     if spec.get("kind") != "grouped":
         return spec

@@ -55,11 +55,7 @@ class Most:
 
 
 def content_of(path: str | Path, field: str = "certificate") -> bytes:
-    """Return what a file holds, or a little more than is allowed of it.
-
-    Raises:
-        Malformed: if it cannot be read.
-    """
+    """Return what a file holds, or a little more than is allowed of it."""
     try:
         with Path(path).open("rb") as file:
             return file.read(MAX_BYTES + 1)
@@ -70,11 +66,7 @@ def content_of(path: str | Path, field: str = "certificate") -> bytes:
 
 
 def parsed(content: bytes) -> object:
-    """Return what a JSON text holds.
-
-    Raises:
-        Malformed: if it is none, or too large to be a certificate.
-    """
+    """Return what a JSON text holds."""
     if len(content) > MAX_BYTES or sum(map(content.count, (b",", b"[", b"{"))) > MAX_MARKS:
         raise Malformed(
             "certificate",
@@ -106,11 +98,7 @@ def _constant(name: str) -> object:
 
 
 def read_as(kind: type[T], document: object, place: str = "certificate") -> T:
-    """Return a document as an instance of a dataclass.
-
-    Raises:
-        Malformed: naming the first field that is not as it is declared.
-    """
+    """Return a document as an instance of a dataclass."""
     hint: Any = kind
     found: T = _reader(hint)(document, place)
     return found

@@ -1,4 +1,4 @@
-"""How a check ends when it does not succeed."""
+"""How a check ends when it does not succeed: any of its functions may raise any of these."""
 
 from __future__ import annotations
 
