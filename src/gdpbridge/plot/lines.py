@@ -182,7 +182,7 @@ def lines(
         InputError: for two lines of one name, or none.
         MissingExtraError: without the extra ``charts``.
     """
-    alt, alt_text = charts(), _plain(alt_text)
+    alt, alt_text = charts(), _written(alt_text)
     names = [one.name for one in series]
     if len(set(names)) < len(names) or not names:
         raise InputError("series", names, "lines with different names, at least one")
