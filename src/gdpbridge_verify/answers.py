@@ -22,8 +22,6 @@ from gdpbridge_verify.numbers import about, signed
 from gdpbridge_verify.refusal import Malformed, Refused
 from gdpbridge_verify.statement import MAX_EPS, Check
 
-__all__ = ["answer", "count_of_answers"]
-
 _SYMBOLS = {
     "delta": "δ({at})",
     "epsilon": "the least ε with δ(ε) ≤ {at}",

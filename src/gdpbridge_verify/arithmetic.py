@@ -12,8 +12,6 @@ from gmpy2 import mpfr
 
 from gdpbridge_verify.refusal import OutOfWork
 
-__all__ = ["Arithmetic", "Interval", "Level", "Number", "Work"]
-
 
 class Work:
     """A budget of microseconds, charged by formula, so that it ends alike on every machine."""

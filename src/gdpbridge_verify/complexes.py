@@ -14,8 +14,6 @@ from gmpy2 import mpc, mpfr
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Number
 from gdpbridge_verify.refusal import Undecided
 
-__all__ = ["Ball", "Complexes"]
-
 # radii are sums of small numbers: a few digits of them are enough
 _RADIUS_BITS = 53
 

@@ -19,8 +19,6 @@ from gdpbridge_verify.lines import Runs
 from gdpbridge_verify.refusal import Malformed
 from gdpbridge_verify.transforms import Gaussian, Laplace, SampledGaussian, Transform
 
-__all__ = ["Composition", "composition_of"]
-
 Spec = dict[str, str | None]
 
 _MOST_RUNS = 10**15

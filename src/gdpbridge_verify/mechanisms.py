@@ -18,8 +18,6 @@ from gdpbridge_verify.refusal import Malformed, Refused
 from gdpbridge_verify.statement import MAX_EPS, Check
 from gdpbridge_verify.values import Thresholded, runs_of_range, skellam
 
-__all__ = ["FormulasCheck", "ThresholdedCheck", "brackets_of", "formulas_of", "part_on"]
-
 Values = dict[str, Fraction]
 Builder = Callable[[Values, list[Bracket], Arithmetic], Formulas]
 _EVERYWHERE = Fraction(0), None

@@ -16,8 +16,6 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from gdpbridge_verify.refusal import Malformed, Words
 
-__all__ = ["MAX_BYTES", "Most", "Text", "Whole", "content_of", "parsed", "read_as"]
-
 MAX_BYTES = 16 * 2**20
 # commas and brackets: each comes with a value, which takes memory
 MAX_MARKS = 1_000_000
@@ -68,11 +66,8 @@ def content_of(path: str | Path, field: str = "certificate") -> bytes:
 def parsed(content: bytes) -> object:
     """Return what a JSON text holds."""
     if len(content) > MAX_BYTES or sum(map(content.count, (b",", b"[", b"{"))) > MAX_MARKS:
-        raise Malformed(
-            "certificate",
-            Words("too large"),
-            f"at most {MAX_BYTES:,} bytes and {MAX_MARKS:,} commas and brackets",
-        )
+        allowed = f"at most {MAX_BYTES:,} bytes and {MAX_MARKS:,} commas and brackets"
+        raise Malformed("certificate", Words("too large"), allowed)
     try:
         return json.loads(
             content.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_constant

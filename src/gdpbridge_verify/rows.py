@@ -11,8 +11,6 @@ from gdpbridge_verify.document import Certificate, Table
 from gdpbridge_verify.reader import content_of, read_as
 from gdpbridge_verify.refusal import Malformed, Words
 
-__all__ = ["rows_of_file", "with_rows"]
-
 
 def with_rows(document: Certificate, folder: Path) -> Certificate:
     """Return a document with the rows of the file that it names, if it names one."""

@@ -23,8 +23,6 @@ from gdpbridge_verify.refusal import Malformed, Refused, Words
 if TYPE_CHECKING:
     from gdpbridge_verify.check import Verification
 
-__all__ = ["RELEASES", "composition", "missed", "relation_of", "total"]
-
 # the kind of mechanism that a composition names
 RELEASES = "releases"
 # places after the point of 1 - p, rounded down

@@ -15,8 +15,6 @@ from typing import TypeVar
 
 from gdpbridge_verify.refusal import Malformed
 
-__all__ = ["FUNCTIONS", "OF_SEVERAL", "Node", "constant", "isolated", "parsed", "sides_of"]
-
 T = TypeVar("T")
 
 _MAX_DEPTH, _MAX_TOKENS = 50, 400
