@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from gdpbridge_verify.arithmetic import Work
 from gdpbridge_verify.finite import (
     DiscreteGaussian,
     discrete_laplace,
@@ -14,8 +15,9 @@ from gdpbridge_verify.finite import (
     two_valued,
 )
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
-from gdpbridge_verify.kinds import KINDS, Nature, parameters_of
+from gdpbridge_verify.kinds import KINDS, Nature, epsilon_of_sparse_vector, parameters_of
 from gdpbridge_verify.lines import Runs
+from gdpbridge_verify.participation import square_of
 from gdpbridge_verify.refusal import Malformed
 from gdpbridge_verify.transforms import Gaussian, Laplace, SampledGaussian, Transform
 
@@ -23,6 +25,8 @@ Spec = dict[str, str | None]
 
 _MOST_RUNS = 10**15
 _MOST_PARTS = 1000
+# microseconds, for the sensitivity of a matrix
+_MOST_WORK = 1e6
 _NATURES: tuple[Nature, ...] = ("own", "class", "bound")
 
 
@@ -57,6 +61,10 @@ def _read(spec: Spec, times: int) -> Composition:
     values = parameters_of(spec)
     if not KINDS[kind].composes:
         raise Malformed("mechanism.kind", kind, "one that composes")
+    if kind == "matrix":
+        square, attained = square_of(values, spec["entries"] or "", Work(_MOST_WORK))
+        one = _of_square(square / values["sigma"] ** 2)
+        return _leaf(one, times, "own" if attained else "bound", spec)
     return _leaf(_LEAVES[kind](values), times, KINDS[kind].nature, spec)
 
 
@@ -109,7 +117,11 @@ def _subsampled(spec: Spec, times: int) -> Composition:
 
 def _gaussian(values: dict[str, Fraction]) -> Transform:
     mu = values["mu"] if "mu" in values else values["sensitivity"] / values["sigma"]
-    return Gaussian(mu**2) if mu else two_valued(Fraction(0))
+    return _of_square(mu**2)
+
+
+def _of_square(square: Fraction) -> Transform:
+    return Gaussian(square) if square else two_valued(Fraction(0))
 
 
 _LEAVES: dict[str, Callable[[dict[str, Fraction]], Transform]] = {
@@ -124,6 +136,8 @@ _LEAVES: dict[str, Callable[[dict[str, Fraction]], Transform]] = {
     "gdp": _gaussian,
     "laplace": lambda values: Laplace(values["sensitivity"] / values["scale"]),
     "pure-dp": lambda values: two_valued(values["epsilon"]),
+    "shuffled-epochs": lambda values: Gaussian(values["epochs"] / values["noise_multiplier"] ** 2),
+    "sparse-vector": lambda values: two_valued(epsilon_of_sparse_vector(values)),
     "randomized-response": lambda values: randomized_response(
         values["noise_parameter"], int(values["buckets"])
     ),

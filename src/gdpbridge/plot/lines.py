@@ -385,7 +385,7 @@ def _names(
         data = {"x": place.x, "y": place.y, "label": text}
         base = alt.Chart(alt.Data(values=[data]), name=f"beside_{number}")
         if slider is not None and name == slider.label:
-            parts = (_written(slider.prefix), slider.suffix)
+            parts = (_written(slider.prefix), _written(slider.suffix))
             moving = f"{json.dumps(parts[0])} + {slider.name} + {json.dumps(parts[1])}"
             base = base.transform_calculate(y=slider.formula, label=moving)
         mark = base.mark_text(
