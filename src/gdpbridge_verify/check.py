@@ -27,8 +27,6 @@ from gdpbridge_verify.tables import TableCheck, TradeoffCheck
 from gdpbridge_verify.tuned import TunedCheck
 from gdpbridge_verify.zcdp import RenyiCheck, ZcdpCheck
 
-__all__ = ["MAX_WORK", "Ladder", "Verification", "read", "verify"]
-
 FIRST_PRECISION = 96
 MAX_PRECISION = 8192
 # in microseconds, as charged by formula: some ten thousand cells

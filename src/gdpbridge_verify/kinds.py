@@ -15,6 +15,7 @@ from typing import Literal
 from gdpbridge_verify.document import DECIMAL_PATTERN
 from gdpbridge_verify.refusal import Malformed
 
+# what δ is: the mechanism's own, the supremum over all with a guarantee, or an upper bound
 Nature = Literal["own", "class", "bound"]
 
 Domain = tuple[Callable[[Fraction], bool], str]
@@ -35,38 +36,23 @@ _PROBABILITY: Domain = (lambda value: 0 <= value < 1, "a number in [0, 1)")
 
 @dataclass(frozen=True)
 class Kind:
-    """What a certificate may say of a mechanism.
+    """What a certificate may say of a mechanism."""
 
-    Attributes:
-        parameters: their names, and which values are allowed; those of clip-rectify are read by
-            rectified.py.
-        words: parameters that are one of some words, whose value is its place among them; those
-            with None among them may be left out.
-        texts: parameters that are read elsewhere.
-        nature: what δ is: the mechanism's own, the supremum over all mechanisms with a guarantee,
-            or an upper bound.
-        relations: the neighbouring relations of which it must name one; () for any or none.
-        has_breakpoints: whether its formula changes at places that are not rational.
-        composes: whether it may be run among others, or several times.
-        of_others: whether it is made of other mechanisms.
-        alone: whether nothing else may be made of it.
-        discrete: whether δ is had from the law of its losses alone.
-        has_rows: whether rows of numbers are what is known of it.
-        per_record: the parameter that is k times as large for groups of k records.
-    """
-
+    # their names, and which values are allowed; some kinds read theirs on their own
     parameters: dict[str, Domain] = field(default_factory=dict)
     nature: Nature = "own"
+    # of which it must name one; () for any or none
     relations: tuple[str, ...] = ()
+    # parameters that are one of some words; their value is its place; None: may be left out
     words: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
-    texts: tuple[str, ...] = ()
-    has_breakpoints: bool = False
-    composes: bool = False
-    of_others: bool = False
-    alone: bool = False
-    discrete: bool = False
-    has_rows: bool = False
-    per_record: str = ""
+    texts: tuple[str, ...] = ()  # parameters that are read elsewhere
+    has_breakpoints: bool = False  # its formula changes at places that are not rational
+    composes: bool = False  # it may be run among others, or several times
+    of_others: bool = False  # it is made of other mechanisms
+    alone: bool = False  # nothing else may be made of it
+    discrete: bool = False  # δ is had from the law of its losses alone
+    has_rows: bool = False  # rows of numbers are what is known of it
+    per_record: str = ""  # the parameter that is k times as large for groups of k records
 
 
 def _positive(*names: str) -> dict[str, Domain]:
@@ -149,11 +135,7 @@ MAX_DIGITS = 400
 
 
 def parameters_of(spec: dict[str, str | None]) -> dict[str, Fraction]:
-    """Return the parameters of a kind, each in its range.
-
-    Raises:
-        Malformed: for an unknown kind or relation, or parameters that are not those of the kind.
-    """
+    """Return the parameters of a kind, each in its range."""
     given = dict(spec)
     kind, neighbours = given.pop("kind", None), given.pop("neighbours", None)
     if kind is None or kind not in KINDS:
@@ -182,9 +164,6 @@ def ungrouped(spec: dict[str, str | None]) -> dict[str, str | None]:
 
     k records move an answer by k times the sensitivity, and a chain of k pairs of neighbours
     multiplies an ε, a range of losses, or a μ by k (Dong, Roth and Su 2022, theorem 2.14).
-
-    Raises:
-        Malformed: for a kind of which that is not known.
     """
     if spec.get("kind") != "grouped":
         return spec
