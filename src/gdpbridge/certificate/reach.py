@@ -24,6 +24,8 @@ def uncertifiable_because(profile: Profile) -> str:
             KINDS[one.kind].composes or KINDS[one.kind].of_others
         ):
             return f"there is no certificate yet for compositions of {one.kind}"
+        if one.kind == "subsampled" and one.inner[0].kind not in ("gaussian", "gdp"):
+            return f"there is no certificate for samples of {one.inner[0].kind} yet"
         if one.kind == "grouped" and not _is_per_record(one.inner[0]):
             return f"there is no certificate for groups of {one.inner[0].kind} yet"
         whole = known.alone or (known.discrete and named.kind not in ONLY_COMPOSED)
