@@ -12,9 +12,8 @@ from gdpbridge.mechanisms.registry import profile_class
 
 __all__ = ["mechanism_title", "number_text"]
 
-# rows that a title names, and how long a number is in one
+# rows that a title names
 _PHASES = 3
-_LENGTH = 12
 
 
 def mechanism_title(mechanism: dict[str, Any], *, short: bool = False) -> str:
@@ -68,9 +67,7 @@ def _part(name: str, field: FieldInfo, value: Any, short: bool) -> Iterator[str]
                 if short or name in (symbol, "eps_h")
                 else f"{name.replace('_', ' ')} {symbol}"
             )
-            text = number_text(value)
-            # such as a rate of 256/60000, whose parts stand beside it
-            yield f"{label} = {text}" if len(text) <= _LENGTH else f"{label} ≈ {value:.6g}"
+            yield f"{label} = {number_text(value)}"
 
 
 def number_text(value: float) -> str:
