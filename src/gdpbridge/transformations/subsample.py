@@ -267,7 +267,7 @@ class Subsampled(Profile):
             return losses
         refusal = self._not_composed(
             "gaussian, gdp, laplace, pure-dp, approx-dp, randomized-response or discrete-laplace, "
-            "sampled before composition"
+            "one run of it, on a poisson sample, for composition"
         )
         one = losses[0].transform
         if len(losses) > 1 or losses[0].times > 1 or not losses[0].symmetric:
