@@ -106,7 +106,7 @@ class Check(ABC):
 
     def above(self, line: str, at: Fraction, value: Fraction, point: Point) -> None:
         """Prove that δ(ε) is above a number."""
-        if self._floor_above(value):
+        if self.tail.floor > value:
             return
         if not self.reaches(line, at, Level.of(self.enclosed(value)), point) > 0:
             raise Undecided(line)
@@ -121,11 +121,8 @@ class Check(ABC):
 
     def stays_above(self, line: str, value: Fraction) -> None:
         """Prove that δ is above a number at every ε."""
-        if not self._floor_above(value):
+        if not self.tail.floor > value:
             raise Refused(line, "it is infinite, and nothing shows it")
-
-    def _floor_above(self, value: Fraction) -> bool:
-        return self.tail.floor > value
 
     def vanishes_at(self, at: Fraction) -> bool:
         """Whether δ is 0 at an ε."""
@@ -317,6 +314,9 @@ class Check(ABC):
             self.below("", at, Level.of(self.enclosed(self.failure)))
         except (Refused, Undecided):
             return False
+        finally:
+            # it is no line
+            self.arithmetic.work.reset("", None)
         return True
 
     def past(self, level: Level) -> Level:
@@ -378,7 +378,7 @@ class Check(ABC):
         """Prove that the statement fails below mu.low."""
         line, witness = "evidence.witness", self.evidence.witness
         if self.low is None:
-            if self.claim.statement != "approximate" or not self._floor_above(self.failure):
+            if self.claim.statement != "approximate" or not self.tail.floor > self.failure:
                 raise Refused("claim.mu.low", "it is infinite, and nothing shows it")
             return f"no finite μ will do: {self.tail.why}"
         if self.low == 0:
