@@ -24,9 +24,8 @@ from gdpbridge_verify.sampled import SampledCheck
 from gdpbridge_verify.several import composition, missed
 from gdpbridge_verify.statement import Check
 from gdpbridge_verify.tables import TableCheck, TradeoffCheck
+from gdpbridge_verify.tuned import TunedCheck
 from gdpbridge_verify.zcdp import RenyiCheck, ZcdpCheck
-
-__all__ = ["MAX_WORK", "Ladder", "Verification", "read", "verify"]
 
 FIRST_PRECISION = 96
 MAX_PRECISION = 8192
@@ -160,6 +159,7 @@ _CHECKS: dict[str, type[Check]] = {
     "thresholded-release": ThresholdedCheck,
     "tradeoff": FormulaCheck,
     "tradeoff-function": TradeoffCheck,
+    "tuned": TunedCheck,
     "zcdp": ZcdpCheck,
 }
 

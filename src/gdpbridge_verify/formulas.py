@@ -33,8 +33,6 @@ from gdpbridge_verify.trees import (
     sides_of,
 )
 
-__all__ = ["FormulaCheck", "jet_of"]
-
 _COST_OF_NODE = 8.0
 _MAX_POWER = 200
 # how often a range is halved, on which δ̂ is proved to be above a line

@@ -35,6 +35,7 @@ from gdpbridge.numeric.exact import decimal_text, exact
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import to_fraction
 from gdpbridge.transformations.clip_rectify import ClipRectify
+from gdpbridge.transformations.tuned import Tuned
 from gdpbridge_verify.document import (
     NAME,
     VERSION,
@@ -83,7 +84,7 @@ def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:
         claim: the claim.
         bits: the precision to which places are bracketed.
     """
-    by_rows = isinstance(profile, Written | Renyi | Table | TradeoffFunction)
+    by_rows = isinstance(profile, Written | Renyi | Table | TradeoffFunction | Tuned)
     no_formula = by_rows or isinstance(profile, ZCDP) or profile.curve.form is not Form.SMOOTH
     return Certificate(
         schema=Schema(name=NAME, version=VERSION),
@@ -111,7 +112,7 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     bare = replace(bare, evidence=evidence)
     composed = profile.curve.form is Form.COMPOSED
     by_tangents = isinstance(profile, ZCDP)
-    by_rows = isinstance(profile, Written | Renyi | Table | TradeoffFunction)
+    by_rows = isinstance(profile, Written | Renyi | Table | TradeoffFunction | Tuned)
     discrete = profile.curve.form in (Form.LINEAR, Form.BETWEEN) and not by_rows
     if composed:
         return with_directions(bare, proof)
@@ -121,7 +122,7 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
         return with_laws(bare, proof, profile)
     if by_tangents:
         return with_tangents(bare, proof, zcdp_boundary(profile.exact("rho")))
-    if isinstance(profile, Written | Renyi | Table | TradeoffFunction):
+    if isinstance(profile, Written | Renyi | Table | TradeoffFunction | Tuned):
         return with_chords(bare, proof, profile)
     if claim.mu.high == "inf":
         return bare
@@ -156,6 +157,10 @@ def _specification(profile: Profile) -> dict[str, str | None]:
             {"exact": "true"} if profile.profile_is is Nature.OWN else {}
         )
         found |= {f"set.{name}": decimal_text(exact(v)) for name, v in profile.values.items()}
+    if isinstance(profile, Tuned):
+        found |= {"mean": decimal_text(profile.exact("mean")), "distribution": profile.distribution}
+        found |= {"shape": decimal_text(profile.exact("shape")), "base.kind": profile.base.kind}
+        found |= {"base.neighbours": profile.base.neighbours}
     return found
 
 

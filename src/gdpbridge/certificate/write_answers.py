@@ -19,6 +19,7 @@ from gdpbridge.certificate.write import begun, range_of
 from gdpbridge.certificate.write_composed import line_of
 from gdpbridge.certificate.write_convex import (
     TangentsOf,
+    bounds_of,
     event_at,
     tangent_event,
     touching_places,
@@ -45,6 +46,7 @@ from gdpbridge.mechanisms.zcdp import ZCDP
 from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor, decimal_text
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
+from gdpbridge.transformations.tuned import Tuned
 from gdpbridge_verify import document
 from gdpbridge_verify.composition import composition_of
 from gdpbridge_verify.refusal import OutOfWork
@@ -333,13 +335,12 @@ def _with_proof(
         boundary = zcdp_boundary(profile.exact("rho"))
         tangents = tangents_at(bare, boundary, [one for one in above if one], _BITS)
         return replace(bare, evidence=replace(evidence, tangents=tangents))
-    if isinstance(profile, Renyi):
+    if isinstance(profile, Renyi | Tuned):
         assert isinstance(profile.curve, SmoothCurve)
-        known = TangentsOf(profile.curve, profile.bounds, _BITS)
+        table, bounds = bounds_of(profile)
+        known = TangentsOf(profile.curve, bounds, _BITS)
         tangents = known.over(place for eps in above for place in known.places(eps))
-        return replace(
-            bare, table=rows_of(profile)[0], evidence=replace(evidence, tangents=tangents)
-        )
+        return replace(bare, table=table, evidence=replace(evidence, tangents=tangents))
     if isinstance(profile, Written):
         places = touching_places(profile.followed.curve, _BITS)
         places += [_place(eps) for one in answers for eps, low, _ in one.places if low]
