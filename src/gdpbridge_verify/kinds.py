@@ -28,6 +28,7 @@ _RUNS: Domain = (lambda value: value in range(1, 201), "a whole number from 1 to
 _GROUPS: Domain = (lambda value: value in range(1, 51), "a whole number from 1 to 50")
 _VARIANCE: Domain = (lambda value: 0 < value <= 10_000, "a number > 0, at most 10000")
 _SHIFT: Domain = (lambda value: value in range(1, 1001), "a whole number from 1 to 1000")
+_MEAN: Domain = (lambda value: 1 <= value <= 10**9, "a number from 1 to 10^9")
 _CHANCE: Domain = (lambda value: 0 < 2 * value < 1, "a number in (0, 1/2)")
 _SHARE: Domain = (lambda value: 0 < value <= 1, "a number in (0, 1]")
 _PROBABILITY: Domain = (lambda value: 0 <= value < 1, "a number in [0, 1)")
@@ -107,7 +108,15 @@ KINDS = {
     "tradeoff": Kind(nature="bound", alone=True),
     "tradeoff-function": Kind(nature="class", alone=True, has_rows=True),
     "truncated-laplace": Kind(_positive("scale", "sensitivity") | {"delta": _CHANCE}),
-    "zcdp": Kind(_positive("rho"), "class", alone=True),
+    "tuned": Kind(
+        {"mean": _MEAN, "shape": _NON_NEGATIVE},
+        "bound",
+        words={"distribution": ("truncated-negative-binomial",)},
+        of_others=True,
+        alone=True,
+        has_rows=True,
+    ),
+    "zcdp": Kind(_positive("rho"), "class", alone=True, per_record="rho"),
 }
 # those whose formulas the checker knows as composed losses alone
 ONLY_COMPOSED = frozenset({"composed", "dpsgd", "sequence", "subsampled"})
@@ -163,11 +172,13 @@ def ungrouped(spec: dict[str, str | None]) -> dict[str, str | None]:
     known = KINDS.get(base.get("kind") or "")
     if known is None or not known.per_record or size > _MOST_RECORDS:
         raise Malformed("mechanism.base.kind", base.get("kind"), "one that is known for groups")
-    if base.get("neighbours") != spec["neighbours"]:
+    if base.get("neighbours") != spec.get("neighbours"):
         raise Malformed("mechanism.base.neighbours", base.get("neighbours"), "those of the group")
     parameters_of(base)
     with decimal.localcontext(prec=1000):
-        product = decimal.Decimal(base[known.per_record] or "") * int(size)
+        # ρ-zCDP for a record is k²ρ-zCDP for k (Bun and Steinke 2016, proposition 27)
+        times = int(size) ** (2 if known.per_record == "rho" else 1)
+        product = decimal.Decimal(base[known.per_record] or "") * times
     return {**base, known.per_record: str(product)}
 
 

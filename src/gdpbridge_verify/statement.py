@@ -57,7 +57,8 @@ class Check(ABC):
             raise Malformed("table", Words("given"), "null for this kind")
         self.tail = self.build()
         self.nature_of_kind = self.tail.nature or self.nature_of_kind
-        if self.spec.get("kind") == "pure-dp" and document.mechanism.get("size", "1") != "1":
+        grouped = document.mechanism.get("size", "1") != "1"
+        if grouped and self.spec.get("kind") in ("pure-dp", "zcdp"):
             # of k steps that are ε-DP each, not all that kε-DP allows is possible
             self.nature_of_kind = "bound"
         claim, statement = self.claim, self.claim.statement
