@@ -254,6 +254,14 @@ def test_a_cell_over_a_breakpoint() -> None:
             assert not accepted(document)
 
 
+def test_margins_are_of_lines() -> None:
+    """Of an approximate statement too, for which δ ≤ p is tried at the beginning of each part."""
+    found = verify(json.dumps(true(profiles.Laplace(scale=1.0), failure=0.01)).encode())
+    names = [name for name, _ in found.margins]
+    assert "evidence.cells[0]" in names
+    assert all(names)
+
+
 def test_a_gaussian_has_no_other_mu() -> None:
     """The shortcut for Gaussian curves compares with the exact quotient."""
     document = true(profiles.Gaussian(sigma=3.0))

@@ -45,7 +45,7 @@ def uncertifiable_because(profile: Profile) -> str:
         if one.kind == "grouped" and not _is_per_record(one.inner[0]):
             return f"there is no certificate for groups of {one.inner[0].kind} yet"
         whole = known.alone or (known.discrete and named.kind not in ONLY_COMPOSED)
-        if whole and one is not named:
+        if whole and one is not named and named.kind != "grouped":
             return f"there is no certificate yet for what is made of {one.kind}"
     composed = Form.COMPOSED, Form.LINEAR, Form.BETWEEN
     if isinstance(named, Subsampled) and named.base.kind in SAMPLED and named.rate is not None:
