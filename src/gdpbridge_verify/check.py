@@ -20,12 +20,12 @@ from gdpbridge_verify.reader import content_of, parsed, read_as
 from gdpbridge_verify.rectified import RectifiedCheck
 from gdpbridge_verify.refusal import OutOfWork, Refused, Undecided
 from gdpbridge_verify.rows import with_rows
+from gdpbridge_verify.sampled import SampledCheck
 from gdpbridge_verify.several import composition, missed
 from gdpbridge_verify.statement import Check
 from gdpbridge_verify.tables import TableCheck, TradeoffCheck
+from gdpbridge_verify.tuned import TunedCheck
 from gdpbridge_verify.zcdp import RenyiCheck, ZcdpCheck
-
-__all__ = ["MAX_WORK", "Ladder", "Verification", "read", "verify"]
 
 FIRST_PRECISION = 96
 MAX_PRECISION = 8192
@@ -154,9 +154,12 @@ _CHECKS: dict[str, type[Check]] = {
     "clip-rectify": RectifiedCheck,
     "formula": FormulaCheck,
     "renyi": RenyiCheck,
+    "subsampled": SampledCheck,
     "table": TableCheck,
     "thresholded-release": ThresholdedCheck,
+    "tradeoff": FormulaCheck,
     "tradeoff-function": TradeoffCheck,
+    "tuned": TunedCheck,
     "zcdp": ZcdpCheck,
 }
 

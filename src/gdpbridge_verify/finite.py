@@ -15,22 +15,10 @@ from typing import NamedTuple
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.complexes import Ball, Complexes
+from gdpbridge_verify.document import Nodes
 from gdpbridge_verify.numbers import about, binary
 from gdpbridge_verify.refusal import Malformed, OutOfWork
-from gdpbridge_verify.transforms import Nodes, Transform
-
-__all__ = [
-    "Atoms",
-    "DiscreteGaussian",
-    "Finite",
-    "Unit",
-    "cut_laplace",
-    "discrete_laplace",
-    "listed",
-    "randomized_response",
-    "ratio",
-    "two_valued",
-]
+from gdpbridge_verify.transforms import Transform
 
 _COST_OF_BALL = 12.0
 _MOST_ATOMS = 100_000

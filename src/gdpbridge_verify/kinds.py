@@ -15,6 +15,7 @@ from typing import Literal
 from gdpbridge_verify.document import DECIMAL_PATTERN
 from gdpbridge_verify.refusal import Malformed
 
+# what δ is: the mechanism's own, the supremum over all with a guarantee, or an upper bound
 Nature = Literal["own", "class", "bound"]
 
 Domain = tuple[Callable[[Fraction], bool], str]
@@ -27,6 +28,7 @@ _RUNS: Domain = (lambda value: value in range(1, 201), "a whole number from 1 to
 _GROUPS: Domain = (lambda value: value in range(1, 51), "a whole number from 1 to 50")
 _VARIANCE: Domain = (lambda value: 0 < value <= 10_000, "a number > 0, at most 10000")
 _SHIFT: Domain = (lambda value: value in range(1, 1001), "a whole number from 1 to 1000")
+_MEAN: Domain = (lambda value: 1 <= value <= 10**9, "a number from 1 to 10^9")
 _CHANCE: Domain = (lambda value: 0 < 2 * value < 1, "a number in (0, 1/2)")
 _SHARE: Domain = (lambda value: 0 < value <= 1, "a number in (0, 1]")
 _PROBABILITY: Domain = (lambda value: 0 <= value < 1, "a number in [0, 1)")
@@ -34,38 +36,23 @@ _PROBABILITY: Domain = (lambda value: 0 <= value < 1, "a number in [0, 1)")
 
 @dataclass(frozen=True)
 class Kind:
-    """What a certificate may say of a mechanism.
+    """What a certificate may say of a mechanism."""
 
-    Attributes:
-        parameters: their names, and which values are allowed; those of clip-rectify are read by
-            rectified.py.
-        words: parameters that are one of some words, whose value is its place among them; those
-            with None among them may be left out.
-        texts: parameters that are read elsewhere.
-        nature: what δ is: the mechanism's own, the supremum over all mechanisms with a guarantee,
-            or an upper bound.
-        relations: the neighbouring relations of which it must name one; () for any or none.
-        has_breakpoints: whether its formula changes at places that are not rational.
-        composes: whether it may be run among others, or several times.
-        of_others: whether it is made of other mechanisms.
-        alone: whether nothing else may be made of it.
-        discrete: whether δ is had from the law of its losses alone.
-        has_rows: whether rows of numbers are what is known of it.
-        per_record: the parameter that is k times as large for groups of k records.
-    """
-
+    # their names, and which values are allowed; some kinds read theirs on their own
     parameters: dict[str, Domain] = field(default_factory=dict)
     nature: Nature = "own"
+    # of which it must name one; () for any or none
     relations: tuple[str, ...] = ()
+    # parameters that are one of some words; their value is its place; None: may be left out
     words: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
-    texts: tuple[str, ...] = ()
-    has_breakpoints: bool = False
-    composes: bool = False
-    of_others: bool = False
-    alone: bool = False
-    discrete: bool = False
-    has_rows: bool = False
-    per_record: str = ""
+    texts: tuple[str, ...] = ()  # parameters that are read elsewhere
+    has_breakpoints: bool = False  # its formula changes at places that are not rational
+    composes: bool = False  # it may be run among others, or several times
+    of_others: bool = False  # it is made of other mechanisms
+    alone: bool = False  # nothing else may be made of it
+    discrete: bool = False  # δ is had from the law of its losses alone
+    has_rows: bool = False  # rows of numbers are what is known of it
+    per_record: str = ""  # the parameter that is k times as large for groups of k records
 
 
 def _positive(*names: str) -> dict[str, Domain]:
@@ -100,7 +87,7 @@ KINDS = {
     "grouped": Kind({"size": _COUNT}, of_others=True, alone=True),
     "icea": Kind(_counts("messages", "users"), "bound", (_REPLACED,), has_breakpoints=True),
     "laplace": Kind(_positive("scale", "sensitivity"), composes=True, per_record="sensitivity"),
-    "matrix": Kind(_MATRIX, words={"fixed": _FLAG}, texts=("entries",), alone=True),
+    "matrix": Kind(_MATRIX, words={"fixed": _FLAG}, texts=("entries",), composes=True),
     "permute-and-flip": Kind({"epsilon": _NON_NEGATIVE}, "class", per_record="epsilon"),
     "pld": Kind(composes=True, discrete=True),
     "pure-dp": Kind({"epsilon": _NON_NEGATIVE}, "class", composes=True, per_record="epsilon"),
@@ -108,20 +95,38 @@ KINDS = {
     "renyi": Kind(nature="class", alone=True, has_rows=True),
     "sequence": Kind(of_others=True),
     "sgd-family": Kind(_SGD, "bound", has_breakpoints=True),
-    "shuffled-epochs": Kind(_SHUFFLED, "bound"),
+    "shuffled-epochs": Kind(_SHUFFLED, "bound", composes=True),
     "skellam": Kind({"variance": _VARIANCE, "sensitivity": _SHIFT}, alone=True),
-    "sparse-vector": Kind(_SPARSE, "bound", words={"monotonic": _FLAG}, per_record="sensitivity"),
+    "sparse-vector": Kind(
+        _SPARSE, "bound", words={"monotonic": _FLAG}, per_record="sensitivity", composes=True
+    ),
     "subsampled": Kind({"rate": _SHARE}, relations=(_ADDED,), of_others=True),
     "table": Kind(nature="class", alone=True, has_rows=True),
     "thresholded-release": Kind(
         _THRESHOLDED, relations=(_ADDED,), words={"noise": ("gaussian", "laplace")}, alone=True
     ),
+    "tradeoff": Kind(nature="bound", alone=True),
     "tradeoff-function": Kind(nature="class", alone=True, has_rows=True),
     "truncated-laplace": Kind(_positive("scale", "sensitivity") | {"delta": _CHANCE}),
+    "tuned": Kind(
+        {"mean": _MEAN, "shape": _NON_NEGATIVE},
+        "bound",
+        words={"distribution": ("truncated-negative-binomial",)},
+        of_others=True,
+        alone=True,
+        has_rows=True,
+    ),
     "zcdp": Kind(_positive("rho"), "class", alone=True),
 }
 # those whose formulas the checker knows as composed losses alone
 ONLY_COMPOSED = frozenset({"composed", "dpsgd", "sequence", "subsampled"})
+# those known on a sample, once, and what δ is then: another mechanism with a class's δ attains it
+SAMPLED: dict[str, Nature] = {
+    "gaussian": "own",
+    "gdp": "class",
+    "laplace": "own",
+    "pure-dp": "class",
+}
 _MOST_RECORDS = 1_000_000
 _QUOTIENT = "^[0-9]{1,18}/[1-9][0-9]{0,17}$"
 # beyond it a parameter is refused before any arithmetic: a proof of it would be of no use
@@ -130,11 +135,7 @@ MAX_DIGITS = 400
 
 
 def parameters_of(spec: dict[str, str | None]) -> dict[str, Fraction]:
-    """Return the parameters of a kind, each in its range.
-
-    Raises:
-        Malformed: for an unknown kind or relation, or parameters that are not those of the kind.
-    """
+    """Return the parameters of a kind, each in its range."""
     given = dict(spec)
     kind, neighbours = given.pop("kind", None), given.pop("neighbours", None)
     if kind is None or kind not in KINDS:
@@ -163,9 +164,6 @@ def ungrouped(spec: dict[str, str | None]) -> dict[str, str | None]:
 
     k records move an answer by k times the sensitivity, and a chain of k pairs of neighbours
     multiplies an ε, a range of losses, or a μ by k (Dong, Roth and Su 2022, theorem 2.14).
-
-    Raises:
-        Malformed: for a kind of which that is not known.
     """
     if spec.get("kind") != "grouped":
         return spec
@@ -174,12 +172,18 @@ def ungrouped(spec: dict[str, str | None]) -> dict[str, str | None]:
     known = KINDS.get(base.get("kind") or "")
     if known is None or not known.per_record or size > _MOST_RECORDS:
         raise Malformed("mechanism.base.kind", base.get("kind"), "one that is known for groups")
-    if base.get("neighbours") != spec["neighbours"]:
+    if base.get("neighbours") != spec.get("neighbours"):
         raise Malformed("mechanism.base.neighbours", base.get("neighbours"), "those of the group")
     parameters_of(base)
     with decimal.localcontext(prec=1000):
         product = decimal.Decimal(base[known.per_record] or "") * int(size)
     return {**base, known.per_record: str(product)}
+
+
+def epsilon_of_sparse_vector(values: dict[str, Fraction]) -> Fraction:
+    """Return Δ/b₁ + c·2Δ/b₂, or Δ/b₁ + c·Δ/b₂ (Lyu, Su and Li 2017, theorems 4 and 5)."""
+    each = values["count"] * (1 if values["monotonic"] else 2) / values["answer_scale"]
+    return values["sensitivity"] * (1 / values["threshold_scale"] + each)
 
 
 def decimal_parameter(name: str, text: str | None) -> Fraction:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
 from gdpbridge_verify.curve import GaussianCurve
 from gdpbridge_verify.document import Breakpoint, Evidence, Point
-from gdpbridge_verify.kinds import KINDS, parameters_of
+from gdpbridge_verify.kinds import KINDS, epsilon_of_sparse_vector, parameters_of
 from gdpbridge_verify.numbers import about, binary
 from gdpbridge_verify.participation import square_of
 from gdpbridge_verify.profile import Bracket, Formulas, Part, Tail
@@ -17,8 +17,6 @@ from gdpbridge_verify.refined import icea, sgd_family
 from gdpbridge_verify.refusal import Malformed, Refused
 from gdpbridge_verify.statement import MAX_EPS, Check
 from gdpbridge_verify.values import Thresholded, runs_of_range, skellam
-
-__all__ = ["FormulasCheck", "ThresholdedCheck", "brackets_of", "formulas_of", "part_on"]
 
 Values = dict[str, Fraction]
 Builder = Callable[[Values, list[Bracket], Arithmetic], Formulas]
@@ -98,11 +96,7 @@ class ThresholdedCheck(FormulasCheck):
 
 
 def part_on(parts: tuple[Part, ...], low: Fraction, high: Fraction) -> Part:
-    """Return the formula that holds on a range.
-
-    Raises:
-        Refused: if there is none.
-    """
+    """Return the formula that holds on a range."""
     # where two parts meet, the later one is regular
     for part in reversed(parts):
         if part.low <= low and (part.high is None or high <= part.high):
@@ -124,13 +118,7 @@ def brackets_of(breakpoints: tuple[Breakpoint, ...]) -> list[Bracket]:
 def formulas_of(
     spec: dict[str, str | None], brackets: list[Bracket], arithmetic: Arithmetic
 ) -> Formulas:
-    """Return the formulas of a mechanism that a certificate names, and its tail.
-
-    Raises:
-        Malformed: for an unknown kind, or parameters that are not those of the kind.
-        Refused: if the breakpoints are not where the profile changes its formula.
-        Undecided: if the precision does not tell.
-    """
+    """Return the formulas of a mechanism that a certificate names, and its tail."""
     values, kind = parameters_of(spec), str(spec["kind"])
     if kind not in (*_BUILDERS, "matrix"):
         raise Malformed("mechanism.kind", kind, f"one of {', '.join(_BUILDERS)}")
@@ -232,10 +220,7 @@ def _randomized_response(values: Values, _: list[Bracket], of: Arithmetic) -> Fo
 
 
 def _sparse_vector(values: Values, brackets: list[Bracket], of: Arithmetic) -> Formulas:
-    # ε-DP with ε = Δ/b₁ + c·2Δ/b₂, or c·Δ/b₂ (Lyu, Su and Li 2017, theorems 4 and 5)
-    each = values["count"] * (1 if values["monotonic"] else 2) / values["answer_scale"]
-    epsilon = values["sensitivity"] * (1 / values["threshold_scale"] + each)
-    return _approx_dp({"epsilon": epsilon}, brackets, of)
+    return _approx_dp({"epsilon": epsilon_of_sparse_vector(values)}, brackets, of)
 
 
 def _gaussian(values: Values, _: list[Bracket], of: Arithmetic) -> Formulas:

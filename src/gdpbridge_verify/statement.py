@@ -21,8 +21,6 @@ from gdpbridge_verify.numbers import about, binary, mu_range
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided, Words
 
-__all__ = ["MAX_EPS", "MOST_HALVINGS", "Check"]
-
 MAX_EPS = Fraction(2) ** 200
 # of parameters that are shown as a whole
 _LONG = 80

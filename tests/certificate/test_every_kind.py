@@ -6,6 +6,7 @@ and checks a certificate of each, and prints the page, with sizes and times.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import time
 from collections.abc import Callable
@@ -22,6 +23,13 @@ from gdpbridge.measure.method import DEFAULT_METHOD, method_for
 from gdpbridge.measure.result import no_certificate_because
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import kinds
+from gdpbridge_verify import verify
+
+_spec = importlib.util.spec_from_file_location("reading", Path(__file__).with_name("reading.py"))
+assert _spec is not None
+assert _spec.loader is not None
+reading = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(reading)
 
 P = gdp.profiles
 PAGE = Path(__file__).parents[2] / "docs" / "certificates.md"
@@ -79,8 +87,17 @@ def reason_of(kind: str) -> str:
 
 def page_rows() -> dict[str, str]:
     """What the page says of each kind."""
-    lines = [line.split("|") for line in PAGE.read_text(encoding="utf-8").splitlines()]
+    text = PAGE.read_text(encoding="utf-8")
+    lines = [line.split("|") for line in text[: text.index("| kind | lines |")].splitlines()]
     return {row[1].strip(): row[2].strip() for row in lines if len(row) > 3 and row[1].strip()}
+
+
+def read_on_page() -> dict[str, int]:
+    """How many lines the page says are read for each kind."""
+    text = PAGE.read_text(encoding="utf-8")
+    table = text[text.index("| kind | lines |") :].splitlines()[2:]
+    rows = [line.split("|") for line in table if line.startswith("|")]
+    return {row[1].strip(): int(row[2].replace(",", "")) for row in rows}
 
 
 def test_the_page_knows_every_kind() -> None:
@@ -101,7 +118,11 @@ def test_every_kind(kind: str) -> None:
         return
     document = gdp.measure(profile_of(kind), **EXAMPLES[kind][1]).certificate
     assert document is not None
-    assert gdp.verify(document).valid
+    text, found = document.to_json().encode(), []
+    lines = sum(reading.lines_read(lambda: found.append(verify(text).valid)).values())
+    assert found == [True]
+    # rounded on the page, and the checker changes
+    assert lines == pytest.approx(read_on_page().get(kind, lines), rel=0.1)
 
 
 @pytest.mark.parametrize(
@@ -138,6 +159,84 @@ def test_groups(base: Profile, same: Profile) -> None:
             gdp.verify(changed)
 
 
+@pytest.mark.parametrize(
+    ("base", "options"),
+    [
+        (P.Laplace(scale=0.5), {}),
+        (P.Gaussian(sigma=1), {"eps_h": 1}),
+        (P.Gaussian(sigma=1), {}),
+        (P.GDP(mu=1), {"failure": 1e-6}),
+        (P.PureDP(epsilon=1), {}),
+    ],
+    ids=lambda one: str(getattr(one, "kind", one)),
+)
+def test_samples(base: Profile, options: dict[str, Any]) -> None:
+    """A mechanism on a Poisson sample has a certificate, and with another rate it is refused."""
+    found = gdp.measure(base.subsample(0.2), **options)
+    document = json.loads(found.certificate.to_json())  # type: ignore[union-attr]
+    assert gdp.verify(document).valid
+    whole = found.statement == "whole" and base.kind == "gaussian"
+    for name, text in (
+        ("rate", "0.19"), ("rate", "0.21"), ("rate", "1"), ("base.kind", "gdp"), ("rate", "0"),
+        ("scheme", "without-replacement"), ("base.neighbours", "replace-one"), ("sample", "1"),
+    ):  # fmt: skip
+        if whole and name == "rate" and text != "0":
+            # of every ε the one μ is that of the whole
+            continue
+        changed = {**document, "mechanism": {**document["mechanism"], name: text}}
+        if changed != document:
+            assert not _holds(changed), (name, text)
+    document["claim"]["mu"]["low"] = document["claim"]["mu"]["high"] = "0.01"
+    assert not _holds(document)
+
+
+def _holds(document: dict[str, Any]) -> bool:
+    try:
+        return gdp.verify(document).valid
+    except gdp.InputError:
+        return False
+
+
+BESIDE = P.Laplace(scale=2)
+
+
+@pytest.mark.parametrize(
+    ("part", "same", "changes"),
+    [
+        (
+            P.Matrix(entries=[4, 3], sigma=10),
+            P.Gaussian(sigma=2),
+            {"entries": "0x5p+0 0x3p+0", "sigma": "8"},
+        ),
+        (
+            P.ShuffledEpochs(noise_multiplier=4, steps=9, epochs=4),
+            P.Gaussian(sigma=2),
+            {"epochs": "5", "noise_multiplier": "3"},
+        ),
+        (
+            P.SparseVector(threshold_scale=4, answer_scale=8).compose(2),
+            P.PureDP(epsilon=0.5).compose(2),
+            {"base.count": "2", "base.answer_scale": "4", "base.monotonic": "true"},
+        ),
+    ],
+    ids=lambda one: getattr(one, "kind", ""),
+)
+def test_run_among_others(part: Profile, same: Profile, changes: dict[str, str]) -> None:
+    """What is Gaussian or ε-DP in other words is so in a composition, too."""
+    how = {"tol": "1e-6"}
+    document = gdp.measure(P.Sequence(parts=(part, BESIDE)), **how).certificate
+    assert document is not None
+    assert gdp.verify(document).valid
+    plain = gdp.measure(P.Sequence(parts=(same, BESIDE)), **how).certificate
+    assert document.claim.mu == plain.claim.mu
+    for name, text in changes.items():
+        changed = json.loads(document.to_json())
+        changed["mechanism"][f"parts.0.{name}"] = text
+        assert not gdp.verify(changed).valid
+    one = P.Sequence(parts=(P.SparseVector(threshold_scale=4, answer_scale=8), BESIDE))
+    assert "sparse-vector run among others" in gdp.measure(one, **how).proof.why
+
+
 def test_groups_without() -> None:
     """Of other kinds, or with parameters that the checker does not know, the reason is told."""
     for base in (P.ZCDP(rho=0.1), P.PermuteAndFlip(epsilon=0.1, monotonic=True)):
@@ -159,7 +258,7 @@ DEAR = ("banded-matrix", "dpsgd", "opacus")
 
 def answers_of(kind: str) -> gdp.Certificate | None:
     """The certificate of the answers, None for kinds that have none of these."""
-    if reason_of(kind) or kind == "renyi":
+    if reason_of(kind):
         return None
     # a line for each end of each answer is the work of composed losses
     return write_answers(profile_of(kind), ANSWERS[:2] if kind in DEAR else ANSWERS)
@@ -236,6 +335,7 @@ def checked(document: gdp.Certificate | None, folder: Path | None = None) -> str
 
 def main() -> None:
     """Print the page's tables."""
+    known = {}
     for kind in sorted(kinds()):
         reason = reason_of(kind)
         if reason:
@@ -243,11 +343,17 @@ def main() -> None:
             continue
         document = gdp.measure(profile_of(kind), **EXAMPLES[kind][1]).certificate
         assert document is not None
+        known[kind] = document
         print(f"| {kind} | yes | {checked(document)} | {checked(answers_of(kind))} |")
     print()
     with TemporaryDirectory() as folder:
         for sort, written in SORTS.items():
             print(f"| {sort} | {checked(written(Path(folder)), Path(folder))} |")
+    print("\n| kind | lines |\n|---|---|")
+    for kind, document in known.items():
+        text = document.to_json().encode()
+        lines = reading.lines_read(lambda text=text: verify(text))
+        print(f"| {kind} | {round(sum(lines.values()), -1):,} |")
 
 
 if __name__ == "__main__":
