@@ -116,7 +116,7 @@ KINDS = {
         alone=True,
         has_rows=True,
     ),
-    "zcdp": Kind(_positive("rho"), "class", alone=True),
+    "zcdp": Kind(_positive("rho"), "class", alone=True, per_record="rho"),
 }
 # those whose formulas the checker knows as composed losses alone
 ONLY_COMPOSED = frozenset({"composed", "dpsgd", "sequence", "subsampled"})
@@ -176,7 +176,9 @@ def ungrouped(spec: dict[str, str | None]) -> dict[str, str | None]:
         raise Malformed("mechanism.base.neighbours", base.get("neighbours"), "those of the group")
     parameters_of(base)
     with decimal.localcontext(prec=1000):
-        product = decimal.Decimal(base[known.per_record] or "") * int(size)
+        # ρ-zCDP for a record is k²ρ-zCDP for k (Bun and Steinke 2016, proposition 27)
+        times = int(size) ** (2 if known.per_record == "rho" else 1)
+        product = decimal.Decimal(base[known.per_record] or "") * times
     return {**base, known.per_record: str(product)}
 
 
