@@ -116,6 +116,12 @@ class LossesCheck(Check):
             self.direction = direction
             self.below(line, at, Level.of(self.enclosed(value)))
 
+    def upper_end(self) -> str:
+        """Prove that the statement holds with mu.high, in every direction."""
+        if self.high is not None and not self.is_in_every_direction:
+            raise Refused("evidence.directions", "it is not proved in every direction")
+        return super().upper_end()
+
     def piece_at(self, at: Fraction) -> tuple[int, CurvePiece]:
         """Return the piece that an ε is on, of the direction in question, and its number."""
         pieces = (self.evidence.directions or ())[self.direction].pieces

@@ -330,6 +330,33 @@ def test_a_head_needs_its_directions(name: str) -> None:
         assert plain.outcome(changed) != "valid"
 
 
+@pytest.mark.parametrize(
+    ("kind", "parameters", "tail"),
+    [
+        ("discrete-gaussian", {"sigma": "1", "sensitivity": "1"}, "1"),
+        ("discrete-laplace", {"scale": "1", "sensitivity": "1"}, "0"),
+    ],
+)
+@pytest.mark.parametrize("high", ["0", "0.001", "1"])
+def test_a_whole_statement_needs_its_directions(
+    kind: str, parameters: dict[str, str], tail: str, high: str
+) -> None:
+    """Where there are none, no cell is missing of any, and nothing is proved."""
+    changed = fresh("laplace")
+    changed["mechanism"] = {"kind": kind, "neighbours": None, **parameters}
+    changed["claim"] |= {
+        "verdict": "gdp",
+        "statement": "whole",
+        "mu": {"low": "0", "high": high},
+        "eps_h": None,
+        "failure_probability": "0",
+        "mu_tail": {"low": tail, "high": tail},
+        "profile_is": None,
+    }
+    changed["evidence"] |= {"directions": [], "witness": None, "tail_from": None}
+    assert plain.outcome(changed) != "valid"
+
+
 @pytest.mark.parametrize("tilt", [Fraction(0), Fraction(3, 4), Fraction(9)])
 @pytest.mark.parametrize("eps", [Fraction(0), Fraction(1, 3), Fraction(2), Fraction(9, 2)])
 def test_a_law_encloses_what_is_added_up(tilt: Fraction, eps: Fraction) -> None:
