@@ -111,8 +111,10 @@ def _subsampled(spec: Spec, times: int) -> Composition:
     if base["kind"] not in ("gaussian", "gdp"):
         raise Malformed("mechanism.base.kind", base["kind"], "gaussian, or gdp")
     mu = values["mu"] if base["kind"] == "gdp" else values["sensitivity"] / values["sigma"]
-    transform = Gaussian(mu**2) if rate == 1 else SampledGaussian(1 / mu, rate)
-    return _leaf(transform, times, "own", spec, base)
+    sampled = rate < 1 and mu > 0
+    transform = SampledGaussian(1 / mu, rate) if sampled else _of_square(mu**2)
+    # of all that are μ-GDP, the Gaussian mechanism attains it
+    return _leaf(transform, times, KINDS[base["kind"] or ""].nature, spec, base)
 
 
 def _gaussian(values: dict[str, Fraction]) -> Transform:

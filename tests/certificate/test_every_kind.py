@@ -191,6 +191,21 @@ def test_samples(base: Profile, options: dict[str, Any]) -> None:
     assert not _holds(document)
 
 
+def test_samples_of_a_guarantee_in_a_composition() -> None:
+    """All that are μ-GDP are a class, on samples too; of no loss at all nothing is left to prove."""
+    found = gdp.measure(P.GDP(mu=1).subsample(0.1).compose(2), tol=1e-3)
+    document = json.loads(found.certificate.to_json())  # type: ignore[union-attr]
+    assert document["claim"]["profile_is"] == "class"
+    assert gdp.verify(document).valid
+    document["claim"]["profile_is"] = "own"
+    assert not _holds(document)
+    document["claim"] |= {"profile_is": "class", "mu": {"low": "0", "high": "0.001"}}
+    document["mechanism"]["base.base.mu"] = "0"
+    document["claim"]["mu_tail"] = {"low": "0", "high": "0"}
+    document["evidence"] |= {"witness": None, "directions": [{"pieces": [], "cells": []}]}
+    assert gdp.verify(document).valid
+
+
 def _holds(document: dict[str, Any]) -> bool:
     try:
         return gdp.verify(document).valid
