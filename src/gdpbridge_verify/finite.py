@@ -24,6 +24,8 @@ _COST_OF_BALL = 12.0
 _MOST_ATOMS = 100_000
 _MOST_CUTS = 1 << 17
 _MOST_SENSITIVITY = 10_000
+# what doubles that add up to 1 may miss of it
+_ROUNDING = 2.0**-50
 _RATIO = r"[0-9]{1,400}(?:/[0-9]{1,400})?"
 _LISTED = rf"inf:({_RATIO})((?: -?[0-9]{{1,18}}:0x[0-9a-f]{{1,64}}p[+-][0-9]{{1,4}})+)"
 
@@ -171,6 +173,8 @@ def listed(field: str, text: str, unit_text: str) -> Finite:
     failure = ratio(field, shape[1])
     if failure >= 1 or len(places) > _MOST_ATOMS:
         raise Malformed(field, text[:40], f"at most {_MOST_ATOMS} losses, and not all infinite")
+    if max(masses) > 1 or math.fsum(map(float, [failure, *masses])) < 1 - _ROUNDING:
+        raise Malformed(field, text[:40], "probabilities of all losses, 1 together")
     size = Unit(ratio(field, unit_text))
     if not size.value:
         raise Malformed(f"{field}_unit", unit_text, "a positive number")

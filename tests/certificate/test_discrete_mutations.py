@@ -25,10 +25,12 @@ from gdpbridge_verify.arithmetic import Arithmetic
 from gdpbridge_verify.finite import (
     DiscreteGaussian,
     discrete_laplace,
+    listed,
     randomized_response,
     two_valued,
 )
 from gdpbridge_verify.law import Law
+from gdpbridge_verify.refusal import Malformed
 
 Document = dict[str, Any]
 
@@ -355,6 +357,17 @@ def test_a_whole_statement_needs_its_directions(
     }
     changed["evidence"] |= {"directions": [], "witness": None, "tail_from": None}
     assert plain.outcome(changed) != "valid"
+
+
+@pytest.mark.parametrize(
+    "remove", ["inf:0 0:0x1p-1", "inf:1/4 0:0x1p-1", "inf:0 -1:0x3p-1 0:0x1p-1"]
+)
+def test_a_law_is_not_listed_in_part(remove: str) -> None:
+    """What is left out of 1 is no loss of 0: such a law is refused before anything is proved."""
+    with pytest.raises(Malformed, match="1 together"):
+        listed("mechanism.remove", remove, "1")
+    whole = listed("mechanism.remove", "inf:1/2 0:0x1p-1", "1")
+    assert whole.failure == Fraction(1, 2)
 
 
 @pytest.mark.parametrize("tilt", [Fraction(0), Fraction(3, 4), Fraction(9)])
