@@ -192,7 +192,7 @@ def test_samples(base: Profile, options: dict[str, Any]) -> None:
 
 
 def test_samples_of_a_guarantee_in_a_composition() -> None:
-    """All that are μ-GDP are a class, on samples too; of no loss at all nothing is left to prove."""
+    """All that are μ-GDP are a class, on samples too; of no loss at all nothing is left to do."""
     found = gdp.measure(P.GDP(mu=1).subsample(0.1).compose(2), tol=1e-3)
     document = json.loads(found.certificate.to_json())  # type: ignore[union-attr]
     assert document["claim"]["profile_is"] == "class"
