@@ -429,7 +429,10 @@ class Check(ABC):
 
     def assumption(self) -> str:
         """Name what is not proved."""
-        mechanism, named = self.document.mechanism, self.spec.get("neighbours")
+        mechanism = self.document.mechanism
+        # what is around it may leave it out
+        relations = (mechanism[name] for name in mechanism if name.endswith("neighbours"))
+        named = next(filter(None, relations), None)
         parameters = ", ".join(
             f"{name} {value if len(value) <= _LONG else f'{value[:_LONG]}…'}"
             for name, value in mechanism.items()

@@ -77,6 +77,18 @@ def test_numbers_that_a_certificate_proves_exactly_are_taken() -> None:
             charge_of_numbers(mu=mu, failure=failure, certificate=certificate)
 
 
+def test_the_relation_of_a_certificate_is_that_of_its_parts() -> None:
+    """What is around the parts may name none; the charge and the claim are for theirs."""
+    answer = gdp.profiles.RandomizedResponse(noise_parameter=0.5, buckets=4)
+    certificate = gdp.measure(answer.compose(2)).certificate
+    assert certificate is not None
+    text = certificate.to_json().replace('"neighbours": "replace-one"', '"neighbours": null', 1)
+    assert charge_of_numbers(certificate=text.encode()).neighbours == "replace-one"
+    found = gdp.verify(text.encode())
+    assert found.valid
+    assert found.claims[-1].endswith("for replace-one neighbours")
+
+
 def test_what_fills_a_budget_fits() -> None:
     """A limit may be reached in both parts, and passed in neither."""
     limit, more = Amount(Fraction(2), Fraction(1, 4)), Fraction(1, 10**80)

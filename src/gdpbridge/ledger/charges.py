@@ -180,7 +180,7 @@ def charge_of_numbers(
     return Charge(
         amount=Amount(square, p),
         mu=root,
-        neighbours=None if proved is None else proved.mechanism.get("neighbours"),
+        neighbours=None if proved is None else proved.neighbours,
         mechanism=None if proved is None else proved.mechanism,
         certified=None if proved is None else True,
         certificate=None if proved is None else proved.hash,
@@ -196,12 +196,14 @@ class Proved:
         mu: μ.
         failure: the failure probability.
         mechanism: the mechanism, as it names it.
+        neighbours: the relation that it, or what it is made of, names; None if nothing does.
         hash: its SHA-256.
     """
 
     mu: Fraction
     failure: Fraction
     mechanism: dict[str, Any]
+    neighbours: str | None
     hash: str
 
 
@@ -212,9 +214,10 @@ def proved_by(source: Certificate | str | Path | bytes) -> Proved:
         InputError: if it does not hold, or says that no finite μ does.
     """
     # the checker is slow to load
-    from gdpbridge.certificate.model import Certificate, read
+    from gdpbridge.certificate.model import Certificate, read, told
     from gdpbridge.certificate.verify import verify
     from gdpbridge_verify.reader import MAX_BYTES
+    from gdpbridge_verify.several import relation_of
 
     folder = Path(source).parent if isinstance(source, str | Path) else None
     if isinstance(source, Certificate):
@@ -236,5 +239,6 @@ def proved_by(source: Certificate | str | Path | bytes) -> Proved:
         mu=Fraction(claim.mu.high),
         failure=failure_ceiling("failure", Fraction(claim.failure_probability)),
         mechanism=dict(document.mechanism),
+        neighbours=told(relation_of, document)["neighbours"],
         hash=hashlib.sha256(content).hexdigest(),
     )
