@@ -95,7 +95,7 @@ KINDS = {
     "renyi": Kind(nature="class", alone=True, has_rows=True),
     "sequence": Kind(of_others=True),
     "sgd-family": Kind(_SGD, "bound", has_breakpoints=True),
-    "shuffled-epochs": Kind(_SHUFFLED, "bound", composes=True),
+    "shuffled-epochs": Kind(_SHUFFLED, "bound", ("zero-out",), composes=True),
     "skellam": Kind({"variance": _VARIANCE, "sensitivity": _SHIFT}, alone=True),
     "sparse-vector": Kind(
         _SPARSE, "bound", words={"monotonic": _FLAG}, per_record="sensitivity", composes=True

@@ -253,6 +253,16 @@ def test_run_among_others(part: Profile, same: Profile, changes: dict[str, str])
     assert "sparse-vector run among others" in gdp.measure(one, **how).proof.why
 
 
+def test_shuffled_epochs_are_for_records_without_effect() -> None:
+    """Two records may be 2/σ apart: of other neighbours than zero-out nothing is proved."""
+    found = gdp.measure(profile_of("shuffled-epochs")).certificate
+    assert found is not None
+    for other in ("replace-one", "add-remove", None):
+        document = json.loads(found.to_json())
+        document["mechanism"]["neighbours"] = other
+        assert not _holds(document)
+
+
 def test_groups_without() -> None:
     """Of other kinds, or with parameters that the checker does not know, the reason is told."""
     for base in (P.Skellam(variance=9), P.PermuteAndFlip(epsilon=0.1, monotonic=True)):
