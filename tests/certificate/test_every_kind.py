@@ -263,6 +263,16 @@ def test_shuffled_epochs_are_for_records_without_effect() -> None:
         assert not _holds(document)
 
 
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+def test_counts_of_which_nothing_is_left(noise: str) -> None:
+    """Where all that is not failure needs no noise, μ = 0 has a certificate."""
+    counts = P.ThresholdedRelease(noise=noise, scale=2, threshold=3, groups=3)
+    document = gdp.measure(counts, failure=0.9).certificate
+    assert document is not None
+    assert Fraction(document.claim.mu.high) == 0
+    assert gdp.verify(document).valid
+
+
 def test_groups_without() -> None:
     """Of other kinds, or with parameters that the checker does not know, the reason is told."""
     for base in (P.Skellam(variance=9), P.PermuteAndFlip(epsilon=0.1, monotonic=True)):

@@ -141,7 +141,8 @@ def _covering(bare: Certificate, profile: Profile) -> Certificate:
     mu = bare.claim.mu
     if square is None or mu.high == "inf":
         return bare
-    if not 0 < square / Fraction(mu.high) ** 2 - 1 < _TOO_CLOSE:
+    least = Fraction(mu.high) ** 2
+    if not least < square < (1 + _TOO_CLOSE) * least:
         return bare
     scale = 10 ** len(mu.high.partition(".")[2])
     root = math.isqrt(math.ceil(square * scale**2) - 1) + 1
