@@ -15,7 +15,13 @@ from gdpbridge_verify.finite import (
     two_valued,
 )
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
-from gdpbridge_verify.kinds import KINDS, Nature, epsilon_of_sparse_vector, parameters_of
+from gdpbridge_verify.kinds import (
+    KINDS,
+    Nature,
+    epsilon_of_sparse_vector,
+    parameters_of,
+    require_relation,
+)
 from gdpbridge_verify.lines import Runs
 from gdpbridge_verify.participation import square_of
 from gdpbridge_verify.refusal import Malformed
@@ -46,6 +52,8 @@ class Composition:
 def composition_of(spec: Spec) -> Composition:
     """Read parts and counts from a certificate's mechanism."""
     found = _read(spec, 1).named(spec)
+    for relation in found.relations:
+        require_relation(relation)
     total = sum(part.times for part in found.parts)
     if len(found.parts) > _MOST_PARTS or total > _MOST_RUNS:
         raise Malformed("mechanism", total, f"of at most {_MOST_PARTS} parts")

@@ -18,6 +18,9 @@ from gdpbridge_verify.refusal import Malformed
 # what δ is: the mechanism's own, the supremum over all with a guarantee, or an upper bound
 Nature = Literal["own", "class", "bound"]
 
+# what neighbours may be
+RELATIONS = (None, "add-remove", "replace-one", "zero-out")
+
 Domain = tuple[Callable[[Fraction], bool], str]
 _POSITIVE: Domain = (lambda value: value > 0, "a number > 0")
 _NON_NEGATIVE: Domain = (lambda value: value >= 0, "a number ≥ 0")
@@ -145,12 +148,17 @@ def parameters_of(spec: dict[str, str | None]) -> dict[str, Fraction]:
         name: _place(name, given.pop(name, None), words)
         for name, words in KINDS[kind].words.items()
     }
-    if neighbours not in (relations or (None, "add-remove", "replace-one", "zero-out")):
-        allowed = " or ".join(relations) or "a known relation, or null"
-        raise Malformed("mechanism.neighbours", neighbours, allowed)
+    require_relation(neighbours, relations or RELATIONS)
     if set(given) != {*names, *KINDS[kind].texts}:
         raise Malformed("mechanism", ", ".join(sorted(given)), f"the parameters {', '.join(names)}")
     return values | {name: _parameter(name, given[name], *names[name]) for name in names}
+
+
+def require_relation(neighbours: str | None, relations: tuple[str | None, ...] = RELATIONS) -> None:
+    """Refuse a relation that is none of these."""
+    if neighbours not in relations:
+        allowed = " or ".join(one or "null" for one in relations)
+        raise Malformed("mechanism.neighbours", neighbours, allowed)
 
 
 def _place(name: str, word: str | None, words: tuple[str | None, ...]) -> Fraction:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gdpbridge_verify.document import Certificate, Claim, Evidence, Range
+from gdpbridge_verify.kinds import require_relation
 from gdpbridge_verify.numbers import about, mu_range
 from gdpbridge_verify.reader import MAX_BYTES, content_of, parsed, read_as
 from gdpbridge_verify.refusal import Malformed, Refused, Words
@@ -145,6 +146,7 @@ def _require_plain(document: Certificate) -> None:
     claim, given = document.claim, document.mechanism
     if set(given) != {"kind", "neighbours", "size"} or given["kind"] != RELEASES:
         raise Malformed("mechanism", Words(", ".join(given)), f"of kind {RELEASES}")
+    require_relation(given["neighbours"])
     if document.evidence != _NO_EVIDENCE or document.table or document.beyond or claim.answers:
         raise Malformed("evidence", Words("given"), "none of a composition's own")
     if not document.releases:

@@ -359,6 +359,17 @@ def test_a_whole_statement_needs_its_directions(
     assert plain.outcome(changed) != "valid"
 
 
+@pytest.mark.parametrize("name", ["listed", "listed, whole"])
+def test_a_relation_is_a_known_one(name: str) -> None:
+    """The claim is in words for these neighbours: no other text stands there."""
+    changed = fresh(name)
+    for relation in ("all possible", "", "replace-one neighbours and all"):
+        changed["mechanism"]["neighbours"] = relation
+        assert plain.outcome(changed) != "valid"
+    changed["mechanism"]["neighbours"] = "zero-out"
+    assert plain.outcome(changed) == "valid"
+
+
 @pytest.mark.parametrize(
     "remove", ["inf:0 0:0x1p-1", "inf:1/4 0:0x1p-1", "inf:0 -1:0x3p-1 0:0x1p-1"]
 )
