@@ -12,16 +12,20 @@ from gdpbridge_verify.finite import DiscreteGaussian, Finite, cut_laplace, ratio
 from gdpbridge_verify.law import Law
 from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.profile import Decay, Tail
-from gdpbridge_verify.refusal import Malformed, Refused
+from gdpbridge_verify.refusal import Malformed, Refused, Words
 from gdpbridge_verify.transforms import Laplace, Transform
+
+_UNIT = "evidence.directions: unit"
 
 
 def is_discrete(document: Certificate) -> bool:
     """Whether all losses are discrete, or put on a lattice, and δ is to be had from their law."""
+    transforms = [part.transform for part in composition_of(document.mechanism).parts]
     if any(one.unit for two in document.evidence.directions or () for one in two.pieces):
+        if not all(isinstance(one, Finite | Laplace) for one in transforms):
+            raise Malformed(_UNIT, Words("given"), "null but for Laplace's and discrete losses")
         return True
-    parts = composition_of(document.mechanism).parts
-    return all(isinstance(part.transform, Finite) for part in parts)
+    return all(isinstance(one, Finite) for one in transforms)
 
 
 class DiscreteCheck(LossesCheck):
@@ -100,10 +104,9 @@ def _placed(one: Transform, unit: str | None, *, above: bool) -> Finite:
     """Return losses themselves if they are discrete, else put on the multiples of the unit."""
     if isinstance(one, Finite):
         return one
-    field = "evidence.directions: unit"
-    size = ratio(field, unit or "0")
+    size = ratio(_UNIT, unit or "0")
     if not isinstance(one, Laplace) or not size:
-        raise Malformed(field, unit, "a positive number, for Laplace's and discrete losses")
+        raise Malformed(_UNIT, unit, "a positive number, for Laplace's and discrete losses")
     return cut_laplace(one.epsilon, size, above=above)
 
 

@@ -134,3 +134,38 @@ def test_no_false_claim_is_accepted(name: str) -> None:
     # a law on a coarse lattice proves little, and there is none without a unit
     for unit in (None, "0", "1/0", "3", f"1/{10**30}"):
         assert plain.outcome(plain.put(document, pieces, unit)) != "valid"
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        profiles.Gaussian(sigma=1).compose(2),
+        profiles.DPSGD(noise_multiplier=1, sample_rate=0.1, steps=1),
+    ],
+    ids=["gaussian", "dpsgd"],
+)
+def test_other_losses_are_not_put_on_a_lattice(profile: Any) -> None:
+    """A unit is for Laplace's and discrete losses; beside all others it is refused."""
+    direction = {"pieces": [{"start": "0x0p+0", "tilt": "0x0p+0", "unit": "1/8"}], "cells": []}
+    document = {
+        "schema": {"name": "gdpbridge.certificate", "version": 1},
+        "generator": "a test",
+        "mechanism": profile.specification(),
+        "claim": {
+            "verdict": "unknown",
+            "statement": "approximate",
+            "mu": {"low": "0", "high": "1"},
+            "eps_h": None,
+            "failure_probability": "0.5",
+            "mu_tail": {"low": "0", "high": "inf"},
+        },
+        "evidence": {
+            "breakpoints": [],
+            "cells": [],
+            "witness": None,
+            "tail_from": None,
+            "directions": [direction] * 2,
+        },
+    }
+    with pytest.raises(gdpbridge.InputError, match="null but for"):
+        gdpbridge.verify(document)
