@@ -46,6 +46,8 @@ def missed(document: Certificate) -> tuple[Certificate, str]:
     wrong = beyond.changes.keys() - document.mechanism.keys()
     if wrong or not own or any(name.endswith(("kind", "neighbours")) for name in own):
         raise Malformed("beyond.changes", Words(", ".join(own)), "parameters of the mechanism")
+    if document.claim.profile_is is None:
+        raise Malformed("claim.profile_is", None, "given beside another end")
     (what, _, high), (other, low, _) = _number(document.claim), _number(beyond.claim)
     if what != other or document.claim.profile_is != beyond.claim.profile_is:
         raise Refused("beyond.claim", "it is not about the same number")

@@ -159,11 +159,11 @@ class Check(ABC):
     # --- the tail -------------------------------------------------------------------------------
 
     def nature(self) -> list[str]:
-        """Check what δ is said to be; documents of version 0.1.0 say nothing of it."""
+        """Check what δ is said to be, and say it, as documents of version 0.1.0 do not."""
         claimed, actual = self.claim.profile_is, self.nature_of_kind
         if claimed not in (None, actual):
             raise Refused("claim.profile_is", f"it is {claimed}, but δ of this kind is {actual}")
-        return [_NATURES[actual]] if claimed else []
+        return [_NATURES[actual]]
 
     def far_out(self) -> list[str]:
         """Prove what is claimed of the tail, if anything is."""

@@ -347,8 +347,8 @@ def check(document):
             answer = next((x for x in answers if x is not None), None)
             if not answer:
                 return f"{'undecided' if answer is None else 'refused'}: line {name}"
-    except (ValidationError, ValueError, TypeError, KeyError, RecursionError) as error:
-        return f"malformed: {str(error).splitlines()[0]}"
+    except (ValidationError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
+        return f"malformed: {str(e).splitlines()[0]}"
     return "valid"
 
 

@@ -106,6 +106,9 @@ def test_what_is_changed_of_a_parameter_is_refused(name: str) -> None:
     ]
     for key, value in changes:
         assert not accepted({**good, "beyond": {**good["beyond"], key: value}}), (key, value)
+    unsaid = deepcopy(good)
+    unsaid["claim"]["profile_is"] = unsaid["beyond"]["claim"]["profile_is"] = None
+    assert not accepted(unsaid)
     swapped = deepcopy(good)
     swapped["mechanism"][parameter], swapped["beyond"]["changes"] = other, {parameter: own}
     assert not accepted(swapped)
