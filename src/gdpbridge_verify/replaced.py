@@ -19,6 +19,7 @@ class ReplacedGaussian(SampledGaussian):
     """φ·e^{b + wL} with b = log g(-u) and L = log g(u) - b; the argument of L grows with Im u."""
 
     symmetric = True
+    keeps_modulus = False
 
     @property
     def gaussian_variance(self) -> Fraction:

@@ -25,6 +25,8 @@ _COST_OF_TERM, _COST_OF_BALL = 0.7, 12.0
 # where an upper bound at one real place is all that is needed: half a strip, and how far φ reaches
 _STRIP, _REACH, _STEPS_PER_STRIP = Fraction(2), 14, 8
 _MOST_NODES = 200_000
+# of -w·q, up to which (1 - q)^w needs no shorter strip
+_MODEST = 8
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,8 @@ class SampledGaussian(Transform):
     """One step of DP-SGD: ∫ φ(u)·g(u)^w du, g(u) = 1 - q + q·e^{t(u)}, t(u) = u/σ - 1/(2σ²)."""
 
     needs_nodes = True
+    # whether |g| ≥ 1 - q bounds what is integrated for w < 0
+    keeps_modulus = True
 
     def __init__(self, sigma: Fraction, rate: Fraction) -> None:
         self.sigma, self.rate = sigma, rate
@@ -201,7 +205,9 @@ class SampledGaussian(Transform):
     def at(self, of: Arithmetic, w: Fraction) -> Interval:
         """Bound F(w): the trapezoid rule on the real line, in steps that need no search."""
         strip = min(_STRIP, self.sigma * Fraction(3, 2))
-        if powers := self._below_zero(w):
+        powers = self._below_zero(w)
+        wide = self.keeps_modulus and 2 * self.rate <= 1 and -powers * self.rate < _MODEST
+        if powers and not wide:
             # so that the cosine to that power is at most about e^4
             strip = min(strip, self.sigma * _root(Fraction(32) / -powers))
         low, high = self._tilted(w)
@@ -240,7 +246,7 @@ class SampledGaussian(Transform):
         for j, log, base in zip(range(nodes.first, nodes.last + 1), logs, bases, strict=True):
             place = base.real() - of.exactly((nodes.step * j) ** 2 / 2)
             total += (tilt * log.real() - depth * log.imaginary() + place + scale).exp()
-        growth = of.exactly(nodes.strip**2 / 2).exp() * self._cosine(of, w, height)
+        growth = of.exactly(nodes.strip**2 / 2).exp() * self._thinned(of, w, height)
         periods = (2 * of.pi * of.exactly(nodes.strip / nodes.step)).expm1()
         error = 2 * growth * self.at(of, w) / periods
         shifted = of.exactly(nodes.shift**2 / 2).exp()
@@ -300,19 +306,27 @@ class SampledGaussian(Transform):
             raise Refused("evidence.lines: strip", "the integrand may not be analytic there")
 
     def _growth(self, of: Arithmetic, w: Fraction, height: Fraction, nodes: Nodes) -> Interval:
-        """Return e^{height²/2}/(e^{2πa/η} - 1) times a power of a cosine."""
-        growth = of.exactly(height**2 / 2).exp() * self._cosine(of, w, height)
+        """Return e^{height²/2}/(e^{2πa/η} - 1), as much more as |g| may be smaller off the line."""
+        growth = of.exactly(height**2 / 2).exp() * self._thinned(of, w, height)
         return growth / (2 * of.pi * of.exactly(nodes.strip / nodes.step)).expm1()
 
-    def _cosine(self, of: Arithmetic, w: Fraction, height: Fraction) -> Interval:
-        """Bound how much smaller |g| is than on the real line, to a power below 0."""
+    def _thinned(self, of: Arithmetic, w: Fraction, height: Fraction) -> Interval:
+        """Bound how much smaller |g| is than on the real line, to a power below 0.
+
+        It is at least cos(height/2σ) of what it is there, and at least 1 - q where 2·height < πσ;
+        F(w) ≥ 1 for w < 0.
+        """
         powers = self._below_zero(w)
         if powers == 0:
             return of.exactly(1)
         cosine = of.exactly(height / (2 * self.sigma)).cos()
         if not cosine > 0:
             raise Refused("evidence.lines: strip", "it is too wide")
-        return (of.exactly(powers) * cosine.log()).exp()
+        found = (of.exactly(powers) * cosine.log()).exp()
+        if self.keeps_modulus and of.exactly(2 * height) < of.pi * of.exactly(self.sigma):
+            flat = (of.exactly(w) * of.exactly(1 - self.rate).log()).exp()
+            return flat if flat < found else found
+        return found
 
     def _cut(self, of: Arithmetic, w: Fraction, nodes: Nodes) -> Interval:
         """Bound the nodes left out, all on Im u = shift."""
@@ -320,7 +334,7 @@ class SampledGaussian(Transform):
         low, high = self._middle(w)
         if below > low or above < high:
             raise Refused("evidence.lines: nodes", "they leave out the middle")
-        cost = of.exactly(nodes.shift**2 / 2).exp() * self._cosine(of, w, nodes.shift)
+        cost = of.exactly(nodes.shift**2 / 2).exp() * self._thinned(of, w, nodes.shift)
         return cost * (self._cut_below(of, w, below) + self._cut_above(of, w, above))
 
     def _log_g(self, of: Arithmetic, x: Fraction) -> Interval:
@@ -336,7 +350,9 @@ class SampledGaussian(Transform):
         """Bound ∫ φ·g^w above x: g/e^t falls, so that g ≤ (g(x)/e^{t(x)})·e^t."""
         tilt, log_g = of.exactly(w), self._log_g(of, x)
         if w < 0:
-            return (tilt * log_g).exp() * _normal_tail(of.exactly(x))
+            # off the real line g may be near its least, 1 - q, everywhere
+            power = (tilt * log_g).exp()
+            return (of.exactly(1) if power < 1 else power) * _normal_tail(of.exactly(x))
         log_k = log_g - of.exactly(x / self.sigma - 1 / (2 * self.sigma**2))
         moved = tilt * log_k + of.exactly(w * (w - 1) / (2 * self.sigma**2))
         return moved.exp() * _normal_tail(of.exactly(x - w / self.sigma))

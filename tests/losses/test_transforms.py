@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
 import mpmath
 import pytest
+from flint import arb
 
 from gdpbridge.losses.transforms.base import Transform
 from gdpbridge.losses.transforms.exponential import laplace_transform
@@ -204,3 +206,32 @@ def test_what_only_fails_tells_nothing_else() -> None:
         ):
             assert value.real.contains(0.875)
             assert value.imag.contains(0)
+
+
+@pytest.mark.parametrize("coarser", [1, 3, 5])
+def test_a_steep_tilt_of_rare_samples_takes_few_nodes(coarser: int) -> None:
+    """|g| ≥ 1 - q bounds a wide strip; nodes too far apart make wide balls, not wrong ones."""
+    w = Fraction(-47_088)
+    transform = SampledGaussianTransform(Fraction(2), Fraction(1, 20_000))
+    with precision(110), mpmath.workdps(30):
+        fine = transform.plan(w, -45.0)
+        assert fine.terms < 300
+        plan = replace(
+            fine,
+            step=fine.step * coarser,
+            first=fine.first // coarser,
+            last=-(-fine.last // coarser),
+        )
+        found = transform.values(plan, w, Fraction(9000), 3)
+        s, rate = mpmath.mpf(2), mpmath.mpf(1) / 20_000
+        for number in range(3):
+            place = mpmath.mpc(_mp(w), 9000 * number)
+            points = [mpmath.mpf(j) / 60 for j in range(-900, 721)]
+            terms = (_normal(u) * mpmath.exp(place * _log_density(s, rate, u)) for u in points)
+            want = mpmath.fsum(terms) / 60
+            for part, true in ((found[number].real, want.real), (found[number].imag, want.imag)):
+                off = abs(part - arb(mpmath.nstr(true, 28)))
+                assert not off > arb("1e-20") * found[0].real.upper()
+        real = transform.size(w, -30.0)
+        assert real >= found[0].real.lower()
+        assert real < found[0].real.upper() * (1 + arb("1e-9"))

@@ -30,6 +30,8 @@ DEFAULT_DIGITS = 12
 _COARSE_DIGITS = 2
 # Newton's steps towards where Chernoff's bound falls to a number, and how far beyond is enough
 _CHERNOFF_STEPS, _HAIR = 2, 1e-3
+# log of how far floats may be off
+_FLOATS_OFF = 1e-6
 # log of a δ that may be far enough below that bound
 _CLOSE = 15.0
 
@@ -88,7 +90,7 @@ class Direction(Stretches):
                 return certainly(failure <= value)
             if not certainly(failure < value):
                 return False
-            tilt = self._tilt_for(float(eps), log_of(value - failure) - 1.0)
+            tilt = self._tilt_for(float(eps), log_of(value - failure) - _FLOATS_OFF)
             if tilt is not None and certainly(self.moments.chernoff(tilt, at) + failure <= value):
                 return True
             return certainly(self.coarse.delta(eps, stop)[1] <= value)

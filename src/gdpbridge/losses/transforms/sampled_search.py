@@ -218,14 +218,26 @@ class SampledGaussianSearch(Transform):
         cost = self._log_shift_cost(w, shift)
         g = self._log_g_at(x)
         if w < 0:
-            return cost + w * g + log_normal_tail(x)
+            return cost + max(w * g, 0.0) + log_normal_tail(x)
         t = x / self._s - 0.5 / self._s**2
         log_k = g - t
         return cost + w * log_k + w * (w - 1) / (2 * self._s**2) + log_normal_tail(x - w / self._s)
 
     def _log_shift_cost(self, w: float, shift: float) -> float:
+        return shift * shift / 2 + float(self._log_thinned(w, np.array([shift]))[0])
+
+    def _log_thinned(self, w: float, heights: Floats) -> Floats:
+        """Return log of how much larger the integral of moduli may be on Im u = height."""
         powers = float(self._below_zero(w))
-        return shift * shift / 2 + powers * math.log(math.cos(shift / (2 * self._s)))
+        if not powers:
+            return np.zeros(heights.shape)
+        found = powers * np.log(np.cos(heights / (2 * self._s)))
+        flat = np.where(2 * heights < _EDGE * math.pi * self._s, self._log_flat(w), math.inf)
+        return np.minimum(found, flat)
+
+    def _log_flat(self, w: float) -> float:
+        """Return log of the largest |g|^w where cos(Im u/σ) ≥ 0."""
+        return w * self._log_unsampled
 
     def _range(self, w: float, shift: float, log_error: float) -> tuple[float, float]:
         """Return between which places the nodes must lie for an error of e^log_error·F(w)."""
@@ -279,8 +291,7 @@ class SampledGaussianSearch(Transform):
         heights = reach * strips
         # log of 4·e^{height²/2}·cos^{min(0,w)} over the error: e^{2πa/η} must exceed it
         need = math.log(8) - log_error + heights**2 / 2
-        if powers := self._below_zero(w):
-            need += powers * np.log(np.cos(heights / (2 * self._s)))
+        need += self._log_thinned(w, heights)
         best = int(np.argmax(strips / need))
         return float(short(float(strips[best]))), float(need[best])
 
@@ -345,11 +356,10 @@ class SampledGaussianSearch(Transform):
         self, w: float, log_error: float = _USUAL_ERROR
     ) -> Callable[[float], tuple[Floats, Floats]]:
         """Return strips for a shift, and the logarithm by which e^{2πa/η} must exceed 1 in each."""
-        powers = self._below_zero(w)
 
         def found(shift: float) -> tuple[Floats, Floats]:
             strips = min(math.pi * self._s / 2 * _EDGE - shift, _LONGEST_STRIP) * _STRIPS
             need = math.log(8) - log_error + strips**2 / 2
-            return strips, need + powers * np.log(np.cos((strips + shift) / (2 * self._s)))
+            return strips, need + self._log_thinned(w, strips + shift)
 
         return found
