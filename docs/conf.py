@@ -21,6 +21,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "_extra"]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_heading_anchors = 2
 autodoc_typehints = "description"
 # made when the pages are: write_explorer, below
 html_extra_path = ["_extra"]

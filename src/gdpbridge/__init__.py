@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from gdpbridge.claims import Claim
     from gdpbridge.compose import Composition, Part, compose, compose_certificates
     from gdpbridge.curves.nature import Nature
-    from gdpbridge.fit import regret
+    from gdpbridge.fit import regret, regret_certificate
     from gdpbridge.gaussian import ball
     from gdpbridge.gaussian.curve import (
         beta,
@@ -125,6 +125,7 @@ __all__ = [
     "profile_of",
     "profiles",
     "regret",
+    "regret_certificate",
     "risk",
     "sample",
     "sample_file",
@@ -155,7 +156,7 @@ _NAMES = {
     "claims": ("Claim",),
     "compose": ("Composition", "Part", "compose", "compose_certificates"),
     "curves.nature": ("Nature",),
-    "fit": ("regret",),
+    "fit": ("regret", "regret_certificate"),
     "gaussian.curve": (
         "beta",
         "delta",

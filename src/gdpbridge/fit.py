@@ -9,14 +9,18 @@ supremum of (δ_stated(ε) - δ(ε))/(1 + e^ε) over ε ≥ 0; negative ε say t
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gdpbridge.errors import InputError
+from gdpbridge.curves.base import Form
+from gdpbridge.errors import Advice, InputError
 from gdpbridge.gaussian import enclosures as gaussian
+from gdpbridge.goals import certified
 from gdpbridge.interval import Interval
-from gdpbridge.measure import Measurement
+from gdpbridge.measure import Measurement, Statement
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.checked import Real, exact_between
@@ -24,7 +28,10 @@ from gdpbridge.numeric.exact import float_ceiling, float_floor
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, float_above, float_below
 
-__all__ = ["GOOD_FIT", "regret"]
+if TYPE_CHECKING:
+    from gdpbridge.certificate.model import Certificate
+
+__all__ = ["GOOD_FIT", "regret", "regret_certificate"]
 
 
 # below it Gomez et al. call the μ a good fit
@@ -77,15 +84,66 @@ def regret(profile: Profile, mu: Real | Measurement, failure: Real = 0.0) -> Int
     return Interval(low, max(search.high, low) + _LEAST)
 
 
+def regret_certificate(found: Measurement) -> Certificate:
+    """Return the certificate of a measurement together with the regret of stating its upper end.
+
+    Args:
+        found: a measurement of every ε.
+
+    Returns:
+        A certificate of μ with one answer more; its interval for the regret is about 1e-5 wide.
+
+    Raises:
+        InputError: without a certificate of μ, for a head, and for losses composed by lines.
+        UndecidedError: if the checker cannot be convinced.
+    """
+    from gdpbridge.certificate.write_regret import with_regret
+
+    profile, document = found.profile.certified_as, certified(found)
+    if (
+        found.statement is Statement.HEAD
+        or profile.curve.form is Form.COMPOSED
+        or not found.mu.high
+    ):
+        why = "there is none of the regret of a head, of a μ of 0, and of losses composed by lines"
+        raise InputError("regret", profile.kind, Advice(f"leave it out: {why}"))
+    search = _Search(profile, Fraction(found.mu.high), found.failure, _FEW)
+    while search.split():
+        pass
+    return with_regret(document, profile, search.low, search.high, *search.shown())
+
+
+@dataclass(frozen=True)
+class _Effort:
+    """How many points a search begins with, how close it comes, and when it gives up."""
+
+    first: int = _FIRST_POINTS
+    tol: float = _TOL
+    most: int = _MOST_POINTS
+
+
+# each has a proof in a certificate
+_FEW = _Effort(41, 1e-5, 400)
+
+
 class _Search:
     """Points of both curves, more of them where the largest difference may be."""
 
-    def __init__(self, profile: Profile, mu: Fraction, failure: Fraction) -> None:
-        self._profile, self._mu, self._failure = profile, mu, failure
-        first = np.linspace(0.0, 1.0, _FIRST_POINTS) ** 2 * _END
+    def __init__(
+        self, profile: Profile, mu: Fraction, failure: Fraction, effort: _Effort = _Effort()
+    ) -> None:
+        self._profile, self._mu, self._failure, self._effort = profile, mu, failure, effort
+        first = np.linspace(0.0, 1.0, effort.first) ** 2 * _END
         self._eps = np.empty(0)
         self._sides: tuple[Floats, ...] = ()
         self._add(first)
+
+    def shown(self) -> tuple[float, list[tuple[float, float, float]]]:
+        """Return where the difference is largest, and bounds of δ at every point."""
+        low, high, stated, _ = self._sides
+        worst = int(np.argmax((stated - high) / (1 + np.exp(self._eps))))
+        points = zip(self._eps.tolist(), low.tolist(), high.tolist(), strict=True)
+        return float(self._eps[worst]), list(points)
 
     def _add(self, eps: Floats) -> None:
         sides: tuple[Floats, ...] = (*self._profile.curve.delta_bounds(eps), *self._stated(eps))
@@ -138,7 +196,7 @@ class _Search:
 
     def split(self) -> bool:
         """Halve the cells whose bound is not settled; False once none is left, or too many."""
-        open_ = np.flatnonzero(self._cells > max(self.low, 0.0) + _TOL)
+        open_ = np.flatnonzero(self._cells > max(self.low, 0.0) + self._effort.tol)
         left, right = self._eps[open_], self._eps[open_ + 1]
         middle = (left + right) / 2
         # where the bounds of δ are apart, smaller cells do not help
@@ -147,7 +205,7 @@ class _Search:
         ]
         gain = self._cells[open_] - max(self.low, 0.0) > apart / (1 + np.exp(left))
         useful = (middle > left) & (middle < right) & gain
-        if not useful.any() or self._eps.size + int(useful.sum()) > _MOST_POINTS:
+        if not useful.any() or self._eps.size + int(useful.sum()) > self._effort.most:
             return False
         self._add(middle[useful])
         return True

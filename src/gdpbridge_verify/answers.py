@@ -5,12 +5,18 @@
 - f(α) ≥ 1 - δ(ε) - e^ε·α for every ε ≥ 0; for the other order of the pair, the mirror image
   δ(-ε) = 1 - (1 - δ(ε))·e^{-ε} holds in place of δ. So f(α) ≥ b if, for the ε where they touch,
   δ(ε) ≤ 1 - b - e^ε·α, or δ(ε) ≤ 1 - α - e^ε·b. A true-positive rate is 1 - f.
+  And f(α) ≤ b, f being what δ determines, if no line is higher: δ ≥ 1 - b - t·α for every t = e^ε.
+- The regret Δ of stating S(ε) = p + (1 - p)·δ_μ(ε) is the largest (S(ε) - δ(ε))/(1 + e^ε) (Kaissis
+  et al. 2024): Δ ≥ r where δ ≤ S - r·(1 + e^ε) at some ε, Δ ≤ r where δ is at least that at all.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 
+from gdpbridge_verify.arithmetic import Interval
+from gdpbridge_verify.between import require_above
+from gdpbridge_verify.curve import GaussianCurve
 from gdpbridge_verify.document import Answer, Certificate, Point
 from gdpbridge_verify.numbers import about, signed
 from gdpbridge_verify.refusal import Malformed, Refused
@@ -24,8 +30,9 @@ _SYMBOLS = {
     "advantage": "an attacker's advantage, δ(0),",
     "tpr": "the true-positive rate of every attack with a false-positive rate of {at}",
     "beta": "f({at})",
+    "regret": "the regret of stating this μ",
 }
-_PLACELESS = "advantage"
+_PLACELESS = ("advantage", "regret")
 
 
 def count_of_answers(document: Certificate) -> int:
@@ -51,8 +58,8 @@ def answer(check: Check, number: int) -> str:
     given = (check.claim.answers or ())[number]
     point = (check.evidence.points or ())[number]
     line = f"claim.answers[{number}]"
-    if (given.at is None) is not (given.quantity == _PLACELESS):
-        raise Malformed(f"{line}.at", given.at, "null for an advantage, and only then")
+    if (given.at is None) is not (given.quantity in _PLACELESS):
+        raise Malformed(f"{line}.at", given.at, "null for an advantage or a regret, and only then")
     at = Fraction(given.at or 0)
     low, high = (None if end == "inf" else Fraction(end) for end in (given.low, given.high))
     if high is not None and (low is None or low > high):
@@ -61,19 +68,25 @@ def answer(check: Check, number: int) -> str:
         _epsilon(check, line, at, low, high, point)
     elif low is None or high is None or not 0 <= low <= high <= 1:
         raise Malformed(line, f"[{given.low}, {given.high}]", "between 0 and 1")
-    elif given.quantity in ("delta", _PLACELESS):
+    elif given.quantity in ("delta", "advantage"):
         _require_eps(line, at)
         _delta(check, line, at, low, high, point)
+    elif given.quantity == "regret":
+        _regret(check, line, low, high, point)
     else:
-        _rate(check, line, given, at, (low, high), point)
+        is_power = given.quantity == "tpr"
+        _rate(check, line, at, (1 - high, 1 - low) if is_power else (low, high), point)
     return _words(given)
 
 
 def _words(given: Answer) -> str:
     what = _SYMBOLS[given.quantity].format(at=given.at)
-    if given.quantity == "tpr" or (given.low == "0" and given.quantity != "beta"):
+    if given.quantity == "tpr" and given.low != "0":
+        what = f"1 - f({given.at}), the largest true-positive rate at that false-positive rate,"
+    largest = "1" if given.quantity == "beta" else "inf"
+    if given.low == "0":
         return f"{what} is at most {given.high}"
-    if given.quantity == "beta" or given.high == "inf":
+    if given.high == largest:
         return f"{what} is at least {given.low}"
     return f"{what} is between {given.low} and {given.high}"
 
@@ -108,25 +121,48 @@ def _epsilon(
 
 
 def _rate(
-    check: Check,
-    line: str,
-    given: Answer,
-    alpha: Fraction,
-    ends: tuple[Fraction, Fraction],
-    point: Point,
+    check: Check, line: str, alpha: Fraction, ends: tuple[Fraction, Fraction], point: Point
 ) -> None:
-    """Prove f(α) ≥ b by one line that touches it."""
-    missed = 1 - ends[1] if given.quantity == "tpr" else ends[0]
-    if alpha > 1 or ends[0 if given.quantity == "tpr" else 1] != (given.quantity == "beta"):
-        raise Malformed(line, f"[{given.low}, {given.high}]", "one end of a rate: the other one is "
-                        "0 of a true-positive rate, and 1 of f")  # fmt: skip
-    if missed == 0:
-        return
+    """Prove f(α) ≥ b by one line that touches it, and f(α) ≤ b by δ at some places."""
+    if alpha > 1:
+        raise Malformed(f"{line}.at", about(alpha), "at most 1")
+    low, high = ends
+    exactly = check.arithmetic.exactly
+    if low > 0:
+        touch = _touch(line, point)
+        fixed, turned = (low, alpha) if touch >= 0 else (alpha, low)
+        most = exactly(1 - fixed) - exactly(abs(touch)).exp() * exactly(turned)
+        check.at_most(line, abs(touch), most)
+    if high < 1:
+        most, slope = exactly(1 - high), exactly(alpha)
+        require_above(check, line, point.places, lambda t: most - t * slope, everywhere=True)
+
+
+def _touch(line: str, point: Point) -> Fraction:
     if point.touch is None:
         raise Refused(f"evidence.points: touch of {line}", "there is none")
     touch = signed(point.touch)
     _require_eps(line, abs(touch))
-    fixed, turned = (missed, alpha) if touch >= 0 else (alpha, missed)
-    exactly = check.arithmetic.exactly
-    most = exactly(1 - fixed) - exactly(abs(touch)).exp() * exactly(turned)
-    check.at_most(line, abs(touch), most)
+    return touch
+
+
+def _regret(check: Check, line: str, low: Fraction, high: Fraction, point: Point) -> None:
+    """Prove both ends of the largest (S - δ)/(1 + e^ε)."""
+    if check.claim.statement not in ("whole", "approximate") or not check.high:
+        raise Malformed(line, "regret", "beside a finite μ > 0 for every ε")
+    failure = check.arithmetic.exactly(check.failure)
+    curve = GaussianCurve(check.arithmetic.exactly(check.high))
+
+    def below(regret: Fraction, eps: Interval, t: Interval) -> Interval:
+        """Return S(ε) - r·(1 + t)."""
+        stated = failure + (1 - failure) * curve.level(eps).value
+        return stated - check.arithmetic.exactly(regret) * (1 + t)
+
+    if low > 0:
+        touch = _touch(line, point)
+        eps = check.arithmetic.exactly(abs(touch))
+        check.at_most(line, abs(touch), below(low, eps, eps.exp()))
+    if high < 1:
+        require_above(
+            check, line, point.places, lambda t: below(high, t.log(), t), everywhere=False
+        )

@@ -15,7 +15,7 @@ from gdpbridge_verify.composed import ComposedCheck
 from gdpbridge_verify.discrete import DiscreteCheck, is_discrete
 from gdpbridge_verify.document import Certificate
 from gdpbridge_verify.formulas import FormulaCheck
-from gdpbridge_verify.mechanisms import FormulasCheck
+from gdpbridge_verify.mechanisms import FormulasCheck, ThresholdedCheck
 from gdpbridge_verify.reader import content_of, parsed, read_as
 from gdpbridge_verify.rectified import RectifiedCheck
 from gdpbridge_verify.refusal import OutOfWork, Refused, Undecided
@@ -155,6 +155,7 @@ _CHECKS: dict[str, type[Check]] = {
     "formula": FormulaCheck,
     "renyi": RenyiCheck,
     "table": TableCheck,
+    "thresholded-release": ThresholdedCheck,
     "tradeoff-function": TradeoffCheck,
     "zcdp": ZcdpCheck,
 }

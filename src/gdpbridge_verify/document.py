@@ -71,12 +71,13 @@ class Answer:
     """Another number of the mechanism than μ."""
 
     quantity: Annotated[
-        Literal["delta", "epsilon", "advantage", "tpr", "beta"],
-        "δ at an ε; the least ε ≥ 0 at a δ; δ(0); an attacker's TPR at an FPR; f at a type I error",
+        Literal["delta", "epsilon", "advantage", "tpr", "beta", "regret"],
+        "δ at an ε; the least ε ≥ 0 at a δ; δ(0); an attacker's TPR at an FPR; f at a type I "
+        "error; the worst-case regret of stating mu.high and failure_probability",
     ]
-    at: Annotated[Decimal | None, "that ε, δ or rate; null for an advantage"]
-    low: Annotated[MuDecimal, "at most the number; 0 of a rate"]
-    high: Annotated[MuDecimal, "at least the number; 1 of f"]
+    at: Annotated[Decimal | None, "that ε, δ or rate; null for an advantage or a regret"]
+    low: Annotated[MuDecimal, "at most the number"]
+    high: Annotated[MuDecimal, "at least the number"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,12 +196,28 @@ class Event:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Place:
+    """δ at an ε, as a step of a proof."""
+
+    at: Annotated[Binary, "the ε"]
+    low: Annotated[Decimal, "at most δ there"]
+    high: Annotated[Decimal, "at least δ there"]
+    event: Annotated[Event | None, "of a table: the event that shows low"] = None
+    witness_line: Annotated[WitnessLine | None, "of a composed loss: what shows low"] = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Point:
     """What the proof of an answer needs besides the mechanism."""
 
     touch: Annotated[SignedBinary | None, "of a rate or f: the ε of the line that shows it"] = None
     event: Annotated[Event | None, "of a class: what shows the lower end of δ"] = None
     witness_line: Annotated[WitnessLine | None, "of a composed loss: what shows it"] = None
+    places: Annotated[
+        tuple[Place, ...] | None,
+        Most(1000),
+        "of the high of f, the low of a rate, and the high of a regret: where δ shows it, in order",
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,11 +22,12 @@ _POSITIVE: Domain = (lambda value: value > 0, "a number > 0")
 _NON_NEGATIVE: Domain = (lambda value: value >= 0, "a number ≥ 0")
 _COUNT: Domain = (lambda value: value >= 1 and value.denominator == 1, "a whole number ≥ 1")
 _BUCKETS: Domain = (lambda value: value >= 2 and value.denominator == 1, "a whole number ≥ 2")
-_STEPS: Domain = (
-    lambda value: 1 <= value <= 20_000 and value.denominator == 1,
-    "a whole number from 1 to 20000",
-)
-_ONE: Domain = (lambda value: value == 1, "1")
+_STEPS: Domain = (lambda value: value in range(1, 20_001), "a whole number from 1 to 20000")
+_RUNS: Domain = (lambda value: value in range(1, 201), "a whole number from 1 to 200")
+_GROUPS: Domain = (lambda value: value in range(1, 51), "a whole number from 1 to 50")
+_VARIANCE: Domain = (lambda value: 0 < value <= 10_000, "a number > 0, at most 10000")
+_SHIFT: Domain = (lambda value: value in range(1, 1001), "a whole number from 1 to 1000")
+_CHANCE: Domain = (lambda value: 0 < 2 * value < 1, "a number in (0, 1/2)")
 _SHARE: Domain = (lambda value: 0 < value <= 1, "a number in (0, 1]")
 _PROBABILITY: Domain = (lambda value: 0 <= value < 1, "a number in [0, 1)")
 
@@ -82,11 +83,12 @@ _MATRIX = {**_positive("sigma"), "steps": _STEPS, **_counts("participations", "s
 _SGD = _positive("A", "B", "sigma")
 _SHUFFLED = {**_positive("noise_multiplier"), **_counts("steps", "epochs")}
 _SPARSE = {**_positive("threshold_scale", "answer_scale", "sensitivity"), "count": _COUNT}
+_THRESHOLDED = {**_positive("scale", "threshold", "contribution"), "groups": _GROUPS}
 _RESPONSE = {"noise_parameter": _SHARE, "buckets": _BUCKETS}
 
 KINDS = {
     "approx-dp": Kind({"epsilon": _NON_NEGATIVE, "delta": _PROBABILITY}, "class", composes=True),
-    "bounded-range": Kind({"range": _NON_NEGATIVE, "runs": _ONE}, "class", per_record="range"),
+    "bounded-range": Kind({"range": _NON_NEGATIVE, "runs": _RUNS}, "class", per_record="range"),
     "clip-rectify": Kind(nature="bound", of_others=True),
     "composed": Kind({"times": _COUNT}, of_others=True),
     "discrete-gaussian": Kind(_positive("sigma") | _DISCRETE, composes=True, discrete=True),
@@ -107,10 +109,15 @@ KINDS = {
     "sequence": Kind(of_others=True),
     "sgd-family": Kind(_SGD, "bound", has_breakpoints=True),
     "shuffled-epochs": Kind(_SHUFFLED, "bound"),
+    "skellam": Kind({"variance": _VARIANCE, "sensitivity": _SHIFT}, alone=True),
     "sparse-vector": Kind(_SPARSE, "bound", words={"monotonic": _FLAG}, per_record="sensitivity"),
     "subsampled": Kind({"rate": _SHARE}, relations=(_ADDED,), of_others=True),
     "table": Kind(nature="class", alone=True, has_rows=True),
+    "thresholded-release": Kind(
+        _THRESHOLDED, relations=(_ADDED,), words={"noise": ("gaussian", "laplace")}, alone=True
+    ),
     "tradeoff-function": Kind(nature="class", alone=True, has_rows=True),
+    "truncated-laplace": Kind(_positive("scale", "sensitivity") | {"delta": _CHANCE}),
     "zcdp": Kind(_positive("rho"), "class", alone=True),
 }
 # those whose formulas the checker knows as composed losses alone

@@ -16,8 +16,9 @@ from gdpbridge_verify.profile import Bracket, Formulas, Part, Tail
 from gdpbridge_verify.refined import icea, sgd_family
 from gdpbridge_verify.refusal import Malformed, Refused
 from gdpbridge_verify.statement import MAX_EPS, Check
+from gdpbridge_verify.values import Thresholded, runs_of_range, skellam
 
-__all__ = ["FormulasCheck", "brackets_of", "formulas_of", "part_on"]
+__all__ = ["FormulasCheck", "ThresholdedCheck", "brackets_of", "formulas_of", "part_on"]
 
 Values = dict[str, Fraction]
 Builder = Callable[[Values, list[Bracket], Arithmetic], Formulas]
@@ -73,6 +74,27 @@ class FormulasCheck(Check):
         at, tangent = self.enclosed(centre), self.bound.tangent(self.enclosed(centre))
         for end in (self.enclosed(low), self.enclosed(high)):
             self.hold(line, Level.of(part.over(at, end)).under(self.past(tangent.at(end))))
+
+
+class ThresholdedCheck(FormulasCheck):
+    """The lines about counts above a threshold: a maximum, of which a Gaussian curve may be one."""
+
+    def formulas(self, brackets: list[Bracket]) -> Formulas:
+        """Return the maximum."""
+        self.known = Thresholded(parameters_of(self.spec), self.arithmetic)
+        return (Part(*_EVERYWHERE, self.known.level),), self.known.tail
+
+    def covered(
+        self, line: str, low: Fraction, high: Fraction, centre: Fraction, halvings: int
+    ) -> None:
+        """Prove the statement; of a curve with a smaller μ than mu.high there is no need to."""
+        square, whole = self.known.square, self.parts
+        if square is not None and self.high is not None and square <= self.high**2:
+            self.parts = (Part(*_EVERYWHERE, self.known.rest),)
+        try:
+            super().covered(line, low, high, centre, halvings)
+        finally:
+            self.parts = whole
 
 
 def part_on(parts: tuple[Part, ...], low: Fraction, high: Fraction) -> Part:
@@ -136,11 +158,13 @@ def _laplace(values: Values, _: list[Bracket], of: Arithmetic) -> Formulas:
     return _bounded(level, end)
 
 
-def _bounded_range(values: Values, _: list[Bracket], of: Arithmetic) -> Formulas:
+def _bounded_range(values: Values, brackets: list[Bracket], of: Arithmetic) -> Formulas:
     # δ = (1 - u)²/(1 - s), u = e^{(ε - r)/2}, s = e^{-r}; 1 - δ = u((1 - u) + (1 - s/u))/(1 - s)
     width = values["range"]
     if width == 0:
         return (), Tail.ends(width)
+    if values["runs"] > 1:
+        return runs_of_range(values, brackets, of)
     norm = -of.exactly(-width).expm1()
 
     def level(eps: Interval) -> Level:
@@ -168,11 +192,30 @@ def _approx_dp(values: Values, _: list[Bracket], of: Arithmetic) -> Formulas:
         fall = -top * (eps - end).expm1() * kept
         return Level(fall + floor, (1 + eps.exp()) * kept)
 
-    if floor == 0:
-        return _bounded(level, end)
+    return _to_floor(level, end, floor, of) if floor else _bounded(level, end)
+
+
+def _to_floor(
+    level: Callable[[Interval], Level], end: Fraction, floor: Fraction, of: Arithmetic
+) -> Formulas:
     flat = Part(end, None, lambda _: Level.of(of.exactly(floor)))
     falling = (Part(Fraction(0), end, level),) if end else ()
     return (*falling, flat), Tail.constant(floor, end)
+
+
+def _truncated_laplace(values: Values, _: list[Bracket], of: Arithmetic) -> Formulas:
+    # with u = e^{(ε-ε₀)/2} and v = 1 - u: δ = δ₀ + v·(1 - δ₀·(1 + u) + δ₀·v/(e^ε₀ - 1)),
+    # 1 - δ = u·(1 - δ₀·u) - v²·δ₀/(e^ε₀ - 1)
+    floor, end = values["delta"], values["sensitivity"] / values["scale"]
+    share = floor / of.exactly(end).expm1()
+
+    def level(eps: Interval) -> Level:
+        half = (eps - end) / 2
+        u, v = half.exp(), -half.expm1()
+        rest = u * (1 - u * floor) - v.square() * share
+        return Level(v * (1 - (1 + u) * floor + v * share) + floor, rest)
+
+    return _to_floor(level, end, floor, of)
 
 
 def _randomized_response(values: Values, _: list[Bracket], of: Arithmetic) -> Formulas:
@@ -228,5 +271,7 @@ _BUILDERS: dict[str, Builder] = {
     "randomized-response": _randomized_response,
     "sgd-family": sgd_family,
     "shuffled-epochs": _shuffled_epochs,
+    "skellam": skellam,
     "sparse-vector": _sparse_vector,
+    "truncated-laplace": _truncated_laplace,
 }

@@ -34,6 +34,7 @@ class Tail:
         decay: how it falls like a Gaussian.
         curve: its μ², where the profile is a Gaussian curve.
         nature: what δ is, where that is not the same for all of the kind.
+        known: whether anything is known of it.
     """
 
     why: str
@@ -44,6 +45,7 @@ class Tail:
     decay: Decay | None = None
     curve: Fraction | None = None
     nature: Nature | None = None
+    known: bool = True
 
     @classmethod
     def ends(cls, at: Fraction | Interval | None) -> Tail:
@@ -51,11 +53,16 @@ class Tail:
         return cls("δ is 0 from some ε on", vanishes_from=at)
 
     @classmethod
-    def constant(cls, floor: Fraction | Interval, start: Fraction | None = None) -> Tail:
+    def constant(
+        cls,
+        floor: Fraction | Interval,
+        start: Fraction | None = None,
+        nature: Nature | None = None,
+    ) -> Tail:
         """δ never falls below a number above 0, which it is from a start on, if that is known."""
         least = floor.low if isinstance(floor, Interval) else floor
         why = f"δ never falls below {float(least):g}"
-        return cls(why, square=None, floor=floor, floor_from=start)
+        return cls(why, square=None, floor=floor, floor_from=start, nature=nature)
 
     @classmethod
     def slow(cls) -> Tail:

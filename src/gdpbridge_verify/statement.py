@@ -181,6 +181,8 @@ class Check(ABC):
     def verdict(self) -> str:
         """Prove that some finite μ covers every ε, or that none does."""
         actual, why = "not-gdp" if self.tail.square is None else "gdp", self.tail.why
+        if not self.tail.known:
+            raise Refused("claim.verdict", f"{why}: it is unknown")
         if self.claim.verdict != actual:
             raise Refused("claim.verdict", f"it is {self.claim.verdict}, but {why}: {actual}")
         whose = {"own": "", "class": " of the guarantee", "bound": " of the bound"}

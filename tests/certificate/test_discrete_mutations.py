@@ -60,6 +60,8 @@ EXAMPLES = {
     "laplace": (profiles.DiscreteLaplace(scale=2, sensitivity=3).compose(2), {"eps_h": 1}),
     "gaussian": (profiles.DiscreteGaussian(sigma=0.75), {}),
     "gaussian, head": (profiles.DiscreteGaussian(sigma=1.5, sensitivity=2), {"eps_h": 1}),
+    "skellam": (profiles.Skellam(variance=2, sensitivity=2), {"failure": 0.001}),
+    "skellam, head": (profiles.Skellam(variance=4), {"eps_h": 1}),
     "listed, whole": (
         profiles.PLD(
             remove=[(-1, 0.1), (0, 0.5), (1, 0.4)], add=[(-1.5, 0.05), (0, 0.6), (0.9, 0.35)]
@@ -140,6 +142,10 @@ def atoms_of(spec: dict[str, str], backward: bool) -> tuple[dict[Any, Any], Any]
             lambda x: (abs(x - delta) - abs(x)) / exact["scale"],
         )
         far = 250
+    elif spec["kind"] == "skellam":
+        weigh = cache(lambda x: mpmath.besseli(abs(x), exact["variance"]))
+        loss = lambda x: mpmath.log(weigh(x) / weigh(x - delta))  # noqa: E731
+        far = FAR
     else:
         twice = 2 * exact["sigma"] ** 2
         weigh = lambda x: mpmath.exp(-(x**2) / twice)  # noqa: E731
@@ -235,7 +241,11 @@ def is_true(document: Document) -> bool:
         )
         tail = mpmath.inf if fails else mpmath.sqrt(variance)
         ends = [mpmath.mpf(claim["mu_tail"][end]) for end in ("low", "high")]
-        if claim["verdict"] != ("not-gdp" if fails else "gdp"):
+        if spec["kind"] == "skellam":
+            tail = mpmath.mpf(1)
+            if claim["verdict"] != "unknown" or ends != [0, mpmath.inf]:
+                return False
+        elif claim["verdict"] != ("not-gdp" if fails else "gdp"):
             return False
         if not ends[0] - SLACK <= tail <= ends[1] + SLACK:
             return False
@@ -290,8 +300,13 @@ def test_a_moved_claim_or_cover_is_refused(name: str) -> None:
             moved = plain.decimal(Fraction(mu[other]) + sign * step)
             assert plain.outcome(plain.put(document, ("claim", "mu", end), moved)) != "valid"
     place = ("evidence", "directions")
-    directions = document["evidence"]["directions"]
-    assert plain.outcome(plain.put(document, place, directions[:-1])) != "valid"
+    for index, _ in enumerate(cells := document["evidence"]["cells"]):
+        fewer = cells[:index] + cells[index + 1 :]
+        changed = plain.put(document, ("evidence", "cells"), fewer)
+        assert plain.outcome(changed) != "valid" or is_true(changed)
+    directions = document["evidence"].get("directions", [])
+    changed = plain.put(document, place, directions[:-1])
+    assert not directions or plain.outcome(changed) != "valid"
     for number, direction in enumerate(directions):
         cells = direction["cells"]
         for index in range(len(cells)):

@@ -247,7 +247,7 @@ def test_calibrate_says_proved_only_where_it_is(
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ("truncated-laplace --scale 1 --delta 0.01", "a mechanism of kind truncated-laplace yet"),
+        ("densities --p 1 --q 2*x --low 0 --high 1", "a mechanism of kind densities yet"),
         ("laplace --scale 1 --method adaptive", "method adaptive is not proved"),
     ],
 )
@@ -324,6 +324,11 @@ def test_compose(run: Callable, tmp_path: Path) -> None:
     page = (tmp_path / "check.html").read_text(encoding="utf-8")
     assert "calibrated to the target 1" in page
     # what is wrong is named
+    done = run(f"measure laplace --scale 1 --regret --certificate {tmp_path / 'regret.json'}")
+    assert done.status == 0
+    assert run(f"verify {tmp_path / 'regret.json'} -o {tmp_path / 'check.html'}").status == 0
+    assert "error rate" in (tmp_path / "check.html").read_text(encoding="utf-8")
+    assert run("measure laplace --scale 1 --regret").status == 2
     assert "folder" in run(f"compose {one} -o {tmp_path.parent / 'both.json'}").err
     assert "no.json" in run(f"compose {one} {tmp_path / 'no.json'}").err
     text = one.read_text(encoding="utf-8")

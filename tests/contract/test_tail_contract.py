@@ -54,6 +54,7 @@ EXAMPLES = [
     Example(tails.GaussianCurveTail(TWO), gaussian_curve(TWO)),
     Example(tails.GaussianBoundTail(TWO), gaussian_curve(TWO)),
     Example(tails.GaussianBoundTail(TWO, ONE), gaussian_curve(ONE)),
+    Example(tails.CutOffTail(TWO, ONE, TWO, HALF), gaussian_curve(ONE)),
     Example(
         tails.TouchingTail(TWO, tails.GaussianDecayTail(Fraction(0), ONE, TWO)),
         lambda eps: gaussian.log_delta_of(eps, ball(TWO)).min(-eps * eps / 2),

@@ -151,6 +151,15 @@ def test_statement_at_two_hundred_points(number: int) -> None:
     assert not all(holds(at, log_delta, smaller) for at, log_delta in points)
 
 
+def test_the_largest_lies_before_the_end_of_a_piece() -> None:
+    """G rises up to the last place looked at on one line, and falls from there on the next."""
+    run = gdp.profiles.DPSGD(noise_multiplier=0.55, sample_rate=256 / 60000, steps=3516)
+    found, p = gdp.measure(run, failure=1e-8), 1e-8
+    around = [gdp.mu(eps, (run.delta(eps) - p) / (1 - p)) for eps in (11, 11.2414, 11.4727)]
+    assert max(around) == around[1]
+    assert found.mu.lower * (1 - 1e-9) <= around[1] <= found.mu.upper * (1 + 1e-9)
+
+
 def test_two_phases_are_one() -> None:
     """Two runs after each other are one run of as many steps, and compose(2) says the same."""
     half = gdp.profiles.DPSGD(noise_multiplier=1, sample_rate=0.01, steps=5000)

@@ -69,12 +69,13 @@ def test_gdpt_marks(measured_run: gdp.Measurement) -> None:
     whole = plot.gdpt(LAPLACE, measured=gdp.measure(LAPLACE))
     assert "sup G ≤ 1.80091" in whole.alt_text
     head = plot.gdpt(ICEA, measured=gdp.measure(ICEA, eps_h=10))
-    assert "ε_h = 10" in head.alt_text
+    assert "the head ends at ε = 10" in head.alt_text
     assert "sup G ≤ 3.31243" in head.alt_text
     rare = plot.gdpt(RUN, measured=measured_run)
     assert re.search(r"μ ≤ 0\.51\d+ with p = 1e-10", rare.alt_text)
     family = gdp.profiles.SGDFamily(A=2, B=1, sigma=2)
-    assert "μ_t = 0.7071" in plot.gdpt(family, measured=[gdp.measure(family)]).alt_text
+    picture = plot.gdpt(family, measured=[gdp.measure(family)])
+    assert "the tail parameter, 0.7071" in picture.alt_text
 
 
 def test_staircases_enclose_the_transform() -> None:
@@ -126,7 +127,7 @@ def test_marks_are_named_where_there_are_several() -> None:
     both = [gdp.measure(LAPLACE), gdp.measure(ICEA)]
     picture = plot.gdpt(LAPLACE, ICEA, measured=both, names=["one", "two"])
     assert "one: sup G ≤ 1.80091" in picture.alt_text
-    assert "two: ε_h = 100, the end of the head" in picture.alt_text
+    assert "two: the head ends at ε = 100" in picture.alt_text
     assert "two: no finite μ covers every ε" in picture.alt_text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import html
 import json
 import re
@@ -14,6 +15,7 @@ import pytest
 
 import gdpbridge as gdp
 from gdpbridge import plot
+from gdpbridge.specification.release import Release
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
@@ -94,17 +96,24 @@ def test_first_screen(pages: dict[str, str], look: Callable) -> None:
     assert look(pages["laplace"], PHONE)["statement"] <= PHONE[1]
 
 
-def test_print(pages: dict[str, str], tmp_path: Path) -> None:
-    """The page prints on three sheets, the statement on the first."""
+@pytest.mark.parametrize("sort", ["laplace", "dpsgd", "icea"])
+def test_print(reports: dict[str, gdp.PrivacyReport], tmp_path: Path, sort: str) -> None:
+    """With pictures, and every field of the release filled in, the page prints on three sheets."""
+    said = dict.fromkeys(Release.model_fields, "what the organisation says of it, in some words")
+    report = dataclasses.replace(reports[sort], release=said)
     file, target = tmp_path / "report.html", tmp_path / "report.pdf"
-    file.write_text(pages["laplace"], encoding="utf-8")
+    file.write_text(report.to_html(), encoding="utf-8")
     browse("--no-pdf-header-footer", f"--print-to-pdf={target}", file.as_uri())
     sheets = len(re.findall(rb"/Type\s*/Page\b", target.read_bytes()))
     assert 2 <= sheets <= 3
 
 
-def test_slider(tmp_path: Path) -> None:
-    """Without a network the page draws its lines, and the slider moves the Gaussian curve."""
+@pytest.mark.parametrize(("width", "names"), [(500, "list"), (1400, "beside")])
+def test_slider(tmp_path: Path, width: int, names: str) -> None:
+    """Without a network the page draws its lines, and the slider moves the Gaussian curve.
+
+    Names stand beside their lines, or in a list where there is no room.
+    """
     file = tmp_path / "tradeoff.html"
     page = plot.tradeoff(gdp.profiles.Laplace(scale=0.5), mu=1.0).to_html()
     moved = """<script>
@@ -120,12 +129,16 @@ def test_slider(tmp_path: Path) -> None:
       setTimeout(() => {
         const texts = document.querySelector('svg.marks').textContent;
         const legend = texts.includes('Gaussian curve, μ = 3');
-        document.title = `curve ${before !== curve()}, legend ${legend}`;
+        const seen = (select) => [...document.querySelectorAll(select)]
+          .some((one) => one.getBoundingClientRect().width > 0);
+        const names = [['list', 'ul.names'], ['beside', '[class*=beside_] text']]
+          .filter(([, select]) => seen(select)).map(([name]) => name);
+        document.title = `curve ${before !== curve()}, legend ${legend}, names ${names}`;
       }, 500);
     }, 50);
     </script></body>"""
     # the library inside the page has that tag in a text, too
     body, _, end = page.rpartition("</body>")
     file.write_text(f"{body}{moved}{end}", encoding="utf-8")
-    shown = browse("--dump-dom", file.as_uri())
-    assert "<title>curve true, legend true</title>" in shown
+    shown = browse("--dump-dom", f"--window-size={width},900", file.as_uri())
+    assert f"<title>curve true, legend true, names {names}</title>" in shown

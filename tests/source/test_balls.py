@@ -21,6 +21,7 @@ _NUMBERS = {
         "gain < before",
         "right + wrong + gain * i < total",
     },
+    "certificate/write.py": {"claim.mu.high == 'inf'"},
     "curves/composition.py": {"tail.level.value == 0"},
     "curves/composed.py": {
         "delta <= _rational(level.value)",
@@ -55,13 +56,14 @@ _NUMBERS = {
     "reading/rows.py": {"max(map(len, texts), default=0) <= MAX_DIGITS"},
     "measure/methods/breakpoints.py": {"last == self.count - 1"},
     "measure/methods/composed.py": {
-        "log >= 0",
         "at >= stop",
         "found.stop >= end",
         "end < direction.end",
         "self.problem.end >= upper_bound(end)",
     },
+    "measure/pieces.py": {"log >= 0"},
     "numeric/kinds.py": {"x > -np.log(2.0)"},
+    "sources/dp_accounting.py": {"depth > 1", "interval > 0"},
     "transformations/clip_rectify.py": {
         "run.start == following.start",
         "run.start > following.start",

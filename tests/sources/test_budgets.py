@@ -34,6 +34,18 @@ def test_tumult(budget: Any, profile: gdp.Profile) -> None:
     assert gdp.profile_of(budget) == profile
 
 
+def test_tumult_itself() -> None:
+    """Its own budgets go in, and a μ comes out as one."""
+
+    tumult = pytest.importorskip("tmlt.analytics")
+    assert gdp.profile_of(tumult.PureDPBudget(1.5)) == P.PureDP(epsilon=1.5)
+    assert gdp.profile_of(tumult.ApproxDPBudget(1, 1e-6)) == P.ApproxDP(epsilon=1, delta=1e-6)
+    budget = tumult.RhoZCDPBudget(0.5) + tumult.RhoZCDPBudget(0.25)
+    assert gdp.profile_of(budget) == P.ZCDP(rho=0.75)
+    out = tumult.RhoZCDPBudget(gdp.calibrate("zcdp", 1.0).value)
+    assert gdp.measure(gdp.profile_of(out)).mu.upper <= 1
+
+
 def test_exact_numbers_are_rounded_up() -> None:
     """A number with more digits than a float is a larger one; other budgets are named."""
     exact = type("ExactNumber", (), {"__str__": lambda _: "0.33333333333333333333333333333334"})()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from scipy import stats
 
 import gdpbridge as gdp
+from gdpbridge.losses.geometric import ONE, sum_of_lognormals
 
 P = gdp.profiles
 
@@ -34,7 +36,9 @@ def two_steps(mu: float, eps: float) -> tuple[float, float]:
         put = call(below) + below - 1 if below > 0 else mpmath.mpf(0)
         return call(above) / 2, mpmath.e**eps * put / 2
 
-    ends = [-9, -3, 0, 3, 9]
+    # where one number alone is the bound, the integrand bends
+    bends = [(math.log(2) + sign * eps + mu * mu / 2) / mu for sign in (1, -1)]
+    ends = sorted([-9, -3, 0, 3, 9, 12, *bends])
     return tuple(
         float(mpmath.quad(lambda z, k=k: given(z)[k] * mpmath.npdf(z), ends)) for k in (0, 1)
     )
@@ -49,6 +53,31 @@ def test_two_steps() -> None:
         high = float(np.asarray(profile.delta_bounds(eps)[1]))
         assert truth <= high * (1 + 1e-9)
         assert high <= truth * 1.001 + 1e-9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sigma", [0.6, 1.0])
+def test_two_steps_with_little_noise(sigma: float) -> None:
+    """The grid holds small and large sums alike, so that far tails are close too."""
+    profile = P.RandomAllocation(noise_multiplier=sigma, steps=2)
+    for eps in (0.5, 2.0, 4.0, 6.0):
+        truth = max(two_steps(1 / sigma, eps))
+        high = float(np.asarray(profile.delta_bounds(eps)[1]))
+        assert truth <= high * (1 + 1e-7)
+        assert high <= truth * 1.003 + 1e-12
+
+
+@pytest.mark.parametrize("count", [1, 3, 5])
+def test_sums_keep_mass_and_mean(count: int) -> None:
+    """Sums of three and five go by unequal halves; no mass is lost, and the mean stays."""
+    grid, law = sum_of_lognormals(Fraction(1, 2), count)
+    masses = [Fraction(one, ONE) for one in law.masses.tolist()]
+    mass = Fraction(law.zero, ONE) + sum(masses)
+    mean = sum(
+        one * Fraction(float(grid.place(law.first + number))) for number, one in enumerate(masses)
+    )
+    assert 0 <= 1 - mass < Fraction(1, 10**30)
+    assert float(mean) == pytest.approx(count, rel=1e-12)
 
 
 @pytest.mark.slow

@@ -48,6 +48,12 @@ def _laplace_law(scale: float, top: int) -> list[tuple[float, float]]:
     return [((top - 2 * x) / scale, mass(x)) for x in range(top + 1)]
 
 
+def _gaussian_law(sigma: float, far: int) -> list[tuple[float, float]]:
+    weights = {x: math.exp(-x * x / (2 * sigma**2)) for x in range(-far, far + 1)}
+    total = sum(weights.values())
+    return [((1 - 2 * x) / (2 * sigma**2), mass / total) for x, mass in weights.items()]
+
+
 @pytest.mark.parametrize(
     ("part", "law"),
     [
@@ -58,6 +64,7 @@ def _laplace_law(scale: float, top: int) -> list[tuple[float, float]]:
         ({"kind": "randomized-response", "noise_parameter": 0.7}, _response_law(0.7, 2)),
         ({"kind": "discrete-laplace", "scale": 3, "sensitivity": 4}, _laplace_law(3, 4)),
         ({"kind": "discrete-laplace", "scale": 2, "sensitivity": 3}, _laplace_law(2, 3)),
+        ({"kind": "discrete-gaussian", "sigma": 0.8}, _gaussian_law(0.8, 7)),
     ],
 )
 def test_beside_a_gaussian(part: dict[str, Any], law: list[tuple[float, float]]) -> None:

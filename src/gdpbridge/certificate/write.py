@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -13,7 +14,7 @@ from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell
 from gdpbridge.certificate.write_composed import with_directions
-from gdpbridge.certificate.write_convex import with_chords
+from gdpbridge.certificate.write_convex import with_cells, with_chords
 from gdpbridge.certificate.write_discrete import with_laws
 from gdpbridge.certificate.write_zcdp import with_tangents
 from gdpbridge.curves.base import Form
@@ -24,7 +25,9 @@ from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.formula import Formula
 from gdpbridge.mechanisms.renyi import Renyi
+from gdpbridge.mechanisms.skellam import Skellam
 from gdpbridge.mechanisms.table import Table
+from gdpbridge.mechanisms.thresholded_release import ThresholdedRelease
 from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
 from gdpbridge.mechanisms.zcdp import ZCDP
 from gdpbridge.numeric.exact import decimal_text, exact
@@ -45,6 +48,8 @@ from gdpbridge_verify.refusal import OutOfWork
 
 __all__ = ["begun", "range_of", "write"]
 
+# of squares, relatively
+_TOO_CLOSE = Fraction(1, 500)
 # by which a tail may begin later than in the search
 _MOST_STEPS = 40
 
@@ -109,6 +114,8 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     discrete = profile.curve.form in (Form.LINEAR, Form.BETWEEN) and not by_rows
     if composed:
         return with_directions(bare, proof)
+    if isinstance(profile, Skellam | ThresholdedRelease):
+        return with_cells(_covering(bare, profile), proof, profile.curve)
     if discrete:
         return with_laws(bare, proof, profile)
     if by_tangents:
@@ -124,6 +131,20 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     )
     cells = tuple(cell for proved in proof.cells for cell in accepted(checker, proved))
     return replace(bare, evidence=replace(bare.evidence, cells=cells))
+
+
+def _covering(bare: Certificate, profile: Profile) -> Certificate:
+    """Let mu.high be that of Gaussian noise, where it is so close that cells would be too many."""
+    square = profile.noise_square if isinstance(profile, ThresholdedRelease) else None
+    mu = bare.claim.mu
+    if square is None or mu.high == "inf":
+        return bare
+    if not 0 < square / Fraction(mu.high) ** 2 - 1 < _TOO_CLOSE:
+        return bare
+    scale = 10 ** len(mu.high.partition(".")[2])
+    root = math.isqrt(math.ceil(square * scale**2) - 1) + 1
+    wider = replace(mu, high=decimal_text(Fraction(root, scale)))
+    return replace(bare, claim=replace(bare.claim, mu=wider))
 
 
 def _specification(profile: Profile) -> dict[str, str | None]:

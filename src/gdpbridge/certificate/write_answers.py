@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -31,6 +32,7 @@ from gdpbridge.losses.transforms.base import short
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.formula import Formula
 from gdpbridge.mechanisms.renyi import Renyi
+from gdpbridge.mechanisms.skellam import Skellam
 from gdpbridge.mechanisms.table import Table
 from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
 from gdpbridge.mechanisms.zcdp import ZCDP
@@ -41,7 +43,7 @@ from gdpbridge_verify import document
 from gdpbridge_verify.composition import composition_of
 from gdpbridge_verify.refusal import OutOfWork
 
-__all__ = ["Asked", "Quantity", "write_answers"]
+__all__ = ["Asked", "Quantity", "place_of", "write_answers"]
 
 Quantity = Literal["delta", "epsilon", "advantage", "tpr", "beta"]
 
@@ -50,8 +52,12 @@ _DIGITS, _BITS = 15, 256
 _PLACE_BITS = 96
 _GRID = 2**40
 _FEWER_DIGITS = (6, 3)
+# how far down, as a power of e, Chernoff's bound is taken where δ is 0
+_FALL = 40.0
 # by how much, relative, ends are wider than in the search, which bounds some things more closely
 _WIDER = (Fraction(0), Fraction(1, 10**12), Fraction(1, 10**9), Fraction(1, 10**5))
+# and how far from where a line touches the trade-off function the places are that show it
+_APART = dict(zip(_WIDER, (Fraction(1, 2**n) for n in (34, 17, 12, 6)), strict=True))
 
 
 @dataclass(frozen=True)
@@ -75,12 +81,21 @@ class Asked:
 
 @dataclass(frozen=True)
 class _Answered:
-    """An answer, and at which ε something of δ is to be shown for it."""
+    """An answer, and at which ε something of δ is to be shown for it.
+
+    Attributes:
+        answer: the answer.
+        above: where δ is to be bounded above.
+        below: where it is to be bounded below.
+        touch: of a rate or f: the signed ε of the line that shows its worse end.
+        places: of its other end: some ε, and the ends of δ there.
+    """
 
     answer: document.Answer
     above: Fraction | None = None
     below: Fraction | None = None
     touch: Fraction | None = None
+    places: tuple[tuple[Fraction, Fraction, Fraction], ...] = ()
 
 
 def write_answers(profile: Profile, asked: Sequence[Asked]) -> Certificate:
@@ -113,30 +128,54 @@ def write_answers(profile: Profile, asked: Sequence[Asked]) -> Certificate:
         profile_is=named.profile_is.value,
     )
     bare = begun(named, claim, _BITS)
-    # of some classes no mechanism is known that shows the lower end
-    upper = [replace(one, low=False) for one in asked]
-    tries = [(wanted, *how) for wanted in (asked, upper) for how in _ways(named.curve)]
     why = "the checker could not be convinced of an answer"
-    for wanted, loss, wider in tries:
+    for loss, widths in _ways(named.curve):
         try:
-            answers = [_answered(named.curve, loss, one, wider) for one in wanted]
+            answers = [_first_shown(bare, named, loss, one, widths) for one in asked]
             written = _with_proof(bare, named, loss, answers)
             if CellChecker(written).proves_answers():
                 return _stored(written)
         except OutOfWork:
             why = "the certificate would be too long to check"
+        except _NotShown:
+            continue
     raise UndecidedError(why)
 
 
-def _ways(curve: Curve) -> Sequence[tuple[ComposedLoss | None, Fraction]]:
+class _NotShown(Exception):
+    """An answer of which the checker is not convinced, however it is put."""
+
+
+def _first_shown(
+    bare: Certificate,
+    profile: Profile,
+    loss: ComposedLoss | None,
+    asked: Asked,
+    widths: Sequence[Fraction],
+) -> _Answered:
+    """Return an answer as closely as the checker is convinced of it.
+
+    Raises:
+        OutOfWork: if it is too much work for it.
+    """
+    tries = [(asked, wider) for wider in widths]
+    if asked.bound is None:
+        # of some classes no mechanism is known that shows the lower end, however wide
+        tries = tries[:1] if isinstance(profile, ZCDP) else tries
+        tries += [(replace(asked, low=False), wider) for wider in widths]
+    for one, wider in tries:
+        answered = _answered(profile.curve, loss, one, wider)
+        if CellChecker(_with_proof(bare, profile, loss, [answered])).proves_answers():
+            return answered
+    raise _NotShown
+
+
+def _ways(curve: Curve) -> Sequence[tuple[ComposedLoss | None, Sequence[Fraction]]]:
     """Return how close ends may be: of composed losses to fewer digits, which is less work."""
     if not isinstance(curve, ComposedCurve):
-        return [(None, wider) for wider in _WIDER]
-    return [
-        (curve.loss, _WIDER[0]),
-        (curve.loss, _WIDER[2]),
-        *((curve.loss_to(digits), _WIDER[2]) for digits in _FEWER_DIGITS),
-    ]
+        return [(None, _WIDER)]
+    fewer = [(curve.loss_to(digits), _WIDER[2:3]) for digits in _FEWER_DIGITS]
+    return [(curve.loss, _WIDER[:3]), *fewer]
 
 
 def _stored(written: Certificate) -> Certificate:
@@ -205,26 +244,67 @@ def _text(value: Fraction | None) -> str:
 
 
 def _rate(curve: Curve, loss: ComposedLoss | None, asked: Asked, wider: Fraction) -> _Answered:
-    """Bound f(α) by the line that touches it best."""
+    """Bound f(α) below by the line that touches it best, and above by δ about where that is."""
     best = float(touching(curve, np.array([float(asked.at)]))[0])
     touch = Fraction(round(best * _GRID), _GRID)
     is_power = asked.quantity == "tpr"
-    if asked.bound is not None:
-        missed = 1 - asked.bound if is_power else asked.bound
-    else:
+    low, high = Fraction(0), Fraction(1)
+    if asked.bound is None:
         with precision(_BITS):
             kept = 1 - ball(Fraction(_delta(curve, loss, abs(touch)).high))
             alpha, t = ball(asked.at), ball(abs(touch)).exp()
             line = kept - t * alpha if touch >= 0 else (kept - alpha) / t
             least = to_fraction(line.lower()) * (1 - wider) - wider
-        missed = Fraction(decimal_floor(least, _DIGITS)) if least > 0 else Fraction(0)
+        low = Fraction(decimal_floor(least, _DIGITS)) if least > 0 else low
+    elif asked.at_least is is_power:
+        high = 1 - asked.bound if is_power else asked.bound
+    else:
+        low = 1 - asked.bound if is_power else asked.bound
+    places: tuple[tuple[Fraction, Fraction, Fraction], ...] = ()
+    if asked.bound is None and asked.low and asked.at:
+        # so much higher it is where the places are: at a kink, or else where it is smooth
+        apart = _APART[wider]
+        off = 4 * apart if not wider else wider + 2 * apart**2
+        high = Fraction(decimal_ceiling(low + off, _DIGITS))
+        high = min(high, Fraction(1))
+    if high < 1:
+        places = _about(curve, loss, abs(touch), asked.at, high, wider)
+    ends = (1 - high, 1 - low) if is_power else (low, high)
     answer = document.Answer(
         quantity=asked.quantity,
         at=decimal_text(asked.at),
-        low="0" if is_power else _text(missed),
-        high=_text(1 - missed) if is_power else "1",
+        low=_text(ends[0]),
+        high=_text(ends[1]),
     )
-    return _Answered(answer, above=abs(touch), touch=touch if missed else None)
+    shown = low > 0
+    return _Answered(
+        answer, abs(touch) if shown else None, touch=touch if shown else None, places=places
+    )
+
+
+def _about(
+    curve: Curve,
+    loss: ComposedLoss | None,
+    touch: Fraction,
+    alpha: Fraction,
+    missed: Fraction,
+    wider: Fraction,
+) -> tuple[tuple[Fraction, Fraction, Fraction], ...]:
+    """Return δ about where a line touches f, and from where on no line is of interest."""
+    apart = _APART[wider]
+    eps = [*({max(touch - apart, Fraction(0)), touch, touch + apart})]
+    found = [(one, *_shown_delta(curve, loss, one, wider)) for one in sorted(eps)]
+    last = Fraction(math.ceil(_GRID * max(math.log((1 - missed) / alpha), 0.0)) + 1, _GRID)
+    return (*found, *([(last, Fraction(0), Fraction(1))] if last > eps[-1] else []))
+
+
+def _shown_delta(
+    curve: Curve, loss: ComposedLoss | None, eps: Fraction, wider: Fraction
+) -> tuple[Fraction, Fraction]:
+    low, high = _ends(_delta(curve, loss, eps), wider, most=Fraction(1))
+    assert low is not None
+    assert high is not None
+    return low, high
 
 
 # --- the proof --------------------------------------------------------------------------------
@@ -235,7 +315,9 @@ def _with_proof(
 ) -> Certificate:
     bare = replace(bare, claim=replace(bare.claim, answers=tuple(one.answer for one in answers)))
     evidence = replace(bare.evidence, points=tuple(_point(profile, loss, one) for one in answers))
-    above = sorted({_place(one.above) for one in answers if one.above is not None})
+    shown = [one.above for one in answers]
+    shown += [eps for one in answers for eps, _, high in one.places if high < 1]
+    above = sorted({_place(eps) for eps in shown if eps is not None})
     if loss is not None:
         directions = tuple(
             document.Direction(pieces=tuple(_pieces(direction, above)), cells=())
@@ -253,7 +335,8 @@ def _with_proof(
     if isinstance(profile.curve, BetweenCurve):
         laws = _laws(bare, str(profile.curve.unit(0, single=True)))
         return replace(bare, evidence=replace(evidence, directions=laws))
-    if profile.curve.form is Form.LINEAR and not isinstance(profile, Table | TradeoffFunction):
+    by_values = isinstance(profile, Skellam | Table | TradeoffFunction)
+    if profile.curve.form is Form.LINEAR and not by_values:
         return replace(bare, evidence=replace(evidence, directions=_laws(bare)))
     if isinstance(profile, Table | TradeoffFunction):
         table, corners = rows_of(profile)
@@ -278,13 +361,33 @@ def _place(eps: Fraction) -> Fraction:
 def _point(profile: Profile, loss: ComposedLoss | None, one: _Answered) -> document.Point:
     touch = one.touch
     text = None if touch is None else f"{'-' if touch < 0 else ''}{binary_text(abs(touch))}"
+    event, line = _below(profile, loss, one.below)
+    places = tuple(place_of(profile, *place, loss) for place in one.places)
+    return document.Point(touch=text, event=event, witness_line=line, places=places or None)
+
+
+def place_of(
+    profile: Profile, eps: Fraction, low: Fraction, high: Fraction, loss: ComposedLoss | None = None
+) -> document.Place:
+    """Return δ at an ε as a step of a proof."""
+    event, line = _below(profile, loss, eps if low else None)
+    ends = decimal_text(low), decimal_text(high)
+    return document.Place(
+        at=binary_text(eps), low=ends[0], high=ends[1], event=event, witness_line=line
+    )
+
+
+def _below(
+    profile: Profile, loss: ComposedLoss | None, eps: Fraction | None
+) -> tuple[document.Event | None, document.WitnessLine | None]:
+    """Return what shows that δ is not smaller."""
     event, line = None, None
-    if one.below is not None and isinstance(profile, Table | TradeoffFunction):
+    if eps is not None and isinstance(profile, Table | TradeoffFunction):
         with precision(2 * _BITS):
-            event = event_at(profile.curve, one.below, _BITS)
-    if one.below is not None and loss is not None:
-        line = _line_below(loss.directions, one.below)
-    return document.Point(touch=text, event=event, witness_line=line)
+            event = event_at(profile.curve, eps, _BITS)
+    if eps is not None and loss is not None:
+        line = _line_below(loss.directions, eps)
+    return event, line
 
 
 def _line_below(directions: Sequence[Direction], eps: Fraction) -> document.WitnessLine | None:
@@ -301,7 +404,10 @@ def _line_below(directions: Sequence[Direction], eps: Fraction) -> document.Witn
 def _pieces(direction: Direction, places: Sequence[Fraction]) -> Iterable[document.CurvePiece]:
     """Yield what bounds δ in a direction at some ε."""
     for eps in places:
-        if direction.end is not None and eps >= direction.end:
+        if direction.end is not None and eps > direction.end:
+            # δ is 0, and Chernoff's bound falls so fast
+            tilt = _FALL / min(float(eps - direction.end), 1.0)
+            yield document.CurvePiece(start=binary_text(eps), tilt=binary_text(short(tilt)))
             continue
         try:
             line = direction.stretch(eps).line

@@ -36,7 +36,7 @@ from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import SERIES, ball, to_fraction
 from gdpbridge_verify.document import Cell, Event, Range, Tangent
 
-__all__ = ["event_at", "touching_places", "with_chords"]
+__all__ = ["event_at", "touching_places", "with_cells", "with_chords"]
 
 # beyond the bits of the proof: of ends of cells, and of the event
 _MORE_BITS = 64
@@ -62,7 +62,7 @@ def with_chords(
     with precision(2 * bits):
         event = event_at(profile.curve, proof.witness, bits)
     evidence = replace(bare.evidence, corners=corners, event=event)
-    bare = _proved(replace(bare, table=table, evidence=evidence), proof, profile.curve)
+    bare = with_cells(replace(bare, table=table, evidence=evidence), proof, profile.curve)
     return replace(bare, table=replace(table, rows=None)) if table.file else bare
 
 
@@ -86,7 +86,7 @@ def _of_formula(bare: Certificate, proof: Proof, profile: Formula) -> Certificat
         # not convex in e^ε, the formula may imply more than was measured: the upper end is proved
         claim = replace(bare.claim, mu=replace(bare.claim.mu, low="0"))
         bare = replace(bare, claim=claim, evidence=replace(bare.evidence, event=None, witness=None))
-    return _proved(bare, proof, curve)
+    return with_cells(bare, proof, curve)
 
 
 def touching_places(curve: SmoothCurve, bits: int) -> list[Fraction]:
@@ -118,8 +118,12 @@ def _of_divergences(bare: Certificate, proof: Proof, profile: Renyi) -> Certific
     return bare
 
 
-def _proved(bare: Certificate, proof: Proof, curve: Curve) -> Certificate:
-    """Return the certificate with its cells."""
+def with_cells(bare: Certificate, proof: Proof, curve: Curve) -> Certificate:
+    """Return the certificate with cells, where it needs some.
+
+    Raises:
+        UndecidedError: if the checker cannot be convinced.
+    """
     high: str = bare.claim.mu.high
     if high != "inf":
         writer = _Writer(bare, curve, proof)

@@ -74,6 +74,14 @@ CertificateFile = Annotated[
 ]
 
 
+Regret = Annotated[
+    bool,
+    typer.Option(
+        "--regret", help="in the certificate prove the worst-case regret of stating μ, too"
+    ),
+]
+
+
 Also = Annotated[
     list[str] | None,
     typer.Option(
@@ -99,6 +107,7 @@ def measure(
     method: Method = _METHODS[0],
     digits: Digits = None,
     certificate: CertificateFile = None,
+    regret: Regret = False,
     also: Also = None,
     json: AsJson = False,
 ) -> Output:
@@ -109,6 +118,8 @@ def measure(
         )
     if certificate is not None:
         _check_certificate(profile, method, certificate)
+    elif regret:
+        raise InputError("regret", "given", Advice("give it with --certificate FILE"))
     places = None if digits is None else _places(digits)
     default = None if places is None else f"1e-{places}"
     with Progress(silent=json) as progress:
@@ -126,7 +137,7 @@ def measure(
         ]
         found = all_found[0]
         if certificate is not None:
-            _save(found, certificate)
+            _save(found, certificate, regret=regret)
     if also:
         return Output(
             several(list(map(measurement_record, all_found)), as_json=json, digits=places)
@@ -147,13 +158,13 @@ def _check_certificate(profile: Profile, method: str, path: str) -> None:
         raise InputError("certificate", path, Advice(f"leave it out: {why}"))
 
 
-def _save(found: gdpbridge.Measurement, path: str) -> None:
-    """Write the certificate of a measurement to a file.
+def _save(found: gdpbridge.Measurement, path: str, *, regret: bool) -> None:
+    """Write the certificate of a measurement to a file, that of its regret with it.
 
     Raises:
         InputError: if there is no certificate for it, or the file cannot be written.
     """
-    document = found.certificate
+    document = gdpbridge.regret_certificate(found) if regret else found.certificate
     if document is None:
         raise InputError("certificate", path, Advice(f"leave it out: {found.uncertified_because}"))
     save(document, path)

@@ -9,10 +9,17 @@ from flint import arb
 
 from gdpbridge.curves.base import DEFAULT_FAILURE, Curve
 from gdpbridge.curves.constants import upper_bound
+from gdpbridge.curves.discrete_gaussian import discrete_gaussian_curve, gaussian_above
 from gdpbridge.curves.linear import LinearCurve
 from gdpbridge.curves.smooth import zero_curve
 from gdpbridge.curves.tail import Tail
-from gdpbridge.curves.tails import ConstantTail, FloorTail, GaussianBoundTail, PlateauTail
+from gdpbridge.curves.tails import (
+    ConstantTail,
+    CutOffTail,
+    FloorTail,
+    GaussianBoundTail,
+    PlateauTail,
+)
 from gdpbridge.errors import InputError
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, float_above
@@ -38,14 +45,24 @@ def composed_loss_curve(losses: Losses) -> Curve:
     from gdpbridge.curves.loss_distribution import loss_curve
     from gdpbridge.losses.lattices import exactly
     from gdpbridge.losses.moments import Moments
+    from gdpbridge.losses.transforms.discrete_gaussian import DiscreteGaussianTransform
     from gdpbridge.losses.transforms.finite import FiniteTransform
 
     if not losses:
         return zero_curve()
+    one = losses[0].transform
+    if len(losses) == 1 and isinstance(one, DiscreteGaussianTransform):
+        return discrete_gaussian_curve(one, losses[0].times)
     tail = _tail(losses)
     end = tail.level.start if tail.level is not None and tail.level.value == 0 else None
     composed = ComposedCurve(tuple(losses), tail, end)
-    if any(part.transform.tail_variance for part in losses):
+    decaying = [
+        part
+        for part in losses
+        if part.transform.tail_variance
+        and not isinstance(part.transform, DiscreteGaussianTransform)
+    ]
+    if decaying:
         return composed
     symmetric = all(part.symmetric for part in losses)
     directions = [
@@ -53,15 +70,41 @@ def composed_loss_curve(losses: Losses) -> Curve:
         for backward in ((False,) if symmetric else (False, True))
     ]
     # what is read from a file may have been cut off by what wrote it
-    cut_off = any(part.reverse is not None for part in losses)
+    from_file = any(part.reverse is not None for part in losses)
     if all(isinstance(part.transform, FiniteTransform) for part in losses):
         laws = [exactly(factors) for factors in directions]
         known = [law for law in laws if law is not None]
         if len(known) == len(laws):
-            return loss_curve(known, cut_off=cut_off)
+            return loss_curve(known, cut_off=from_file)
     if all(_decays(Moments(factors)) for factors in directions):
         return composed
+    if any(part.transform.tail_variance for part in losses):
+        return _cut_off_far_out(losses, tail)
     return BetweenCurve(directions, tail, end)
+
+
+def _cut_off_far_out(losses: Losses, bound: Tail) -> Curve:
+    """Return the curve where nothing decays: of discrete Gaussian noise, what is far out fails."""
+    from gdpbridge.curves.between import BetweenCurve
+    from gdpbridge.losses.moments import Part
+    from gdpbridge.losses.transforms.discrete_gaussian import DiscreteGaussianTransform
+
+    parts = [
+        Part(one.cut_off(part.times), 1)
+        if isinstance(one := part.transform, DiscreteGaussianTransform)
+        else part
+        for part in losses
+    ]
+    found = composed_loss_curve(parts)
+    level = found.tail.level
+    if level is None or not isinstance(bound, GaussianBoundTail):
+        # what fails anyway is most of it
+        return found
+    tail = CutOffTail(bound.mu, bound.mu_t, level.start, upper_bound(level.value))
+    if isinstance(found, BetweenCurve):
+        return BetweenCurve(found.directions, tail)
+    assert isinstance(found, LinearCurve)
+    return _CutOff(found.lines, found.pieces, tail)
 
 
 def cut_off_curve(part: Part) -> Curve:
@@ -106,6 +149,8 @@ def _decays(moments: Moments) -> bool:
 
 
 def _tail(losses: Losses) -> Tail:
+    from gdpbridge.losses.transforms.discrete_gaussian import DiscreteGaussianTransform
+
     failure = _failure(losses)
 
     def mu_t() -> arb:
@@ -113,14 +158,17 @@ def _tail(losses: Losses) -> Tail:
 
     def mu() -> arb:
         # what has losses up to B is B-DP, and so μ-GDP for μ = -2·Φ⁻¹(1/(1 + e^B))
-        total = ball(
-            sum((part.times * part.transform.gaussian_variance for part in losses), Fraction(0))
-        )
+        total = arb(0)
         for part in losses:
-            if not part.transform.tail_variance:
+            one = part.transform
+            if isinstance(one, DiscreteGaussianTransform):
+                variance = ball(gaussian_above(one) ** 2)
+            elif one.tail_variance:
+                variance = ball(one.gaussian_variance)
+            else:
                 share = 1 / (1 + _largest(part).exp())
-                one = 2 * arb(2).sqrt() * (2 * share).erfcinv()
-                total += part.times * one * one
+                variance = 8 * (2 * share).erfcinv() ** 2
+            total += part.times * variance
         return total.sqrt()
 
     def largest() -> arb:

@@ -12,7 +12,7 @@ from flint import arb
 from gdpbridge.certificate.proof import ProvedPiece
 from gdpbridge.errors import UndecidedError
 from gdpbridge.gaussian import enclosures as gaussian
-from gdpbridge.gaussian.kernels import log1mexp
+from gdpbridge.gaussian.kernels import log1mexp, mu_from_logs
 from gdpbridge.losses.line import Kind, Line
 from gdpbridge.losses.line_integral import Direction
 from gdpbridge.numeric.arrays import Floats
@@ -20,7 +20,7 @@ from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import Probability
 
-__all__ = ["LOOKS", "Piece", "piece_at", "pieces_on", "rise"]
+__all__ = ["LOOKS", "Piece", "needed_mu", "piece_at", "pieces_on", "rise"]
 
 # where on a piece G is looked at
 LOOKS = 17
@@ -90,6 +90,19 @@ def pieces_on(direction: Direction, low: Fraction, high: Fraction) -> list[Piece
 def piece_at(pieces: list[Piece], eps: Fraction) -> Piece:
     """Return the piece that holds an ε."""
     return next((piece for piece in pieces if eps < piece.stop), pieces[-1])
+
+
+def needed_mu(points: Floats, log: Floats, rest: Floats, p: float) -> Floats:
+    """Return G past p of log δ and log(1 - δ); 0 where δ ≤ p, infinity where nothing is known.
+
+    A coarse bound of δ may be above 1.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if p:
+            log = log + log1mexp(np.minimum(math.log(p) - log, 0.0)) - math.log1p(-p)
+            rest = np.minimum(rest - math.log1p(-p), 0.0)
+        value = mu_from_logs(points, np.nan_to_num(np.fmin(log, 0.0), nan=-np.inf), rest)
+    return np.where(log >= 0, np.inf, np.nan_to_num(value, nan=0.0))
 
 
 def rise(eps: arb, value: Probability) -> tuple[float, float]:

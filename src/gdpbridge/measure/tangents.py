@@ -46,12 +46,13 @@ class NotProvedError(Exception):
     """No cell at an ε can be proved.
 
     Attributes:
+        bound: of which curve.
         eps: where.
     """
 
-    def __init__(self, eps: Fraction) -> None:
+    def __init__(self, bound: Bound, eps: Fraction) -> None:
         super().__init__(f"no cell at ε = {float(eps):.12g} can be proved")
-        self.eps = eps
+        self.bound, self.eps = bound, eps
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ class Tangents:
             if room is None:
                 width = length / 2
                 if width < self.first * _NARROWEST:
-                    raise NotProvedError(at)
+                    raise NotProvedError(bound, at)
                 continue
             wider = _CAREFUL * math.sqrt(8 * room + length * length)
             width = min(wider, _GROWTH * max(length, width))

@@ -7,9 +7,9 @@ none, and that pair dominates, also where later steps depend on earlier answers 
 Harrison, Kamath, Kumar, Leeman, Manurangsi, Sinha and Zhang 2025; Feldman and Shenfeld 2025).
 
 No closed form of its δ(ε) is known. With P/Q = M = ΣX_i/k, X_i independent and lognormal under Q,
-it is E(M - e^ε)⁺ or E(1 - e^ε·M)⁺, both convex in M. Spreading each X_i to multiples of a unit,
-with its mean, bounds both from above, and sums on multiples are exact: what is measured is an upper
-bound, proved; it is close from k = 10 on, and coarse for fewer steps with σ below 2. Epochs are
+it is E(M - e^ε)⁺ or E(1 - e^ε·M)⁺, both convex in M. Spreading each X_i, and sums of them, to the
+places of a geometric grid (Feldman and Shenfeld 2025), with the same mean, bounds both from above:
+what is measured is an upper bound, proved, and some thousandths above the truth. Epochs are
 composed.
 """
 

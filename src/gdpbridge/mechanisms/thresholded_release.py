@@ -103,6 +103,11 @@ class ThresholdedRelease(Profile):
         return (self.exact("threshold") - self.exact("contribution")) / self.exact("scale")
 
     @property
+    def noise_square(self) -> Fraction | None:
+        """μ² of Gaussian noise on all groups, None for other noise."""
+        return self.groups * self._ratio() ** 2 if self.noise == "gaussian" else None
+
+    @property
     def profile_is(self) -> Nature:
         """A bound for Laplace noise in several groups."""
         return Nature.BOUND if self.noise == "laplace" and self.groups > 1 else Nature.OWN

@@ -219,15 +219,13 @@ def lines(
         )
         .configure(**CONFIG)
     )
-    return Picture(chart, title, alt_text, tuple(row for data in rows for row in data))
+    beside = look.beside(slider) if direct else ()
+    return Picture(chart, title, alt_text, tuple(row for data in rows for row in data), beside)
 
 
 def _rows(series: Series, *, log_x: bool, log_y: bool) -> list[dict[str, Any]]:
-    return [
-        row
-        for row in series.rows()
-        if not (log_x and row["x"] <= 0) and not (log_y and row["y"] <= 0)
-    ]
+    logs = [axis for axis, log in (("x", log_x), ("y", log_y)) if log]
+    return [row for row in series.rows() if all(row[axis] > 0 for axis in logs)]
 
 
 class _Look:
@@ -255,6 +253,14 @@ class _Look:
         self.names.append(name)
         self.colours.append(colour)
         self.dashes.append(dashes)
+
+    def beside(self, slider: Slider | None) -> tuple[tuple[str, str, tuple[int, ...]], ...]:
+        """What stands beside the lines, where the moving one's name does not move."""
+        still = {}
+        if slider is not None:
+            still = {slider.label: slider.prefix.removesuffix(" = ") + " of the slider"}
+        texts = [_written(still.get(name, name)) for name in self.names]
+        return tuple(zip(texts, self.colours, map(tuple, self.dashes), strict=True))
 
     def encoding(self, alt: Any) -> dict[str, Any]:
         # the two legends merge into one, as they are of the same field and alike
@@ -374,9 +380,10 @@ def _names(
     levels = [(rule.y, rule.label, rule.below) for rule in rules if rule.y is not None]
     found = places(texts, [(x, y) for _, x, y in drawn], canvas, levels)
     layers = []
-    for (name, _, _), text, place in zip(drawn, texts, found, strict=True):
+    for number, ((name, _, _), text, place) in enumerate(zip(drawn, texts, found, strict=True)):
         colour = look.colours[look.names.index(name)]
-        base = alt.Chart(alt.Data(values=[{"x": place.x, "y": place.y, "label": text}]))
+        data = {"x": place.x, "y": place.y, "label": text}
+        base = alt.Chart(alt.Data(values=[data]), name=f"beside_{number}")
         if slider is not None and name == slider.label:
             parts = (_written(slider.prefix), slider.suffix)
             moving = f"{json.dumps(parts[0])} + {slider.name} + {json.dumps(parts[1])}"

@@ -32,6 +32,13 @@ _HEAD = f"""
     /* more than the library's own rule, which comes later */
     html #vis.vega-embed {{ display: block; width: 100%; }}
     html #vis svg.marks {{ background: transparent !important; }}
+    ul.names {{ display: none; list-style: none; padding: 0; }}
+    ul.names svg {{ width: 34px; height: 10px; margin-right: .6rem; }}
+    /* on a phone no name has room beside its line */
+    @media (max-width: 34rem) {{
+      #vis [class*="beside_"] {{ display: none; }}
+      ul.names {{ display: block; }}
+    }}
     #vis form.vega-bindings {{ margin: .5rem 0; font-size: 1rem; }}
     #vis .vega-bind label {{ display: flex; gap: .6rem; align-items: center; }}
     #vis input[type=range] {{ flex: 1; min-width: 8rem; }}
@@ -88,12 +95,14 @@ class Picture:
         title: its title.
         alt_text: what the picture shows, in words, for those who do not see it.
         data: the points of its lines: ``name`` of the line, ``x`` and ``y``.
+        beside: what is written beside lines: the text, and the colour and dashes of its line.
     """
 
     chart: altair.TopLevelMixin = field(repr=False)
     title: str
     alt_text: str
     data: tuple[dict[str, Any], ...] = field(repr=False)
+    beside: tuple[tuple[str, str, tuple[int, ...]], ...] = field(default=(), repr=False)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the picture to a file.
@@ -164,7 +173,16 @@ class Picture:
         # the library inside the page has that tag in a text, too
         before, _, after = page.rpartition("</body>")
         before = before.replace(_PLACE, f"<h1>{escape(self.title)}</h1>\n{_PLACE}")
-        return f"{before}<p>{escape(self.alt_text)}</p>\n</body>{after}"
+        return f"{before}{self._names()}<p>{escape(self.alt_text)}</p>\n</body>{after}"
+
+    def _names(self) -> str:
+        """What stands beside the lines, as a list for a page that is too narrow for it."""
+        names = "".join(
+            f'<li><svg aria-hidden="true"><path d="M0 5H34" stroke="{colour}" stroke-width="2.4" '
+            f'stroke-dasharray="{" ".join(map(str, dashes)) or "none"}"/></svg>{escape(text)}</li>'
+            for text, colour, dashes in self.beside
+        )
+        return f'<ul class="names">{names}</ul>\n' if names else ""
 
     def _spec(self) -> dict[str, Any]:
         # what this package draws is valid, and to check it takes longer than to draw it

@@ -254,16 +254,16 @@ def _rise(found: Measurement, end: float) -> list[Point]:
     rises = heights[-2] < last and found.statement is Statement.APPROXIMATE
     if tail is None or not rises:
         return []
-    whither = f"to μ_t = {tail.upper:.4g}" if np.isfinite(tail.upper) else "without end: not GDP"
+    whither = f"rises on, to {tail.upper:.4g}" if np.isfinite(tail.upper) else "rises on: not GDP"
     under = bool(heights.max() > last)
-    return [Point(end, last, f"G rises on, {whither}", dot=False, below=under)]
+    return [Point(end, last, whither, dot=False, below=under)]
 
 
 def _head_and_tail(found: Measurement, end: float) -> list[Rule]:
     rules = []
     if found.eps_h is not None and found.eps_h <= end:
-        rules.append(Rule(f"ε_h = {found.eps_h:g}, the end of the head", x=found.eps_h))
+        rules.append(Rule(f"the head ends at ε = {found.eps_h:g}", x=found.eps_h))
     tail = found.mu_tail
     if tail is not None and 0 < tail.upper < 3 * max(found.mu.upper, 1e-300):
-        rules.append(Rule(f"μ_t = {tail.upper:.4g}, the tail parameter", y=tail.upper, below=True))
+        rules.append(Rule(f"the tail parameter, {tail.upper:.4g}", y=tail.upper, below=True))
     return rules

@@ -146,10 +146,17 @@ def _answer(one: Answer) -> str:
             f"it, plus {delta}: (ε, δ)-differential privacy with ε = {eps} and δ = {delta}."
         )
     wrong = f"An attacker who is wrong about at most {one.at} of the records that were not used"
-    if one.quantity == "tpr":
-        return f"{wrong} finds at most {one.high} of those that were."
-    if one.quantity == "beta":
-        return f"{wrong} misses at least {one.low} of those that were."
+    if one.quantity == "tpr" and one.high != "1":
+        least = "" if one.low == "0" else f", and one finds {one.low}"
+        return f"{wrong} finds at most {one.high} of those that were{least}."
+    if one.quantity == "beta" and one.low != "0":
+        most = "" if one.high == "1" else f", and one misses no more than {one.high}"
+        return f"{wrong} misses at least {one.low} of those that were{most}."
+    if one.quantity == "regret" and one.high != "1":
+        return (
+            "No error rate of an attacker is off by more than "
+            f"{one.high} from what this μ says, and one is by {one.low}."
+        )
     if one.quantity == "advantage" and one.high != "1":
         return (
             "The share that an attacker finds of the records that were used exceeds the share of "

@@ -62,7 +62,11 @@ def _part(name: str, field: FieldInfo, value: Any, short: bool) -> Iterator[str]
         case str():
             yield value if field.is_required() else f"{name} {value}"
         case _:
-            label = symbol if short or name == symbol else f"{name.replace('_', ' ')} {symbol}"
+            label = (
+                symbol
+                if short or name in (symbol, "eps_h")
+                else f"{name.replace('_', ' ')} {symbol}"
+            )
             yield f"{label} = {number_text(value)}"
 
 

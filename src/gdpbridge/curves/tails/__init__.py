@@ -2,6 +2,7 @@
 
 from gdpbridge.curves.tails.gaussian import (
     CoarseDecayTail,
+    CutOffTail,
     GaussianBoundTail,
     GaussianCurveTail,
     GaussianDecayTail,
@@ -23,6 +24,7 @@ __all__ = [
     "CertainFailureTail",
     "CoarseDecayTail",
     "ConstantTail",
+    "CutOffTail",
     "EstimatedTail",
     "FloorTail",
     "GaussianBoundTail",

@@ -12,18 +12,20 @@ from flint import arb
 from gdpbridge.curves.constants import (
     Constant,
     constant_text,
+    exceeds,
     interval_around,
     logarithm,
 )
 from gdpbridge.curves.handover import decay_handover
 from gdpbridge.curves.sampling import eps_after, eps_before
-from gdpbridge.curves.tail import Handover, Obstacle, Tail, TailStatus, Verdict
+from gdpbridge.curves.tail import Handover, Level, Obstacle, Tail, TailStatus, Verdict
 from gdpbridge.interval import Interval
 from gdpbridge.numeric.exact import digits_of
 from gdpbridge.numeric.kinds import BALLS, ball
 
 __all__ = [
     "CoarseDecayTail",
+    "CutOffTail",
     "GaussianBoundTail",
     "GaussianCurveTail",
     "GaussianDecayTail",
@@ -238,6 +240,31 @@ class GaussianBoundTail(_Gdp):
     def after_sampling(self, gamma: Fraction) -> GaussianBoundTail:
         """As for a Gaussian curve; the limit is the same too."""
         return self
+
+
+@dataclass(frozen=True)
+class CutOffTail(GaussianBoundTail):
+    """The same of a curve with no losses beyond an ε: their probability counts as a failure.
+
+    Attributes:
+        last: where what is known of δ becomes constant, though δ falls.
+        value: what it then is, positive.
+    """
+
+    last: Constant = Fraction(0)
+    value: Constant = Fraction(1)
+
+    def after_failure(self, failure: Fraction) -> Obstacle | None:
+        """Return that nothing is known below the rest."""
+        if not exceeds(self.value, failure):
+            return None
+        words = f"at least {constant_text(self.value)}: rarer losses are not looked at"
+        return Obstacle(words, is_proved=False)
+
+    @property
+    def level(self) -> Level:
+        """What is left."""
+        return Level(self.last, self.value)
 
 
 @dataclass(frozen=True)

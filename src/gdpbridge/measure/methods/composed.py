@@ -30,14 +30,14 @@ from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tails import UnknownTail
 from gdpbridge.errors import UndecidedError, WorkLimitError
 from gdpbridge.gaussian import enclosures as gaussian
-from gdpbridge.gaussian.kernels import log1mexp, log_pair, mu_from_logs
+from gdpbridge.gaussian.kernels import log1mexp, log_pair
 from gdpbridge.losses.line import Evidence
 from gdpbridge.losses.line_integral import DEFAULT_DIGITS, Direction
 from gdpbridge.losses.tilts import log_kappa
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.measure.method import PROVED, Method
 from gdpbridge.measure.methods import certified
-from gdpbridge.measure.pieces import LOOKS, Piece, piece_at, pieces_on, rise
+from gdpbridge.measure.pieces import LOOKS, Piece, needed_mu, piece_at, pieces_on, rise
 from gdpbridge.measure.polynomials import proved_on
 from gdpbridge.measure.problem import Answer, Problem
 from gdpbridge.measure.tangents import NotProvedError, Tangents
@@ -151,7 +151,7 @@ class _Search:
     def _top(self, piece: Piece) -> tuple[float, Fraction]:
         """Return the largest G on a piece's points, and where."""
         points = piece.points
-        values = self._gs(points, *piece.logs(points))
+        values = needed_mu(points, *piece.logs(points), float(self.problem.failure))
         self.evaluations += points.size
         if piece.line is None:
             # what is looked at is a bound, and no value
@@ -161,34 +161,22 @@ class _Search:
         at = min(max(Fraction(float(points[top])), piece.start), piece.stop)
         return float(values[top]), at
 
-    def _gs(self, points: Floats, log: Floats, rest: Floats) -> Floats:
-        """Return G past p of log δ and log(1 - δ); 0 where δ ≤ p, infinity where nothing is known.
-
-        A coarse bound of δ may be above 1.
-        """
-        p = float(self.problem.failure)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            if p:
-                log = log + log1mexp(np.minimum(math.log(p) - log, 0.0)) - math.log1p(-p)
-                rest = np.minimum(rest - math.log1p(-p), 0.0)
-            value = mu_from_logs(points, np.nan_to_num(np.fmin(log, 0.0), nan=-np.inf), rest)
-        return np.where(log >= 0, np.inf, np.nan_to_num(value, nan=0.0))
-
     def _accept(self, number: int, eps: Fraction, pieces: list[list[Piece]]) -> bool:
         """Raise the ends to what G is about an ε, if that is more."""
         self._refine(number, pieces, eps)
-        piece = piece_at(pieces[number], eps)
-        if piece.line is None:
-            return False
-        with precision(max(self.bits, piece.line.bits)):
-            eps = self._climbed(piece, eps)
-            low, high = self._mu(piece, eps)
-        raised = high > self.high
-        if low > self.low:
-            self.low, self.witness = low, (eps, number, piece.line.evidence)
-        self.high = max(self.high, high)
-        self.seen = max(self.seen, float(low))
-        return raised
+        before = self.high
+        # where two pieces meet, G may rise on either
+        for piece in (one for one in pieces[number] if one.start <= eps <= one.stop):
+            if piece.line is None:
+                continue
+            with precision(max(self.bits, piece.line.bits)):
+                top = self._climbed(piece, eps)
+                low, high = self._mu(piece, top)
+            if low > self.low:
+                self.low, self.witness = low, (top, number, piece.line.evidence)
+            self.high = max(self.high, high)
+            self.seen = max(self.seen, float(low))
+        return self.high > before
 
     def _mu(self, piece: Piece, eps: Fraction) -> tuple[Fraction, Fraction]:
         """Return an end below G and one that is half of the width above what is above it."""
@@ -283,7 +271,7 @@ class _Search:
                 with np.errstate(divide="ignore"):
                     log = np.logaddexp(log, np.log(failure)) if failure else log
                 rest = log1mexp(np.minimum(log, 0.0))
-                if float(self._gs(points, log, rest).max()) < known:
+                if float(needed_mu(points, log, rest, float(self.problem.failure)).max()) < known:
                     return Piece(at, after, direction, tilt=tilt)
         return None
 
@@ -297,7 +285,7 @@ class _Search:
                 continue
             points = piece.points
             bad = ~(self._margin(points, piece) > _SPARE * 10.0**-piece.direction.digits)
-            if eps is not None and piece.start <= eps < piece.stop:
+            if eps is not None and piece.start <= eps <= piece.stop:
                 bad[int(np.abs(points - float(eps)).argmin())] = True
             where = np.flatnonzero(bad)
             if not where.size:
@@ -345,7 +333,7 @@ class _Search:
             try:
                 return self._covered(pieces[number])
             except NotProvedError as error:
-                self._unproved(number, pieces, error.eps)
+                self._unproved(number, pieces, error)
 
     def _shown(self, pieces: list[list[Piece]]) -> tuple[ProvedDirection, ...]:
         """Return pieces and cells for a certificate: fewer, and of the form that it has.
@@ -387,14 +375,14 @@ class _Search:
         ceiling = self.problem.ceiling
         return ceiling is not None and ceiling - self.low <= self.problem.tol
 
-    def _unproved(self, number: int, pieces: list[list[Piece]], eps: Fraction) -> None:
+    def _unproved(self, number: int, pieces: list[list[Piece]], error: NotProvedError) -> None:
         """Make a piece sharper, or raise the ends."""
-        piece = piece_at(pieces[number], eps)
-        fine = self.loss.directions[number]
+        piece, fine = error.bound, self.loss.directions[number]
+        assert isinstance(piece, Piece)
         if piece.direction is fine and piece.line is not None:
-            if self._accept(number, eps, pieces):
+            if self._accept(number, error.eps, pieces):
                 raise _RaisedError
-            raise UndecidedError(f"a cell at ε = {float(eps):.12g} could not be proved")
+            raise UndecidedError(f"a cell at ε = {float(error.eps):.12g} could not be proved")
         sharper = fine if piece.line is not None else self.coarse.directions[number]
         at = pieces[number].index(piece)
         pieces[number][at : at + 1] = pieces_on(sharper, piece.start, piece.stop)

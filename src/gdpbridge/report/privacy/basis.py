@@ -173,6 +173,7 @@ def proved(found: Measurement) -> list[str]:
         sentences.append(f"No finite μ covers every ε{whose}: {found.reason}.")
     if found.assurance.claim:
         sentences.append(found.assurance.claim)
+    tail = None
     if found.mu_tail is not None and found.tail_status is TailStatus.PROVED:
         tail = "∞" if found.mu_tail.low.is_infinite() else _certain(found.mu_tail)
         smaller = ""
@@ -182,7 +183,13 @@ def proved(found: Measurement) -> list[str]:
                 smaller = f"; no smaller μ for every ε {_follows(found)}"
         sentences.append(f"The tail parameter μ_t is {tail}{smaller}.")
     whole = found.whole_range_mu
-    if found.statement is not Statement.WHOLE and whole is not None and whole.high.is_finite():
+    if (
+        found.statement is not Statement.WHOLE
+        and whole is not None
+        and whole.high.is_finite()
+        # as a rule it is μ_t, of which that is said
+        and _certain(whole) != tail
+    ):
         sentences.append(
             f"The least μ that covers every ε without a failure probability is {_certain(whole)}."
         )

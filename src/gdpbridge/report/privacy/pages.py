@@ -117,14 +117,16 @@ def _up_to_six(value: float | Interval) -> str:
 
 # numbers and formulas that a browser would break at a hyphen
 _WHOLE = re.compile(r"\S*(?:\de-\d|\^\(-)\S*")
+_INDEX = re.compile(r"(δ_μ|f_μ|μ_t|ε_h)(?!\w)")
 
 
 def _held(text: str) -> str:
-    """Text for a page, its numbers on one line."""
+    """Text for a page, its numbers on one line and its indices set as such."""
     import markupsafe
 
     escaped = str(markupsafe.escape(text))
-    return markupsafe.Markup(_WHOLE.sub(r'<span class="whole">\g<0></span>', escaped))
+    set_ = _INDEX.sub(lambda found: f"{found[0][0]}<sub>{found[0][2]}</sub>", escaped)
+    return markupsafe.Markup(_WHOLE.sub(r'<span class="whole">\g<0></span>', set_))
 
 
 # what begins a list, a heading, a quotation or a line across, in Markdown

@@ -1,0 +1,72 @@
+"""Write the regret of stating a μ into its certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from gdpbridge.certificate.binaries import binary_text
+from gdpbridge.certificate.checker import CellChecker
+from gdpbridge.certificate.model import Certificate
+from gdpbridge.certificate.write_answers import place_of
+from gdpbridge.errors import UndecidedError
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor, decimal_text, exact
+from gdpbridge_verify import document
+from gdpbridge_verify.refusal import OutOfWork
+
+__all__ = ["with_regret"]
+
+_DIGITS, _SHOWN = 15, 6
+# by how much, relative, δ is wider than in floats, and the regret than what they come to
+_WIDER = (Fraction(1, 10**12), Fraction(1, 10**9), Fraction(1, 10**7))
+_ROOM = Fraction(1, 10**6)
+
+
+def with_regret(
+    written: Certificate,
+    profile: Profile,
+    low: float,
+    high: float,
+    worst: float,
+    points: Sequence[tuple[float, float, float]],
+) -> Certificate:
+    """Return a certificate of μ with the regret of stating it.
+
+    Args:
+        written: the certificate of μ.
+        profile: its mechanism.
+        low: the regret, at least, up to rounding.
+        high: the regret, at most, likewise.
+        worst: the ε at which that is seen.
+        points: some ε from 0 on, with the ends of δ there.
+
+    Raises:
+        UndecidedError: if the checker cannot be convinced.
+    """
+    least = Fraction(max(low, 0.0)) * (1 - _ROOM) - _ROOM / 1000
+    ends = (
+        decimal_text(exact(decimal_floor(max(least, Fraction(0)), _SHOWN))),
+        decimal_text(exact(decimal_ceiling(Fraction(high) * (1 + _ROOM) + _ROOM / 1000, _SHOWN))),
+    )
+    answer = document.Answer(quantity="regret", at=None, low=ends[0], high=ends[1])
+    claim = replace(written.claim, answers=(answer,))
+    for wider in _WIDER:
+        places = [
+            place_of(
+                profile,
+                Fraction(eps),
+                exact(decimal_floor(Fraction(max(below, 0.0)) * (1 - wider), _DIGITS)),
+                min(exact(decimal_ceiling(Fraction(above) * (1 + wider), _DIGITS)), Fraction(1)),
+            )
+            for eps, below, above in points
+        ]
+        point = document.Point(touch=binary_text(Fraction(worst)), places=tuple(places))
+        found = replace(written, claim=claim, evidence=replace(written.evidence, points=(point,)))
+        try:
+            if CellChecker(found).proves_answers():
+                return found
+        except OutOfWork:
+            break
+    raise UndecidedError("the checker could not be convinced of the regret")
