@@ -16,6 +16,7 @@ from gdpbridge.losses.transforms.exponential import laplace_transform
 from gdpbridge.losses.transforms.finite import only_fails, two_valued
 from gdpbridge.losses.transforms.fixed_size import FixedSizeTransform
 from gdpbridge.losses.transforms.gaussian import GaussianTransform
+from gdpbridge.losses.transforms.rare_gaussian import SplitGaussianTransform
 from gdpbridge.losses.transforms.replace_one import ReplaceOneTransform
 from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
 from gdpbridge.numeric.flint_context import precision
@@ -54,6 +55,20 @@ def _sampled(sigma: str, rate: str) -> tuple[Transform, Integral]:
         return _line_sum(inside, min(far, 0) - 12, max(far, 0) + 12)
 
     return SampledGaussianTransform(Fraction(sigma), Fraction(rate)), integral
+
+
+def _rare(sigma: str, rate: str, start: str, width: str) -> tuple[Transform, Integral]:
+    def integral(w: mpmath.mpc) -> mpmath.mpc:
+        s, q, from_, soft = (_mp(Fraction(one)) for one in (sigma, rate, start, width))
+
+        def inside(u: mpmath.mpf) -> mpmath.mpc:
+            share = mpmath.ncdf((u - from_) / soft)
+            return share * _normal(u) * mpmath.exp(w * _log_density(s, q, u))
+
+        return _line_sum(inside, mpmath.mpf(-1), max(w.real / s, from_) + 12)
+
+    numbers = (Fraction(one) for one in (sigma, rate, start, width))
+    return SplitGaussianTransform(*numbers, rare=True), integral
 
 
 def _replace_one(sigma: str, rate: str) -> tuple[Transform, Integral]:
@@ -129,6 +144,7 @@ CASES = {
     "sampled, rare": _sampled("0.8", "0.00001"),
     "sampled, narrow noise": _sampled("0.3", "0.05"),
     "sampled, wide noise": _sampled("9.4", "0.328"),
+    "rare": _rare("0.5", "0.001", "3", "0.25"),
     "replace-one": _replace_one("1", "0.01"),
     "replace-one, rare": _replace_one("0.8", "0.00001"),
     "replace-one, narrow noise": _replace_one("0.4", "0.3"),

@@ -46,6 +46,8 @@ def least_epsilon(direction: Direction, delta: Fraction) -> tuple[Fraction, Frac
         at, top = _guessed(
             direction, float(share.log().mid()) if certainly(share > 0) else -math.inf
         )
+        if direction.start is not None:
+            at, top = direction.start, max(top, 2 * direction.start)
         if at == 0 and direction.is_at_most(at, target):
             return at, at
         at = _root(direction.coarse, at or top / 4, top, target, Fraction(1, _CLOSE))

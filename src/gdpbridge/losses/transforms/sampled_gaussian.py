@@ -87,9 +87,17 @@ class SampledGaussianTransform(SampledGaussianSearch):
         losses = [(kept + rate * (u * inverse - drift).exp()).log() for u in places]
         return losses, [arb(0)] * len(places)
 
+    def _far_logs(self, places: list[Any], shift: arb) -> tuple[list[Any], list[Any]]:
+        """Return L and b on Im u = shift."""
+        return self._logs([acb(x, shift) for x in places])
+
+    def _lift(self, height: Fraction) -> arb:
+        """Bound |φ| on Im u = height, over φ on the real line."""
+        return (ball(height * height) / 2).exp()
+
     def _strip_error(self, plan: Quadrature, w: Fraction, height: Fraction) -> arb:
         """Return e^{height²/2}/(e^{2πa/η} - 1), as much more as |g| may be smaller off the line."""
-        growth = (ball(height * height) / 2).exp() * self._thinned(w, height)
+        growth = self._lift(height) * self._thinned(w, height)
         return growth / (2 * arb.pi() * ball(plan.strip / plan.step)).expm1()
 
     def _thinned(self, w: Fraction, height: Fraction) -> arb:
@@ -120,7 +128,7 @@ class SampledGaussianTransform(SampledGaussianSearch):
         low, high = self._middle(w)
         if below > low or above < high:
             raise ArithmeticError("nodes that leave out the middle")
-        cost = (ball(plan.shift**2) / 2).exp() * self._thinned(w, plan.shift)
+        cost = self._lift(plan.shift) * self._thinned(w, plan.shift)
         return cost * (self._cut_below(w, ball(below)) + self._cut_above(w, ball(above)))
 
     def _log_g_ball(self, x: arb) -> arb:
@@ -161,7 +169,7 @@ class SampledGaussianTransform(SampledGaussianSearch):
         if not certainly(2 * ball(plan.shift + plan.strip) < arb.pi() * ball(self.sigma)):
             raise ArithmeticError("a strip that is too wide")
         places, shift = _places(plan), ball(plan.shift)
-        losses, bases = self._logs([acb(x, shift) for x in places])
+        losses, bases = self._far_logs(places, shift)
         tilt, height = ball(w), ball(y)
         # e^{v²/2}·φ(u) is what is left of |φ(u + iv)|
         total = sum(
@@ -172,9 +180,9 @@ class SampledGaussianTransform(SampledGaussianSearch):
             arb(0),
         )
         total *= ball(plan.step) / (2 * arb.pi()).sqrt()
-        growth = (ball(plan.strip**2) / 2).exp() * self._thinned(w, plan.strip + plan.shift)
+        growth = self._lift(plan.strip) * self._thinned(w, plan.strip + plan.shift)
         error = 2 * growth * size / (2 * arb.pi() * ball(plan.strip / plan.step)).expm1()
-        return (total + error) * (ball(plan.shift**2) / 2).exp() + self._cut(plan, w)
+        return (total + error) * self._lift(plan.shift) + self._cut(plan, w)
 
 
 def _places(plan: Quadrature) -> list[Any]:
