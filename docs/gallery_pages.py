@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import io
+import shlex
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -10,44 +12,16 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-import gdpbridge as gdp
-from gdpbridge import plot
+from gdpbridge.cli.main import main
 
-LAPLACE = gdp.profiles.Laplace(scale=0.5)
-APPROX = gdp.profiles.ApproxDP(epsilon=1, delta=1e-6)
-ENCODER = gdp.profiles.ICEA(messages=20, users=4)
-# name, the command that draws it, and how
-PICTURES: tuple[tuple[str, str, Callable[[], plot.Picture]], ...] = (
-    (
-        "tradeoff",
-        "gdpbridge plot tradeoff laplace --scale 0.5 --mu 1.81 -o tradeoff.svg",
-        lambda: plot.tradeoff(LAPLACE, mu=1.81),
-    ),
-    (
-        "attack",
-        "gdpbridge plot attack laplace --scale 0.5 --mu 1.81 -o attack.svg",
-        lambda: plot.attack(LAPLACE, mu=1.81),
-    ),
-    (
-        "profile",
-        "gdpbridge plot profile approx-dp --epsilon 1 --delta 1e-6 -o profile.svg",
-        lambda: plot.profile(APPROX),
-    ),
-    (
-        "gdpt",
-        "gdpbridge plot gdpt laplace --scale 0.5 -o gdpt.svg",
-        lambda: plot.gdpt(LAPLACE, measured=gdp.measure(LAPLACE)),
-    ),
-    (
-        "head",
-        "gdpbridge plot gdpt icea --messages 20 --users 4 --eps-h 10 -o head.svg",
-        lambda: plot.gdpt(ENCODER, measured=gdp.measure(ENCODER, eps_h=10)),
-    ),
-    (
-        "staircase",
-        "gdpbridge plot staircase laplace --scale 0.5 -o staircase.svg",
-        lambda: plot.staircase(LAPLACE),
-    ),
+# what is shown, and the command that draws it
+PICTURES = (
+    ("Trade-off function", "plot tradeoff laplace --scale 0.5 --mu 1.81 -o tradeoff.svg"),
+    ("An attacker's success", "plot attack laplace --scale 0.5 --mu 1.81 -o attack.svg"),
+    ("Privacy profile", "plot profile approx-dp --epsilon 1 --delta 1e-6 -o profile.svg"),
+    ("GDP transform", "plot gdpt laplace --scale 0.5 -o gdpt.svg"),
+    ("GDP transform of a head", "plot gdpt icea --messages 20 --users 4 --eps-h 10 -o head.svg"),
+    ("Staircases", "plot staircase laplace --scale 0.5 -o staircase.svg"),
 )
 
 
@@ -58,14 +32,19 @@ class Gallery(SphinxDirective):
         folder = Path(self.env.srcdir) / "_gallery"
         folder.mkdir(exist_ok=True)
         found: list[nodes.Node] = []
-        for name, command, draw in PICTURES:
-            picture = draw()
-            picture.save(folder / f"{name}.svg")
+        for heading, command in PICTURES:
+            *words, file = shlex.split(command)
+            said = io.StringIO()
+            with redirect_stdout(said):
+                status = main([*words, str(folder / file)])
+            if status:
+                raise self.error(f"gdpbridge {command} ended with status {status}")
+            text = said.getvalue().removeprefix(f"{folder / file}: ").strip()
             found += [
-                nodes.rubric(text=picture.title),
-                nodes.literal_block(text=command),
-                nodes.image(uri=f"/_gallery/{name}.svg", alt=picture.alt_text),
-                nodes.paragraph(text=picture.alt_text),
+                nodes.rubric(text=heading),
+                nodes.literal_block(text=f"gdpbridge {command}"),
+                nodes.image(uri=f"/_gallery/{file}", alt=text),
+                nodes.paragraph(text=text),
             ]
         return found
 

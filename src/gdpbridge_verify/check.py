@@ -20,6 +20,7 @@ from gdpbridge_verify.reader import content_of, parsed, read_as
 from gdpbridge_verify.rectified import RectifiedCheck
 from gdpbridge_verify.refusal import OutOfWork, Refused, Undecided
 from gdpbridge_verify.rows import with_rows
+from gdpbridge_verify.sampled import SampledCheck
 from gdpbridge_verify.several import composition, missed
 from gdpbridge_verify.statement import Check
 from gdpbridge_verify.tables import TableCheck, TradeoffCheck
@@ -154,8 +155,10 @@ _CHECKS: dict[str, type[Check]] = {
     "clip-rectify": RectifiedCheck,
     "formula": FormulaCheck,
     "renyi": RenyiCheck,
+    "subsampled": SampledCheck,
     "table": TableCheck,
     "thresholded-release": ThresholdedCheck,
+    "tradeoff": FormulaCheck,
     "tradeoff-function": TradeoffCheck,
     "zcdp": ZcdpCheck,
 }

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import gmpy2
 from gmpy2 import mpc, mpfr
 
-from gdpbridge_verify.arithmetic import Arithmetic, Interval
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Number
 from gdpbridge_verify.refusal import Undecided
 
 __all__ = ["Ball", "Complexes"]
@@ -30,15 +30,13 @@ class Complexes:
         self.down = gmpy2.context(precision=_RADIUS_BITS, round=gmpy2.RoundDown)
         self.unit = gmpy2.exp2(1 - arithmetic.precision)
 
-    def of(self, real: Interval, imaginary: Interval | None = None) -> Ball:
+    def of(self, real: Number, imaginary: Number = 0) -> Ball:
         """Return a ball about a rectangle."""
         parts, radius = [], mpfr(0)
         for part in (real, imaginary):
-            if part is None:
-                parts.append(mpfr(0))
-                continue
-            middle = self.nearest.div(self.nearest.add(part.low, part.high), 2)
-            off = max(self.up.sub(part.high, middle), self.up.sub(middle, part.low))
+            one = part if isinstance(part, Interval) else self.arithmetic.exactly(part)
+            middle = self.nearest.div(self.nearest.add(one.low, one.high), 2)
+            off = max(self.up.sub(one.high, middle), self.up.sub(middle, one.low))
             parts.append(middle)
             radius = self.up.add(radius, off)
         return Ball(self, mpc(*parts, self.arithmetic.precision), radius)
@@ -50,7 +48,7 @@ class Complexes:
 
 @dataclass(frozen=True, slots=True)
 class Ball:
-    """All complex numbers within a radius of a midpoint."""
+    """All complex numbers within a radius of a midpoint; real numbers may stand beside it."""
 
     field: Complexes
     middle: mpc
@@ -75,35 +73,34 @@ class Ball:
 
     def conjugate(self) -> Ball:
         """Return the conjugates."""
-        middle = mpc(
-            self.middle.real,
-            self.field.nearest.minus(self.middle.imag),
-            self.field.arithmetic.precision,
-        )
+        opposite = self.field.nearest.minus(self.middle.imag)
+        middle = mpc(self.middle.real, opposite, self.field.arithmetic.precision)
         return Ball(self.field, middle, self.radius)
-
-    def widened(self, radius: mpfr) -> Ball:
-        """Return the ball with a larger radius."""
-        return Ball(self.field, self.middle, self.field.up.add(self.radius, radius))
 
     def __neg__(self) -> Ball:
         return Ball(self.field, self.field.nearest.minus(self.middle), self.radius)
 
-    def __add__(self, other: Ball) -> Ball:
-        return self._rounded(
-            self.field.nearest.add(self.middle, other.middle),
-            self.field.up.add(self.radius, other.radius),
-        )
+    def __add__(self, given: Ball | Number) -> Ball:
+        other = self._ball(given)
+        radius = self.field.up.add(self.radius, other.radius)
+        return self._rounded(self.field.nearest.add(self.middle, other.middle), radius)
 
-    def __sub__(self, other: Ball) -> Ball:
+    __radd__ = __add__
+
+    def __sub__(self, other: Ball | Number) -> Ball:
         return self + -other
 
-    def __mul__(self, other: Ball) -> Ball:
-        up = self.field.up
+    def __rsub__(self, other: Number) -> Ball:
+        return -self + other
+
+    def __mul__(self, given: Ball | Number) -> Ball:
+        up, other = self.field.up, self._ball(given)
         radius = up.add(
             up.mul(self._middle_size(), other.radius), up.mul(self.radius, other.size())
         )
         return self._rounded(self.field.nearest.mul(self.middle, other.middle), radius)
+
+    __rmul__ = __mul__
 
     def exp(self) -> Ball:
         """Return the exponentials: |e^{z + d} - e^z| ≤ |e^z|·(e^{|d|} - 1)."""
@@ -144,6 +141,9 @@ class Ball:
         middle_size = down.hypot(self.middle.real, self.middle.imag)
         off = up.div(self.radius, down.mul(least, middle_size))
         return self._rounded(self.field.nearest.div(1, self.middle), off)
+
+    def _ball(self, other: Ball | Number) -> Ball:
+        return other if isinstance(other, Ball) else self.field.of(other)
 
     def _middle_size(self) -> mpfr:
         return self.field.up.hypot(self.middle.real, self.middle.imag)

@@ -10,13 +10,12 @@ from gdpbridge_verify.arithmetic import Interval, Level
 from gdpbridge_verify.composition import Composition, composition_of
 from gdpbridge_verify.document import Cell, CurvePiece, Evidence, Point
 from gdpbridge_verify.document import Line as LineModel
-from gdpbridge_verify.document import Nodes as NodesModel
-from gdpbridge_verify.lines import Line, LineData, log_chernoff
-from gdpbridge_verify.numbers import about, binary, signed
+from gdpbridge_verify.lines import Line, log_chernoff
+from gdpbridge_verify.numbers import about, binary
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed, Refused
 from gdpbridge_verify.statement import Check
-from gdpbridge_verify.transforms import Nodes, Transform
+from gdpbridge_verify.transforms import Transform
 
 __all__ = ["ComposedCheck", "LossesCheck"]
 
@@ -202,25 +201,5 @@ class ComposedCheck(LossesCheck):
         key = model, backward
         if key not in self._lines:
             parts = self.composition.parts
-            self._lines[key] = Line(parts, backward, _data(model), self.arithmetic)
+            self._lines[key] = Line(parts, backward, model, self.arithmetic)
         return self._lines[key]
-
-
-def _data(model: LineModel) -> LineData:
-    return LineData(
-        signed(model.c),
-        binary(model.h),
-        model.count,
-        signed(model.right),
-        signed(model.left),
-        tuple(_nodes(one) for one in model.nodes),
-        tuple(_nodes(one) for one in model.far),
-    )
-
-
-def _nodes(model: NodesModel | None) -> Nodes | None:
-    if model is None:
-        return None
-    return Nodes(
-        binary(model.shift), binary(model.strip), binary(model.step), model.first, model.last
-    )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from gdpbridge_verify.arithmetic import Work
 from gdpbridge_verify.finite import (
     DiscreteGaussian,
     discrete_laplace,
@@ -14,10 +15,10 @@ from gdpbridge_verify.finite import (
     two_valued,
 )
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
-from gdpbridge_verify.kinds import KINDS, Nature, parameters_of
+from gdpbridge_verify.kinds import KINDS, Nature, epsilon_of_sparse_vector, parameters_of
 from gdpbridge_verify.lines import Runs
+from gdpbridge_verify.participation import square_of
 from gdpbridge_verify.refusal import Malformed
-from gdpbridge_verify.replaced import ReplacedGaussian
 from gdpbridge_verify.transforms import Gaussian, Laplace, SampledGaussian, Transform
 
 __all__ = ["Composition", "composition_of"]
@@ -26,6 +27,8 @@ Spec = dict[str, str | None]
 
 _MOST_RUNS = 10**15
 _MOST_PARTS = 1000
+# microseconds, for the sensitivity of a matrix
+_MOST_WORK = 1e6
 _NATURES: tuple[Nature, ...] = ("own", "class", "bound")
 
 
@@ -104,12 +107,20 @@ def _read(spec: Spec, times: int) -> tuple[list[Runs], set[Nature], set[str | No
     values = parameters_of(spec)
     if not KINDS[kind].composes:
         raise Malformed("mechanism.kind", kind, "one that composes")
+    if kind == "matrix":
+        square, attained = square_of(values, spec["entries"] or "", Work(_MOST_WORK))
+        one = _of_square(square / values["sigma"] ** 2)
+        return _leaf(one, times, "own" if attained else "bound", spec)
     return _leaf(_LEAVES[kind](values), times, KINDS[kind].nature, spec)
 
 
 def _gaussian(values: dict[str, Fraction]) -> Transform:
     mu = values["mu"] if "mu" in values else values["sensitivity"] / values["sigma"]
-    return Gaussian(mu**2) if mu else two_valued(Fraction(0))
+    return _of_square(mu**2)
+
+
+def _of_square(square: Fraction) -> Transform:
+    return Gaussian(square) if square else two_valued(Fraction(0))
 
 
 _LEAVES: dict[str, Callable[[dict[str, Fraction]], Transform]] = {
@@ -124,6 +135,8 @@ _LEAVES: dict[str, Callable[[dict[str, Fraction]], Transform]] = {
     "gdp": _gaussian,
     "laplace": lambda values: Laplace(values["sensitivity"] / values["scale"]),
     "pure-dp": lambda values: two_valued(values["epsilon"]),
+    "shuffled-epochs": lambda values: Gaussian(values["epochs"] / values["noise_multiplier"] ** 2),
+    "sparse-vector": lambda values: two_valued(epsilon_of_sparse_vector(values)),
     "randomized-response": lambda values: randomized_response(
         values["noise_parameter"], int(values["buckets"])
     ),
@@ -160,7 +173,7 @@ def _steps(spec: Spec, times: int) -> tuple[list[Runs], set[Nature], set[str | N
     elif sampling == "fixed-size":
         transform, nature = FixedSizeGaussian(2 / sigma, rate), "bound"
     else:
-        transform = (ReplacedGaussian if replaced else SampledGaussian)(sigma, rate)
+        transform = SampledGaussian(sigma, rate, replaced=replaced)
     return _leaf(transform, times * int(values["steps"]), nature, spec)
 
 

@@ -1,19 +1,22 @@
 """What a certificate is: a claim about μ and the evidence for it, as versioned plain data.
 
 Every number is a string, so that nothing is rounded on the way: decimals for what people state
-(parameters, claims), binary numbers such as ``0x1.8p+1`` (hexadecimal mantissa, power of two)
-for points of the proof.
+(parameters, claims), binary numbers such as ``0x18p-4`` (hexadecimal integer, power of two) for
+points of the proof.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, Final, Literal
 
+from gdpbridge_verify.numbers import signed
 from gdpbridge_verify.reader import Most, Text, Whole
+from gdpbridge_verify.refusal import Malformed
 
 MAX_CELLS = 100_000
-MAX_PIECES = 2000
+MAX_NODES = 200_000
 MAX_RELEASES = 100
 
 NAME: Final = "gdpbridge.certificate"
@@ -25,17 +28,13 @@ _BINARY = r"0x[0-9a-f]+p[+-][0-9]{1,4}"
 Decimal = Annotated[str, Text("an exact decimal number", 400, DECIMAL_PATTERN)]
 # infinity is what a claim says where no finite μ holds
 MuDecimal = Annotated[str, Text("an exact decimal number, or inf", 400, f"{DECIMAL_PATTERN}|inf")]
-Binary = Annotated[
-    str, Text("an exact number: hexadecimal integer times a power of two", 8192, _BINARY)
-]
-SignedBinary = Annotated[
-    str,
-    Text(
-        "an exact number of either sign: hexadecimal integer times a power of two",
-        8192,
-        f"-?{_BINARY}",
-    ),
-]
+_EXACT = "an exact number: hexadecimal integer times a power of two"
+_SIGNED = "an exact number of either sign: hexadecimal integer times a power of two"
+Binary = Annotated[str, Text(_EXACT, 8192, _BINARY)]
+SignedBinary = Annotated[str, Text(_SIGNED, 8192, f"-?{_BINARY}")]
+# those of lines are read as numbers at once
+Exact = Annotated[Fraction, Text(_EXACT, 8192, _BINARY, signed)]
+SignedExact = Annotated[Fraction, Text(_SIGNED, 8192, f"-?{_BINARY}", signed)]
 # as people write them, or as a logarithm of 0
 _NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?"
 Number = Annotated[str, Text("a decimal number", 400, f"{_NUMBER}|-inf")]
@@ -128,11 +127,21 @@ Cells = Annotated[tuple[Cell, ...], Most(MAX_CELLS)]
 class Nodes:
     """The nodes j·step + i·shift, j = first, …, last, of a trapezoid rule."""
 
-    shift: Binary
-    strip: Annotated[Binary, "half the width of the strip that bounds the rule's error"]
-    step: Binary
+    shift: Exact
+    strip: Annotated[Exact, "half the width of the strip that bounds the rule's error"]
+    step: Exact
     first: Annotated[int, Whole(-(2**40), 2**40)]
     last: Annotated[int, Whole(-(2**40), 2**40)]
+
+    def numbers(self, line: str = "evidence.lines: nodes") -> range:
+        """Return first, …, last.
+
+        Raises:
+            Malformed: if they are none, too many, or out of order.
+        """
+        if not 0 < self.last - self.first < MAX_NODES or self.step <= 0:
+            raise Malformed(line, self.last - self.first, "some, in order")
+        return range(self.first, self.last + 1)
 
 
 NodesOfParts = Annotated[tuple[Nodes | None, ...], Most(1000)]
@@ -142,11 +151,11 @@ NodesOfParts = Annotated[tuple[Nodes | None, ...], Most(1000)]
 class Line:
     """Places s = c + ikh, |k| ≤ count, at which a composed loss's transform is summed."""
 
-    c: SignedBinary
-    h: Binary
+    c: SignedExact
+    h: Exact
     count: Annotated[int, Whole(1, 2**18)]
-    right: Annotated[SignedBinary, "the tilt that bounds the aliases on the right"]
-    left: Annotated[SignedBinary, "the tilt that bounds the aliases on the left"]
+    right: Annotated[SignedExact, "the tilt that bounds the aliases on the right"]
+    left: Annotated[SignedExact, "the tilt that bounds the aliases on the left"]
     nodes: Annotated[NodesOfParts, "for each part, the quadrature on the line, if it needs one"]
     far: Annotated[NodesOfParts, "for each part, the one that bounds what the sum leaves out"]
 

@@ -16,8 +16,9 @@ from gmpy2 import mpfr
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.complexes import Ball, Complexes
+from gdpbridge_verify.document import Nodes
 from gdpbridge_verify.refusal import Malformed, Refused
-from gdpbridge_verify.transforms import Nodes, Transform, power_sums
+from gdpbridge_verify.transforms import Transform, power_sums
 
 __all__ = ["FixedSizeGaussian"]
 
@@ -63,8 +64,7 @@ class FixedSizeGaussian(Transform):
         logs, bases = self._on_ray(field, nodes)
         sides = []
         for tilt in (w, 1 - w):
-            power = field.of(of.exactly(tilt))
-            weights = [(base + power * log).exp() for base, log in zip(bases, logs, strict=True)]
+            weights = [(base + tilt * log).exp() for base, log in zip(bases, logs, strict=True)]
             sums, rounding = power_sums(field, weights, logs, h, count)
             radius = field.up.add(rounding, self._error(of, tilt, nodes, nodes.shift).high)
             sides.append([Ball(field, value, radius) for value in sums])
@@ -75,11 +75,11 @@ class FixedSizeGaussian(Transform):
         """Bound F(w) by sums on the real line, in steps that need no search."""
         total = self._atom(of)
         for tilt in (w, 1 - w):
-            nodes, power = self._usual_nodes(tilt), of.exactly(tilt)
+            nodes = self._usual_nodes(tilt)
             of.work.charge((nodes.last - nodes.first) * _COST_OF_BALL)
             for j in range(nodes.first, nodes.last + 1):
                 log, base = self._at_node(of, nodes.step, j)
-                total += (base + power * log).exp()
+                total += (base + log * tilt).exp()
             # the integrand is real on the real line: the strip reaches as far below as above
             total += self._error(of, tilt, nodes, 2 * nodes.shift)
         return Interval(of, mpfr(0), total.high)
@@ -91,7 +91,8 @@ class FixedSizeGaussian(Transform):
         step = Fraction(math.floor(4 * math.pi * float(half) / _FAINT * 2**20), 2**20)
         steep = max(w, Fraction(0)) * self.apart
         end = math.log((float(steep) + _REACH) / math.cos(4 * float(half)))
-        return Nodes(half, half, step, math.floor(-_FAINT / step), math.ceil(end / step))
+        first, last = math.floor(-_FAINT / step), math.ceil(end / step)
+        return Nodes(shift=half, strip=half, step=step, first=first, last=last)
 
     def _at_node(self, of: Arithmetic, step: Fraction, j: int) -> tuple[Interval, Interval]:
         """Enclose log g, and log of φ·(du/ds)·η, at a node on the real line."""
@@ -100,8 +101,8 @@ class FixedSizeGaussian(Transform):
             of.work.charge(3 * _COST_OF_BALL)
             log_x = of.exactly(step * j)
             x = log_x.exp()
-            log = ((of.exactly(self.apart) * x).expm1() * of.exactly(self.rate)).log1p()
-            u = of.exactly(self.apart / 2) + x
+            log = ((x * self.apart).expm1() * self.rate).log1p()
+            u = x + self.apart / 2
             scale = (of.exactly(step) / (2 * of.pi).sqrt()).log()
             self._known[key] = log, log_x + scale - u.square() / 2
         return self._known[key]
@@ -109,7 +110,7 @@ class FixedSizeGaussian(Transform):
     def _atom(self, of: Arithmetic) -> Interval:
         """Enclose P(L = 0) = (1 - q)·(2Φ(m/2) - 1)."""
         tail = (of.exactly(self.apart) / of.exactly(8).sqrt()).erfc()
-        return of.exactly(1 - self.rate) * (1 - tail)
+        return (1 - tail) * (1 - self.rate)
 
     def _on_ray(self, field: Complexes, nodes: Nodes) -> tuple[list[Ball], list[Ball]]:
         """Enclose log g, and log of φ·(du/ds)·η, at the nodes."""
@@ -118,26 +119,23 @@ class FixedSizeGaussian(Transform):
             raise Malformed("evidence.lines: strip", nodes.strip, "the shift, half of the sector")
         numbers = nodes.numbers()
         of.work.charge(6 * (nodes.last - nodes.first) * _COST_OF_BALL)
-        apart, half = field.of(of.exactly(self.apart)), field.of(of.exactly(Fraction(1, 2)))
         scale = field.of((of.exactly(nodes.step) / (2 * of.pi).sqrt()).log())
         logs, bases = [], []
         for j in numbers:
-            log_x = field.of(of.exactly(nodes.step * j), of.exactly(nodes.shift))
+            log_x = field.of(nodes.step * j, nodes.shift)
             x = log_x.exp()
-            u = apart * half + x
-            logs.append(self._log_g(field, apart * x))
-            bases.append(log_x + scale - u * u * half)
+            u = x + self.apart / 2
+            logs.append(self._log_g(field, x * self.apart))
+            bases.append(log_x + scale - u * u * Fraction(1, 2))
         return logs, bases
 
     def _log_g(self, field: Complexes, t: Ball) -> Ball:
         """Enclose log(1 - q + q·e^t), whose argument grows beyond π with Im t."""
-        of = field.arithmetic
-        kept, rate = field.of(of.exactly(1 - self.rate)), field.of(of.exactly(self.rate))
+        rate = self.rate
         if t.imaginary() < 3:
-            return (kept + rate * t.exp()).log()
-        one = field.of(of.exactly(1))
-        back = field.of(of.exactly((1 - self.rate) / self.rate))
-        return field.of(of.exactly(self.rate).log()) + t + (one + back * (-t).exp()).log()
+            return (rate * t.exp() + (1 - rate)).log()
+        back = 1 + (-t).exp() * ((1 - rate) / rate)
+        return t + field.arithmetic.exactly(rate).log() + back.log()
 
     # --- the error of the sum ------------------------------------------------------------------
 
@@ -148,8 +146,7 @@ class FixedSizeGaussian(Transform):
         beta = of.exactly(2 * half)
         cosine = beta.cos()
         sine = (of.pi / 2 - beta).cos()
-        limit = of.exactly(Fraction(9, 20)) * of.pi
-        limit = limit / (of.exactly(2 - self.rate) / of.exactly(self.rate)).log()
+        limit = of.pi * Fraction(9, 20) / of.exactly((2 - self.rate) / self.rate).log()
         if not (2 * sine <= cosine and sine <= limit * cosine):
             raise Refused("evidence.lines: shift", "the sector is too wide")
         return _Sector(cosine, (2 * beta).cos())
@@ -157,23 +154,19 @@ class FixedSizeGaussian(Transform):
     def _error(self, of: Arithmetic, w: Fraction, nodes: Nodes, strip: Fraction) -> Interval:
         """Bound what a sum differs from K by, for every Im w ≥ 0.
 
-        Args:
-            of: the arithmetic.
-            w: the real part.
-            nodes: the nodes.
-            strip: how far in angle the integrand is bounded to either side of them.
+        The integrand is bounded in a strip of angles to either side of the nodes.
         """
         sector = self._sector(of, nodes.shift)
         step = of.exactly(nodes.step)
         start = of.exactly(nodes.step * nodes.first).exp()
         stop = of.exactly(nodes.step * nodes.last).exp()
-        periods = (2 * of.pi * of.exactly(strip / nodes.step)).expm1()
+        periods = (2 * of.pi * (strip / nodes.step)).expm1()
         beside = 2 * self._size(of, w, sector) / periods
         # below the first node the terms are at most those of a geometric series
         head = self._weight(of, sector, of.exactly(0)) * start * self._power(of, w, start)
         head = head * step / (1 - (-step).exp())
         # beyond the last one x·|φ|·|g|^w falls, so that they are below an integral
-        fall = self._fall(of, w, sector, stop) + of.exactly(self.apart) * sector.cosine / 2
+        fall = self._fall(w, sector, stop)
         if not fall * stop > 1:
             raise Refused("evidence.lines: last", "the nodes leave out the middle")
         return beside + head + self._tail(of, w, sector, stop)
@@ -182,13 +175,11 @@ class FixedSizeGaussian(Transform):
         """Bound |g|^w within x of m/2."""
         if w <= 0:
             return of.exactly(1)
-        grown = (of.exactly(self.apart) * x).expm1() * of.exactly(self.rate)
-        return (grown.log1p() * of.exactly(w)).exp()
+        return (((x * self.apart).expm1() * self.rate).log1p() * w).exp()
 
     def _weight(self, of: Arithmetic, sector: _Sector, x: Interval) -> Interval:
         """Bound |φ| at x and beyond, in the sector."""
-        apart = of.exactly(self.apart)
-        square = apart.square() / 4 + apart * x * sector.cosine + x.square() * sector.double
+        square = x * sector.cosine * self.apart + x.square() * sector.double + self.apart**2 / 4
         return (-square / 2).exp() / (2 * of.pi).sqrt()
 
     def _size(self, of: Arithmetic, w: Fraction, sector: _Sector) -> Interval:
@@ -201,16 +192,18 @@ class FixedSizeGaussian(Transform):
         total = of.exactly(0)
         for low, high in pairwise(width * number for number in range(count + 1)):
             weight = self._weight(of, sector, of.exactly(low))
-            total += weight * self._power(of, w, of.exactly(high)) * of.exactly(width)
+            total += weight * self._power(of, w, of.exactly(high)) * width
         return total + self._tail(of, w, sector, of.exactly(width * count))
 
-    def _fall(self, of: Arithmetic, w: Fraction, sector: _Sector, x: Interval) -> Interval:
-        """Bound from below how fast log of |φ|·|g|^w falls at x, but for m·cos β/2."""
-        return sector.double * x - of.exactly(max(w, Fraction(0)) * self.apart)
+    def _fall(self, w: Fraction, sector: _Sector, x: Interval) -> Interval:
+        """Bound from below how fast log of |φ|·|g|^w falls at x."""
+        return (
+            sector.double * x - max(w, Fraction(0)) * self.apart + sector.cosine * (self.apart / 2)
+        )
 
     def _tail(self, of: Arithmetic, w: Fraction, sector: _Sector, x: Interval) -> Interval:
         """Bound ∫ |φ|·|g|^w beyond x, where g grows at most as e^{m(x' - x)}."""
-        fall = self._fall(of, w, sector, x) + of.exactly(self.apart) * sector.cosine / 2
+        fall = self._fall(w, sector, x)
         if not fall > 0:
             raise Refused("evidence.lines: last", "the nodes leave out the middle")
         return self._weight(of, sector, x) * self._power(of, w, x) / fall
@@ -230,16 +223,15 @@ class FixedSizeGaussian(Transform):
         # on the ray itself, of angle θ
         ray = _Sector(theta.cos(), (2 * theta).cos())
         sine = (of.pi / 2 - theta).cos()
-        apart, height, total = of.exactly(self.apart), of.exactly(y), self._atom(of)
+        total = self._atom(of)
         end = of.exactly(0)
         for low, high in pairwise(self._points(of, nodes)):
-            psi = apart * high * sine
-            if psi + theta <= of.pi:
-                t = field.of(apart * low * ray.cosine, apart * low * sine)
+            if high * sine * self.apart + theta <= of.pi:
+                t = field.of(low * ray.cosine * self.apart, low * sine * self.apart)
                 arg = self._log_g(field, t).imaginary()
             else:
-                arg = apart * low * sine - of.pi / 6
-            share = self._weight(of, ray, low) * (high - low) * (-height * arg).exp()
+                arg = low * sine * self.apart - of.pi / 6
+            share = self._weight(of, ray, low) * (high - low) * (arg * -y).exp()
             total += share * (self._power(of, w, high) + self._power(of, 1 - w, high))
             end = high
         return total + self._tail(of, w, ray, end) + self._tail(of, 1 - w, ray, end)

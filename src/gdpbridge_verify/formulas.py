@@ -1,4 +1,4 @@
-"""A profile δ̂(ε) that is given as text, for the checker: a parser, and values, slopes and bounds.
+"""A profile δ̂(ε) that is given as text, for the checker: values, slopes and bounds.
 
 The text says that the mechanism is (ε, δ̂(ε))-differentially private for every ε ≥ 0, in both orders
 of each pair, or if it is exact, that δ̂ is its own profile. δ, the supremum over all of them, is
@@ -8,9 +8,7 @@ points (-1, 1) and (e^s, δ̂(s)), as in tables.py.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
@@ -25,148 +23,22 @@ from gdpbridge_verify.kinds import decimal_parameter, parameters_of
 from gdpbridge_verify.numbers import binary, exact
 from gdpbridge_verify.profile import Decay, Tail
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
+from gdpbridge_verify.trees import (
+    FUNCTIONS,
+    OF_SEVERAL,
+    Node,
+    constant,
+    isolated,
+    parsed,
+    sides_of,
+)
 
-__all__ = ["FormulaCheck", "Node", "parsed"]
+__all__ = ["FormulaCheck", "jet_of"]
 
 _COST_OF_NODE = 8.0
-_MAX_DEPTH, _MAX_POWER, _MAX_TOKENS = 50, 200, 400
+_MAX_POWER = 200
 # how often a range is halved, on which δ̂ is proved to be above a line
 _MAX_HALVINGS = 200
-_SIGNS = {"−": "-", "·": "*", "×": "*", "⋅": "*", "÷": "/"}
-_EPS, _DELTA = ("eps", "epsilon", "ε", "ϵ"), ("delta", "δ")
-_TOKEN = re.compile(
-    r"[ \t]*(?:([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?|\.[0-9]+(?:[eE][+-]?[0-9]{1,3})?)"
-    r"|([A-Za-z\u0370-\u03ff][A-Za-z0-9_]*)|(\*\*|[-+*/()=]))"
-)
-_FUNCTIONS = ("exp", "log", "log1p", "expm1", "sqrt")
-
-
-@dataclass(frozen=True)
-class Node:
-    """An operation and what it is applied to; a number has a value, ``eps`` nothing."""
-
-    name: str
-    parts: tuple[Node, ...] = ()
-    value: Fraction = Fraction(0)
-
-
-# --- text ----------------------------------------------------------------------------------------
-
-
-def parsed(text: str, known: dict[str, Fraction]) -> tuple[Node, bool]:
-    """Return the right side of ``delta = …``, and whether it is of log δ.
-
-    Raises:
-        Malformed: for anything else.
-    """
-    try:
-        return _Parser(text, known).equation()
-    except (ValueError, RecursionError, OverflowError):
-        raise Malformed("mechanism.text", text, "delta = …, or log_delta = …, of eps") from None
-
-
-class _Parser:
-    def __init__(self, text: str, known: dict[str, Fraction]) -> None:
-        for sign, plain in _SIGNS.items():
-            text = text.replace(sign, plain)
-        self.tokens: list[str] = []
-        self.known, self.place, self.depth, end = known, 0, 0, 0
-        while end < len(text.rstrip()):
-            found = _TOKEN.match(text, end)
-            if found is None or len(self.tokens) > _MAX_TOKENS:
-                raise ValueError
-            self.tokens.append(found[0].strip())
-            end = found.end()
-
-    def next(self, *wanted: str) -> str:
-        """Take a token if it is one of those that are wanted; "" if not."""
-        if self.place < len(self.tokens) and self.tokens[self.place] in wanted:
-            self.place += 1
-            return self.tokens[self.place - 1]
-        return ""
-
-    def need(self, sign: str) -> None:
-        """Take a token that must be there."""
-        if not self.next(sign):
-            raise ValueError(sign)
-
-    def equation(self) -> tuple[Node, bool]:
-        """Read all of it."""
-        is_log = bool(self.next("log_delta"))
-        if not is_log and not self.next(*_DELTA):
-            self.need("log")
-            self.need("(")
-            if not self.next(*_DELTA):
-                raise ValueError
-            self.need(")")
-            is_log = True
-        self.need("=")
-        found = self.sum()
-        if self.place != len(self.tokens):
-            raise ValueError
-        return found, is_log
-
-    def sum(self) -> Node:
-        """Read terms."""
-        found = self.product()
-        while sign := self.next("+", "-"):
-            found = Node(sign, (found, self.product()))
-        return found
-
-    def product(self) -> Node:
-        """Read factors."""
-        found = self.unary()
-        while sign := self.next("*", "/"):
-            found = Node(sign, (found, self.unary()))
-        return found
-
-    def unary(self) -> Node:
-        """Read a factor: a minus sign binds less than a power."""
-        self.depth += 1
-        if self.depth > _MAX_DEPTH:
-            raise ValueError
-        if self.next("-"):
-            found = Node("-", (Node("number"), self.unary()))
-        else:
-            found = self.atom()
-            if self.next("**"):
-                found = Node("**", (found, self.unary()))
-        self.depth -= 1
-        return found
-
-    def atom(self) -> Node:
-        """Read a number, a name, a function or brackets."""
-        if self.next("("):
-            found = self.sum()
-            self.need(")")
-            return found
-        token = self.tokens[self.place] if self.place < len(self.tokens) else ""
-        self.place += 1
-        if token in _FUNCTIONS:
-            self.need("(")
-            found = Node(token, (self.sum(),))
-            self.need(")")
-            return found
-        if token in _EPS:
-            return Node("eps")
-        if token in self.known:
-            return Node("number", value=self.known[token])
-        return Node("number", value=Fraction(token))
-
-
-def constant(node: Node) -> Fraction | None:
-    """Return the number that a node of numbers and plain operations is, None for others."""
-    if node.name == "number":
-        return node.value
-    if node.name not in "+-*/":
-        return None
-    left, right = map(constant, node.parts)
-    if left is None or right is None:
-        return None
-    if node.name == "/":
-        return left / right if right else None
-    return left + right if node.name == "+" else left - right if node.name == "-" else left * right
-
 
 # --- values and slopes ---------------------------------------------------------------------------
 
@@ -182,14 +54,16 @@ def jet_of(node: Node, eps: Jet) -> Jet:
     first = jet_of(node.parts[0], eps)
     if node.name == "**":
         return _power(first, node.parts[1], eps)
-    if node.name in _FUNCTIONS:
-        function: Callable[[], Jet] = getattr(first, node.name)
+    if node.name in FUNCTIONS:
+        function: Callable[[], Jet] = getattr(first, node.name.lower())
         return function()
     second = jet_of(node.parts[1], eps)
     if node.name == "*":
         return first * second
     if node.name == "/":
         return _quotient(first, second)
+    if node.name in OF_SEVERAL:
+        return first.least(second) if node.name == "min" else -(-first).least(-second)
     return first + second if node.name == "+" else first - second
 
 
@@ -245,13 +119,17 @@ class _FarOut:
             return _Far(self.zero, self.zero, self.of.exactly(node.value))
         if node.name == "eps":
             return _Far(self.zero, self.of.exactly(1), self.zero)
-        if node.name in "+-":
+        if node.name in ("+", "-"):
             first, second = map(self.value, node.parts)
             return first.plus(second, 1 if node.name == "+" else -1)
         if node.name == "log":
             return self.log(node.parts[0])
         if node.name == "exp":
             return self._bounded(self.value(node.parts[0]))
+        if node.name == "abs":
+            found = self.value(node.parts[0])
+            if found.square >= 0 and found.linear >= 0 and self._at_start(found) >= 0:
+                return found
         power = constant(node.parts[1]) if node.name == "**" else None
         if node.name == "*" or power == 2:
             first, second = self.value(node.parts[0]), self.value(node.parts[node.name == "*"])
@@ -267,6 +145,34 @@ class _FarOut:
         square = one.square * two.rest + one.linear * two.linear + one.rest * two.square
         return _Far(square, one.linear * two.rest + one.rest * two.linear, one.rest * two.rest)
 
+    def _chosen(self, smaller: bool, one: _Far, two: _Far) -> _Far:
+        """Return which of two is the smaller from T on, or the other one."""
+        for first, second in ((one, two), (two, one)):
+            above = first.plus(second, -1)
+            steep = 2 * above.square * self.start + above.linear
+            # it does not rise from what it is at T
+            if above.square <= 0 and steep <= 0 and self._at_start(above) <= 0:
+                return first if smaller else second
+        raise Refused("evidence.tail_from", "which one is the smaller far out is not known")
+
+    def _log_erfc(self, node: Node) -> _Far:
+        """Enclose log erfc(x) for x ≥ 0: between -x² - log(√π·(x + 1)) and -x²."""
+        value, half = self.value(node.parts[0]), self.of.exactly(1)
+        if node.name == "Phi":
+            # erfc(-x/√2)/2
+            value, half = value.times(-1 / self.of.exactly(2).sqrt()), half / 2
+        at_start = value.linear * self.start + value.rest
+        is_line = value.square.low == value.square.high == 0
+        if not (is_line and value.linear >= 0 and at_start >= 0):
+            raise Refused("evidence.tail_from", "an error function far out is not known")
+        square = self._product(value, value).times(self.of.exactly(-1))
+        # log(x + 1) is at most its tangent at T
+        top = at_start + 1
+        least = -(self.of.pi.sqrt() * top).log()
+        fall = Interval(self.of, (-value.linear / top).low, mpfr(0))
+        rest = Interval(self.of, least.low, mpfr(0))
+        return square.plus(_Far(self.zero, fall, rest + half.log()))
+
     @staticmethod
     def _beyond(one: _Far, two: _Far) -> tuple[Interval, ...]:
         linear = one.linear * two.square, one.square * two.linear
@@ -276,16 +182,23 @@ class _FarOut:
         """Enclose e^x: between 0 and its largest value, at T if x falls."""
         if not (power.square <= 0 and power.linear <= 0):
             raise Refused("evidence.tail_from", "an exponential may rise")
-        top = (power.square * self.start.square() + power.linear * self.start + power.rest).exp()
+        top = self._at_start(power).exp()
         return _Far(self.zero, self.zero, Interval(self.of, mpfr(0), top.high))
+
+    def _at_start(self, far: _Far) -> Interval:
+        return far.square * self.start.square() + far.linear * self.start + far.rest
 
     def log(self, node: Node) -> _Far:
         """Enclose the logarithm of a formula that is positive."""
         if node.name == "exp":
             return self.value(node.parts[0])
-        if node.name in "*/":
+        if node.name in ("*", "/"):
             first, second = map(self.log, node.parts)
             return first.plus(second, 1 if node.name == "*" else -1)
+        if node.name in OF_SEVERAL:
+            return self._chosen(node.name == "min", *map(self.log, node.parts))
+        if node.name in ("erfc", "Phi"):
+            return self._log_erfc(node)
         power = constant(node.parts[1]) if node.name == "**" else Fraction(1, 2)
         if node.name in ("**", "sqrt") and power is not None:
             return self.log(node.parts[0]).times(self.of.exactly(power))
@@ -309,19 +222,22 @@ class FormulaCheck(ConvexCheck):
     def build(self) -> Tail:
         """Read the text, and find how δ̂ falls far out if the tail is what is claimed."""
         own = {name: text for name, text in self.spec.items() if not name.startswith("set.")}
-        text, exactly = own.pop("text", None), own.pop("exact", "false")
+        text = own.pop("text", None) or ""
+        self.is_solved = own["kind"] == "tradeoff"
+        exactly = "false" if self.is_solved else own.pop("exact", "false")
         parameters_of(own)
         if exactly not in ("true", "false"):
             raise Malformed("mechanism.exact", exactly, "true or false")
         self.nature_of_kind = "own" if exactly == "true" else "bound"
-        self.formula, self.is_log = parsed(
-            text or "",
-            {
-                name.removeprefix("set."): decimal_parameter(name, value)
-                for name, value in self.spec.items()
-                if name.startswith("set.")
-            },
-        )
+        known = {
+            name.removeprefix("set."): decimal_parameter(name, value)
+            for name, value in self.spec.items()
+            if name.startswith("set.")
+        }
+        if self.is_solved:
+            self.formula, self.is_log = isolated(text, *sides_of(text, known))
+        else:
+            self.formula, self.is_log = parsed(text, known)
         if self.evidence.tail_from is None:
             return Tail("nothing is said of the tail", square=None, known=False)
         return self._far_out(binary(self.evidence.tail_from))
@@ -350,8 +266,12 @@ class FormulaCheck(ConvexCheck):
         return found.exp() if self.is_log else found
 
     def _at(self, at: Fraction) -> Interval:
-        """Enclose δ̂; where it is negative, δ is 0."""
+        """Enclose δ̂; where a formula is negative, δ is 0; of a trade-off it is no solution."""
         found = self.value(Jet.variable(self.arithmetic.exactly(at))).value
+        if self.is_solved and not found > 0:
+            if found <= 0:
+                raise Refused("mechanism.text", f"it has no solution at ε = {float(at):.12g}")
+            raise Undecided("mechanism.text")
         zero = mpfr(0)
         return Interval(found.of, max(found.low, zero), max(found.high, zero))
 

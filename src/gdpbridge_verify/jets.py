@@ -69,6 +69,30 @@ class Jet:
         """Return log x."""
         return Jet(self.value.log(), self.slope / self.value)
 
+    def abs(self) -> Jet:
+        """Return |x|; where it may have a kink, both slopes."""
+        if self.value >= 0 or self.value <= 0:
+            return self if self.value >= 0 else -self
+        return -self.least(-self)
+
+    def least(self, other: Jet) -> Jet:
+        """Return the smaller of two; where either may be, both slopes."""
+        if self.value <= other.value or other.value <= self.value:
+            return self if self.value <= other.value else other
+        a, b = self.value, other.value
+        value = Interval(a.of, min(a.low, b.low), min(a.high, b.high))
+        return Jet(value, self.slope.hull(other.slope))
+
+    def erfc(self) -> Jet:
+        """Return the complementary error function."""
+        density = (-self.value.square()).exp() / self.value.of.pi.sqrt()
+        return Jet(self.value.erfc(), -2 * density * self.slope)
+
+    def phi(self) -> Jet:
+        """Return Φ(x) = erfc(-x/√2)/2."""
+        root = self.value.of.exactly(2).sqrt()
+        return Jet(-self.value / root, -self.slope / root).erfc().scaled(Fraction(1, 2))
+
     def log1p(self) -> Jet:
         """Return log(1 + x)."""
         return Jet(self.value.log1p(), self.slope / (1 + self.value))

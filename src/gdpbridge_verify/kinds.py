@@ -100,7 +100,7 @@ KINDS = {
     "grouped": Kind({"size": _COUNT}, of_others=True, alone=True),
     "icea": Kind(_counts("messages", "users"), "bound", (_REPLACED,), has_breakpoints=True),
     "laplace": Kind(_positive("scale", "sensitivity"), composes=True, per_record="sensitivity"),
-    "matrix": Kind(_MATRIX, words={"fixed": _FLAG}, texts=("entries",), alone=True),
+    "matrix": Kind(_MATRIX, words={"fixed": _FLAG}, texts=("entries",), composes=True),
     "permute-and-flip": Kind({"epsilon": _NON_NEGATIVE}, "class", per_record="epsilon"),
     "pld": Kind(composes=True, discrete=True),
     "pure-dp": Kind({"epsilon": _NON_NEGATIVE}, "class", composes=True, per_record="epsilon"),
@@ -108,20 +108,30 @@ KINDS = {
     "renyi": Kind(nature="class", alone=True, has_rows=True),
     "sequence": Kind(of_others=True),
     "sgd-family": Kind(_SGD, "bound", has_breakpoints=True),
-    "shuffled-epochs": Kind(_SHUFFLED, "bound"),
+    "shuffled-epochs": Kind(_SHUFFLED, "bound", composes=True),
     "skellam": Kind({"variance": _VARIANCE, "sensitivity": _SHIFT}, alone=True),
-    "sparse-vector": Kind(_SPARSE, "bound", words={"monotonic": _FLAG}, per_record="sensitivity"),
+    "sparse-vector": Kind(
+        _SPARSE, "bound", words={"monotonic": _FLAG}, per_record="sensitivity", composes=True
+    ),
     "subsampled": Kind({"rate": _SHARE}, relations=(_ADDED,), of_others=True),
     "table": Kind(nature="class", alone=True, has_rows=True),
     "thresholded-release": Kind(
         _THRESHOLDED, relations=(_ADDED,), words={"noise": ("gaussian", "laplace")}, alone=True
     ),
+    "tradeoff": Kind(nature="bound", alone=True),
     "tradeoff-function": Kind(nature="class", alone=True, has_rows=True),
     "truncated-laplace": Kind(_positive("scale", "sensitivity") | {"delta": _CHANCE}),
     "zcdp": Kind(_positive("rho"), "class", alone=True),
 }
 # those whose formulas the checker knows as composed losses alone
 ONLY_COMPOSED = frozenset({"composed", "dpsgd", "sequence", "subsampled"})
+# those known on a sample, once, and what δ is then: another mechanism with a class's δ attains it
+SAMPLED: dict[str, Nature] = {
+    "gaussian": "own",
+    "gdp": "class",
+    "laplace": "own",
+    "pure-dp": "class",
+}
 _MOST_RECORDS = 1_000_000
 _QUOTIENT = "^[0-9]{1,18}/[1-9][0-9]{0,17}$"
 # beyond it a parameter is refused before any arithmetic: a proof of it would be of no use
@@ -180,6 +190,12 @@ def ungrouped(spec: dict[str, str | None]) -> dict[str, str | None]:
     with decimal.localcontext(prec=1000):
         product = decimal.Decimal(base[known.per_record] or "") * int(size)
     return {**base, known.per_record: str(product)}
+
+
+def epsilon_of_sparse_vector(values: dict[str, Fraction]) -> Fraction:
+    """Return Δ/b₁ + c·2Δ/b₂, or Δ/b₁ + c·Δ/b₂ (Lyu, Su and Li 2017, theorems 4 and 5)."""
+    each = values["count"] * (1 if values["monotonic"] else 2) / values["answer_scale"]
+    return values["sensitivity"] * (1 / values["threshold_scale"] + each)
 
 
 def decimal_parameter(name: str, text: str | None) -> Fraction:

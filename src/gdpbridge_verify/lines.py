@@ -19,16 +19,16 @@ from functools import cached_property
 import gmpy2
 from gmpy2 import mpfr
 
+from gdpbridge_verify import document
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.complexes import Ball, Complexes
 from gdpbridge_verify.refusal import Malformed, Undecided
-from gdpbridge_verify.transforms import Nodes, Transform
+from gdpbridge_verify.transforms import Transform
 
-__all__ = ["Line", "LineData", "Runs", "log_chernoff"]
+__all__ = ["Line", "Runs", "log_chernoff"]
 
 # microseconds
 _COST_OF_BALL = 25.0
-MAX_NODES = 1 << 18
 _COST_OF_TURN = 1.5
 
 
@@ -58,29 +58,6 @@ class Runs:
         return self.transform, -s if backward else 1 + s, backward
 
 
-@dataclass(frozen=True)
-class LineData:
-    """A line as a certificate has it.
-
-    Attributes:
-        c: its real part.
-        h: the distance of the nodes.
-        count: N.
-        right: the tilt b > c of the aliases on the right.
-        left: the tilt b < c of those on the left.
-        nodes: for each part, the quadrature on the line, None where none is needed.
-        far: for each part, the one that bounds what lies beyond the nodes.
-    """
-
-    c: Fraction
-    h: Fraction
-    count: int
-    right: Fraction
-    left: Fraction
-    nodes: tuple[Nodes | None, ...]
-    far: tuple[Nodes | None, ...]
-
-
 class Line:
     """The curves of one line, in one direction.
 
@@ -92,30 +69,23 @@ class Line:
     """
 
     def __init__(
-        self, parts: Sequence[Runs], backward: bool, data: LineData, arithmetic: Arithmetic
+        self, parts: Sequence[Runs], backward: bool, data: document.Line, arithmetic: Arithmetic
     ) -> None:
         self.parts, self.backward, self.data, self.of = tuple(parts), backward, data, arithmetic
-        self._require_shape()
-
-    def _require_shape(self) -> None:
-        data, line = self.data, "evidence.lines"
-        if not 1 <= data.count <= MAX_NODES:
-            raise Malformed(f"{line}: count", data.count, f"between 1 and {MAX_NODES}")
+        self.field = Complexes(arithmetic)
+        line, below = "evidence.lines", data.c < 0
         if not data.h > 0:
             raise Malformed(f"{line}: h", data.h, "a number > 0")
         if not (data.c > 0 or -1 < data.c < 0):
             raise Malformed(f"{line}: c", data.c, "a number > 0, or between -1 and 0")
-        low, high = (Fraction(-1), Fraction(0)) if self.is_complement else (Fraction(0), None)
-        if not low <= data.left < data.c:
-            raise Malformed(f"{line}: left", data.left, f"at least {low}, and less than c")
-        if not data.c < data.right or (high is not None and data.right > high):
+        if not (-1 if below else 0) <= data.left < data.c:
+            raise Malformed(f"{line}: left", data.left, "less than c, at least 0, or -1 for c < 0")
+        if not data.c < data.right or (below and data.right > 0):
             raise Malformed(f"{line}: right", data.right, "more than c, and at most 0 where c < 0")
-        if len(data.nodes) != len(self.parts) or len(data.far) != len(self.parts):
-            raise Malformed(f"{line}: nodes", len(data.nodes), f"{len(self.parts)}, one a part")
-        for part, nodes, far in zip(self.parts, data.nodes, data.far, strict=True):
-            for given in (nodes, far):
-                if (given is not None) != part.transform.needs_nodes:
-                    raise Malformed(f"{line}: nodes", given, "those that the kind needs")
+        needed = [part.transform.needs_nodes for part in self.parts]
+        for given in (data.nodes, data.far):
+            if [one is not None for one in given] != needed:
+                raise Malformed(f"{line}: nodes", len(given), "those that the parts need")
 
     @property
     def is_complement(self) -> bool:
@@ -146,13 +116,13 @@ class Line:
         of, field, up = self.of, self.field, self.field.up
         count = len(self.terms)
         of.work.charge(count * _COST_OF_TURN)
-        turn = field.of(of.exactly(0), of.exactly(-self.data.h * at)).exp()
+        turn = field.of(0, -self.data.h * at).exp()
         off = up.mul(count, up.log1p(up.add(turn.radius, up.mul(2, field.unit))))
         sizes, radii = self._sizes
         error = up.add(up.mul(sizes, up.expm1(off)), up.mul(radii, up.exp(off)))
         # each product and the sum are rounded
         error = up.add(error, up.mul(up.mul(sizes, up.exp(off)), up.mul(3, field.unit)))
-        values, power, step = [], field.of(of.exactly(1)).middle, turn.middle
+        values, power, step = [], field.of(1).middle, turn.middle
         with gmpy2.context(field.nearest):
             for term in self.terms:
                 values.append((term.middle * power).real)
@@ -167,11 +137,6 @@ class Line:
         return [part.directed(self.backward, self.data.c) for part in self.parts]
 
     @cached_property
-    def field(self) -> Complexes:
-        """The complex numbers at this precision."""
-        return Complexes(self.of)
-
-    @cached_property
     def terms(self) -> list[Ball]:
         """Return a_k, twice for k > 0, and with the sign of the curve."""
         data, field, of = self.data, self.field, self.of
@@ -181,15 +146,11 @@ class Line:
             transform.on_line(field, place, data.h, count, nodes)
             for (transform, place, _), nodes in zip(self._directed, data.nodes, strict=True)
         ]
-        unit = of.exactly(data.h) / (2 * of.pi)
+        unit = of.exactly(-data.h if self.is_complement else data.h) / (2 * of.pi)
         found = []
         for k in range(count):
-            value = field.of(-unit if self.is_complement else unit)
-            if k:
-                value = value + value
-            s = field.of(of.exactly(data.c), of.exactly(data.h * k))
-            one = field.of(of.exactly(1))
-            value = value * (s * (s + one)).inverse()
+            s = field.of(data.c, data.h * k)
+            value = (s * (s + 1)).inverse() * (unit * (2 if k else 1))
             for part, column, (_, _, mirrored) in zip(
                 self.parts, columns, self._directed, strict=True
             ):
@@ -218,8 +179,8 @@ class Line:
             size = transform.at(of, place)
             beyond = transform.beyond(self.field, place, edge, far)
             most = Interval(of, mpfr(0), min(size.high, beyond.high))
-            log += of.exactly(part.times) * most.log().ends()[1]
-        return (log.exp() / (of.pi * of.exactly(edge))).ends()[1]
+            log += most.log().ends()[1] * part.times
+        return (log.exp() / (of.pi * edge)).ends()[1]
 
     @cached_property
     def _aliases(self) -> list[tuple[Fraction, Interval]]:
@@ -232,7 +193,7 @@ class Line:
             log = _log_moment(self.parts, self.backward, b, of)
         else:
             log = log_chernoff(self.parts, self.backward, b, of)
-        periods = 2 * of.pi * of.exactly(abs(b - self.data.c)) / of.exactly(self.data.h)
+        periods = 2 * of.pi * (abs(b - self.data.c) / self.data.h)
         return (log.exp() / periods.expm1()).ends()[1]
 
 
@@ -241,13 +202,13 @@ def _log_moment(parts: Sequence[Runs], backward: bool, b: Fraction, of: Arithmet
     log = of.exactly(0)
     for part in parts:
         transform, place, _ = part.directed(backward, b)
-        log += of.exactly(part.times) * transform.at(of, place).log().ends()[1]
+        log += transform.at(of, place).log().ends()[1] * part.times
     return log
 
 
 def log_chernoff(parts: Sequence[Runs], backward: bool, b: Fraction, of: Arithmetic) -> Interval:
     """Bound log(κ(b)·M(b)) from above for b > 0, κ(b) = b^b/(1 + b)^{1 + b}."""
-    kappa = of.exactly(b) * of.exactly(b).log() - of.exactly(1 + b) * of.exactly(1 + b).log()
+    kappa = of.exactly(b).log() * b - of.exactly(1 + b).log() * (1 + b)
     return (_log_moment(parts, backward, b, of) + kappa).ends()[1]
 
 
@@ -257,7 +218,7 @@ def _power(value: Ball, times: int) -> Ball:
     try:
         turned = value.middle.real < 0
         log = (-value if turned else value).log()
-        power = (log * field.of(field.arithmetic.exactly(times))).exp()
+        power = (log * times).exp()
         return -power if turned and times % 2 else power
     except Undecided:
         return field.zero(field.up.pow(value.size(), times))

@@ -9,7 +9,7 @@ from fractions import Fraction
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
 from gdpbridge_verify.curve import GaussianCurve
 from gdpbridge_verify.document import Breakpoint, Evidence, Point
-from gdpbridge_verify.kinds import KINDS, parameters_of
+from gdpbridge_verify.kinds import KINDS, epsilon_of_sparse_vector, parameters_of
 from gdpbridge_verify.numbers import about, binary
 from gdpbridge_verify.participation import square_of
 from gdpbridge_verify.profile import Bracket, Formulas, Part, Tail
@@ -232,10 +232,7 @@ def _randomized_response(values: Values, _: list[Bracket], of: Arithmetic) -> Fo
 
 
 def _sparse_vector(values: Values, brackets: list[Bracket], of: Arithmetic) -> Formulas:
-    # ε-DP with ε = Δ/b₁ + c·2Δ/b₂, or c·Δ/b₂ (Lyu, Su and Li 2017, theorems 4 and 5)
-    each = values["count"] * (1 if values["monotonic"] else 2) / values["answer_scale"]
-    epsilon = values["sensitivity"] * (1 / values["threshold_scale"] + each)
-    return _approx_dp({"epsilon": epsilon}, brackets, of)
+    return _approx_dp({"epsilon": epsilon_of_sparse_vector(values)}, brackets, of)
 
 
 def _gaussian(values: Values, _: list[Bracket], of: Arithmetic) -> Formulas:

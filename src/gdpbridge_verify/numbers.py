@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-
-import gmpy2
+from typing import TYPE_CHECKING
 
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
+
+if TYPE_CHECKING:
+    from gmpy2 import mpfr
 
 __all__ = ["about", "binary", "exact", "mu_range", "signed"]
 
@@ -25,9 +27,9 @@ def signed(text: str) -> Fraction:
     return -binary(text[1:]) if text.startswith("-") else binary(text)
 
 
-def exact(value: gmpy2.mpfr) -> Fraction:
+def exact(value: mpfr) -> Fraction:
     """Return the number that a finite MPFR number is."""
-    if not gmpy2.is_finite(value):
+    if not value.is_finite():
         raise Undecided("a number without bounds")
     top, bottom = value.as_integer_ratio()
     return Fraction(int(top), int(bottom))

@@ -1,6 +1,6 @@
 """Read a JSON document as the dataclasses that declare it: no more, no less, and in little memory.
 
-Each field's type says what may stand there; nothing is converted, and nothing is executed.
+Each field's type says what may stand there; nothing is executed.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ Reader = Callable[[object, str], Any]
 
 @dataclass(frozen=True)
 class Text:
-    """A text that has a form, and at most so many characters."""
+    """A text that has a form, and at most so many characters; and what it is read as."""
 
     allowed: str
     most: int
     pattern: str = "(.|\n)*"
+    meaning: Callable[[str], Any] = str
 
 
 @dataclass(frozen=True)
@@ -146,10 +147,13 @@ def _those(allowed: str, holds: Callable[[Any], object]) -> Reader:
 
 def _text(mark: Text) -> Reader:
     form = re.compile(mark.pattern)
-    return _those(
-        f"{mark.allowed}, of at most {mark.most} characters",
-        lambda value: isinstance(value, str) and len(value) <= mark.most and form.fullmatch(value),
-    )
+
+    def read(value: object, place: str) -> Any:
+        if isinstance(value, str) and len(value) <= mark.most and form.fullmatch(value):
+            return mark.meaning(value)
+        raise Malformed(place, value, f"{mark.allowed}, of at most {mark.most} characters")
+
+    return read
 
 
 def _whole(mark: Whole) -> Reader:

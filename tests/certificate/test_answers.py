@@ -30,6 +30,7 @@ EXAMPLES: dict[str, gdp.Profile] = {
     "tradeoff-function": P.TradeoffFunction(alpha=[0.1, 0.5], beta=[0.8, 0.3]),
     "zcdp": P.ZCDP(rho=0.5),
     "formula": P.Formula("delta = exp(-eps**2)"),
+    "renyi": P.Renyi(orders=[2], epsilons=[0.2]),
     "discrete-laplace": P.DiscreteLaplace(scale=2),
     "pure-dp, runs": P.PureDP(epsilon=0.2).compose(5),
     "dpsgd": P.DPSGD(noise_multiplier=2, sample_rate=0.5, steps=50),
@@ -87,7 +88,25 @@ def _gaussian(eps: mpmath.mpf) -> mpmath.mpf:
     return mpmath.ncdf(0.5 - eps) - mpmath.exp(eps) * mpmath.ncdf(-0.5 - eps)
 
 
-TRUE = {"laplace": _laplace, "gaussian": _gaussian}
+@cache
+def _renyi(eps: mpmath.mpf) -> mpmath.mpf:
+    """The largest p - e^ε·q with (p - q)² at most e^0.2 - 1 times q(1 - q), and times p(1 - p)."""
+    with mpmath.workdps(30):
+        c, share = mpmath.expm1(mpmath.mpf(1) / 5), (mpmath.sqrt(5) - 1) / 2
+
+        def gain(q: mpmath.mpf) -> mpmath.mpf:
+            one = q + mpmath.sqrt(c * q * (1 - q))
+            other = (2 * q + c + mpmath.sqrt((2 * q + c) ** 2 - 4 * (1 + c) * q**2)) / (2 + 2 * c)
+            return min(one, other) - mpmath.exp(eps) * q
+
+        low, high = mpmath.mpf(0), mpmath.mpf(1)
+        for _ in range(100):
+            a, b = high - share * (high - low), low + share * (high - low)
+            low, high = (a, high) if gain(a) < gain(b) else (low, b)
+        return max(gain((low + high) / 2), mpmath.mpf(0))
+
+
+TRUE = {"laplace": _laplace, "gaussian": _gaussian, "renyi": _renyi}
 
 
 @cache

@@ -20,9 +20,10 @@ import gdpbridge as gdp
 from gdpbridge import InputError, profiles
 from gdpbridge_verify import check
 from gdpbridge_verify.arithmetic import Arithmetic
-from gdpbridge_verify.formulas import jet_of, parsed
+from gdpbridge_verify.formulas import jet_of
 from gdpbridge_verify.jets import Jet
 from gdpbridge_verify.refusal import Malformed
+from gdpbridge_verify.trees import isolated, parsed, sides_of
 
 Document = dict[str, Any]
 mpf = mpmath.mpf
@@ -41,11 +42,20 @@ def _module(name: str) -> ModuleType:
 
 plain = _module("test_mutations")
 
+# δ = B·e^{-(sε/A)²} and e^{sε/k}
+TRADEOFF, SLOW = "s = A*sqrt(log(B/delta))/eps", "s = k*log(delta)/eps"
 SGD = "delta = B*exp(-(eps/A)**2)"
 EXAMPLES = {
     "whole": (profiles.Formula(SGD, set={"A": 0.7, "B": 0.9}), {}),
     "head": (profiles.Formula("delta = 3/eps*exp(-5)"), {"eps_h": 4}),
     "approximate": (profiles.Formula("log_delta = -0.5 - eps"), {"failure": 0.01}),
+    "error function": (profiles.Formula("delta = 0.5*erfc(eps)"), {}),
+    "largest": (
+        profiles.Formula("delta = max(exp(-eps**2)/3, exp(-eps - 1))"),
+        {"failure": 0.01},
+    ),
+    "trade-off": (profiles.Tradeoff(TRADEOFF, set={"s": 1, "A": 0.7, "B": 0.9}), {}),
+    "trade-off head": (profiles.Tradeoff(SLOW, set={"s": 4, "k": -2}), {"eps_h": 2}),
     "exact": (profiles.Formula("delta = 0.3*exp(-eps**2)", exact=True), {}),
 }
 
@@ -69,7 +79,7 @@ def value_of(text: str, known: dict[str, str]) -> Callable[[mpf], mpf]:
     """The formula by Python's own parser, with mpmath."""
     left, right = text.split("=")
     right = re.sub(r"(?<![\w.])[0-9.]+", lambda found: f"mpf('{found[0]}')", right)
-    names = {"exp": mpmath.exp, "log": mpmath.log, "mpf": mpf}
+    names = {"exp": mpmath.exp, "log": mpmath.log, "erfc": mpmath.erfc, "mpf": mpf}
     names |= {name: mpf(value) for name, value in known.items()}
 
     def value(eps: mpf) -> mpf:
@@ -85,7 +95,15 @@ def value_of(text: str, known: dict[str, str]) -> Callable[[mpf], mpf]:
 def profile_of(spec: dict[str, str | None]) -> Callable[[mpf], mpf]:
     """δ(ε): what the formula implies, or itself."""
     known = {name[4:]: str(text) for name, text in spec.items() if name.startswith("set.")}
-    naive = value_of(str(spec["text"]), known)
+    if spec["kind"] == "tradeoff":
+        s, A, B, k = (mpf(known.get(name, "nan")) for name in ("s", "A", "B", "k"))
+        closed = {
+            TRADEOFF: lambda eps: B * mpmath.exp(-((s * eps / A) ** 2)),
+            SLOW: lambda eps: mpmath.exp(s * eps / k),
+        }
+        naive = closed[str(spec["text"])]
+    else:
+        naive = value_of(str(spec["text"]), known)
     found = naive if spec.get("exact") == "true" else plain.refined(naive)
     return lambda eps: min(max(found(eps), mpf(0)), mpf(1))
 
@@ -100,7 +118,8 @@ def is_true(document: Document) -> bool:
         claim |= {"verdict": "gdp", "mu_tail": {"low": "0", "high": "0"}}
         plain.tail_parameter = lambda _: mpf(0)
     else:
-        plain.tail_parameter = lambda _: mpf(spec.get("set.A", 1)) / mpmath.sqrt(2)
+        A, s = (spec.get(f"set.{name}", 1) for name in ("A", "s"))
+        plain.tail_parameter = lambda _: mpf(A) / mpf(s) / mpmath.sqrt(2)
     plain.profile_of = profile_of
     found: bool = plain.is_true(document)
     return found
@@ -161,7 +180,7 @@ def test_a_formula_that_dips(monkeypatch: pytest.MonkeyPatch) -> None:
         "", "delta", "delta =", "delta = eps eps", "delta = (eps", "delta = eps)", "beta = eps",
         "delta = __import__('os')", "delta = exp", "delta = exp(eps, 2)", "delta = x",
         "delta = " + "(" * 200 + "eps" + ")" * 200, "delta = " + "-" * 300 + "eps",
-        "delta = max(eps, 1)", "delta = 1e9999",
+        "delta = max eps", "delta = max(eps,", "delta = delta", "delta = 1e9999",
         "log(delta = eps", "delta = eps +", "delta = 2 ** ", "delta = 1.2.3", "delta = ½",
     ],
 )  # fmt: skip
@@ -178,7 +197,8 @@ def test_other_texts_are_refused(text: str) -> None:
     "text",
     ["exp(-eps**2)", "-eps**2 + 3*eps", "2 - 3 - 4*eps", "8/4/2/(1 + eps)", "2**-eps", "eps**0.5",
      "sqrt(1 + eps)", "log1p(eps)/eps", "expm1(-eps)", "(1 + eps)**(-3)", "2**3**eps", "-2**2*eps",
-     "1·eps − 2"],
+     "1·eps − 2", "max(eps, 2*eps, 1)", "min(eps, 1 + eps**2)", "abs(1 - eps)", "erfc(eps)",
+     "Phi(-eps**2)"],
 )  # fmt: skip
 def test_values_and_slopes_are_those_of_python(text: str) -> None:
     """Jets of the checker's parser hold what mpmath finds for Python's."""
@@ -187,6 +207,7 @@ def test_values_and_slopes_are_those_of_python(text: str) -> None:
     of = Arithmetic(120)
     plain_text = text.replace("·", "*").replace("−", "-")
     names = {"exp": mpmath.exp, "log1p": mpmath.log1p, "sqrt": mpmath.sqrt, "expm1": mpmath.expm1}
+    names |= {"erfc": mpmath.erfc, "Phi": mpmath.ncdf}
     found = jet_of(node, Jet.variable(of.exactly(Fraction(5, 4))))
     with mpmath.workdps(40):
         function = lambda e: eval(plain_text, {**names, "eps": e})  # noqa: E731
@@ -194,3 +215,49 @@ def test_values_and_slopes_are_those_of_python(text: str) -> None:
         for one, value in zip((found.value, found.slope), wanted, strict=True):
             assert abs(mpf(str(one.low)) - value) < mpf(10) ** -12
             assert mpf(str(one.high)) - mpf(str(one.low)) < mpf(10) ** -25
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("1 = eps*log1p(delta)", "expm1(1/eps)"), ("expm1(delta) = 1/eps", "log1p(1/eps)"),
+        ("2/(eps*delta**2) = 3", "(2/eps/3)**0.5"), ("eps - exp(delta) = -4", "log(eps + 4)"),
+        ("1/2 = -(delta - eps)/(-eps)", "eps + eps/2"), ("sqrt(delta)*eps = 1", "1/eps**2"),
+        ("1/eps = 2/(2 + delta)", "2*eps - 2"),
+    ],
+)  # fmt: skip
+def test_equations_are_solved(text: str, wanted: str) -> None:
+    """What is done to delta is undone; at ε = 3/2."""
+    node, is_log = isolated(text, *sides_of(text, {}))
+    of = Arithmetic(120)
+    at = Jet.variable(of.exactly(Fraction(3, 2)))
+    found, right = jet_of(node, at).value, jet_of(parsed(f"delta = {wanted}", {})[0], at).value
+    assert not is_log
+    assert abs(float((found - right).low)) < 1e-30
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 = 1", "eps = 1", "delta = delta", "delta*log(delta) = eps", "delta + delta = eps",
+        "1 = abs(delta)", "max(delta, eps) = 1", "sqrt(delta) = eps - 1", "sqrt(delta) = -1",
+        "delta**2 = eps - 1", "(delta - eps)**2 = 1", "delta/(eps - 1) = 1", "0/delta = 1",
+        "delta/0 = 1", "delta/(eps - eps) = 1", "2**delta = eps", "erfc(delta) = 1", "delta = ",
+    ],
+)  # fmt: skip
+def test_equations_without_one_solution_are_refused(text: str) -> None:
+    """Where a step back has no solution or several ones, or what is divided by may be 0."""
+    with pytest.raises(Malformed):
+        isolated(text, *sides_of(text, {}))
+
+
+def test_a_solution_below_zero_is_none() -> None:
+    """Of a formula a negative δ is 0; of a trade-off nothing is known then."""
+    document = fresh("trade-off head")
+    for text, valid in (("delta = 0.4 - eps", True), ("0.4 - eps = delta", False)):
+        changed = json.loads(json.dumps(document))
+        kind = "formula" if valid else "tradeoff"
+        changed["mechanism"] = {"kind": kind, "neighbours": None, "text": text}
+        changed["claim"] |= {"mu": {"low": "0", "high": "5"}, "eps_h": "2"}
+        changed["evidence"] |= {"event": None, "touching": None, "witness": None}
+        assert (plain.outcome(changed) == "valid") is valid

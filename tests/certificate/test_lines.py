@@ -13,25 +13,26 @@ from gmpy2 import mpc, mpfr
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from gdpbridge.certificate.write_composed import line_of
 from gdpbridge.losses.line_integral import ComposedLoss
 from gdpbridge.losses.moments import Part
 from gdpbridge.losses.transforms.exponential import laplace_transform
 from gdpbridge.losses.transforms.finite import two_valued
-from gdpbridge.losses.transforms.fixed_size import FixedSizeTransform, Ray
+from gdpbridge.losses.transforms.fixed_size import FixedSizeTransform
 from gdpbridge.losses.transforms.gaussian import GaussianTransform
 from gdpbridge.losses.transforms.replace_one import ReplaceOneTransform
-from gdpbridge.losses.transforms.sampled_gaussian import Quadrature, SampledGaussianTransform
+from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
 from gdpbridge_verify.arithmetic import Arithmetic
 from gdpbridge_verify.complexes import Ball, Complexes
+from gdpbridge_verify.document import Line as LineData
+from gdpbridge_verify.document import Nodes
 from gdpbridge_verify.finite import two_valued as two_losses
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
-from gdpbridge_verify.lines import Line, LineData, Runs
+from gdpbridge_verify.lines import Line, Runs
 from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused, Undecided
-from gdpbridge_verify.replaced import ReplacedGaussian
 from gdpbridge_verify.transforms import (
     Gaussian,
     Laplace,
-    Nodes,
     SampledGaussian,
 )
 
@@ -133,15 +134,16 @@ def _moment(transform: str, w: Any) -> Any:
 
 TRANSFORMS = {
     "sampled": SampledGaussian(Fraction("0.8"), Fraction("0.05")),
-    "replaced": ReplacedGaussian(Fraction("0.8"), Fraction("0.05")),
+    "replaced": SampledGaussian(Fraction("0.8"), Fraction("0.05"), replaced=True),
     "fixed size": FixedSizeGaussian(Fraction("1.25"), Fraction("0.05")),
     "laplace": Laplace(Fraction("0.7")),
     "gaussian": Gaussian(Fraction("0.3")),
     "losses": two_losses(Fraction("1.5"), Fraction("0.01")),
 }
-NODES = Nodes(Fraction(5, 4), Fraction(9, 8), Fraction(1, 8), -100, 130)
+NODES = Nodes(shift=Fraction(5, 4), strip=Fraction(9, 8), step=Fraction(1, 8), first=-100, last=130)
 # on a ray: the angle is half of the sector's
-RAY = Nodes(Fraction(1, 6), Fraction(1, 6), Fraction(1, 48), -1600, 130)
+_ANGLE = Fraction(1, 6)
+RAY = Nodes(shift=_ANGLE, strip=_ANGLE, step=Fraction(1, 48), first=-1600, last=130)
 
 
 @pytest.mark.parametrize("name", TRANSFORMS)
@@ -157,7 +159,7 @@ def test_transforms_enclose_their_integrals(name: str, w: Fraction) -> None:
     found = transform.on_line(field, w, step, 7, nodes)
     narrow = nodes and replace(nodes, shift=Fraction(1, 2), strip=Fraction(3, 4))
     if on_ray:
-        narrow = Nodes(Fraction(1, 6), Fraction(1, 6), Fraction(1, 16), -200, 43)
+        narrow = replace(RAY, step=Fraction(1, 16), first=-200, last=43)
     far = transform.beyond(field, w, 4 * step, narrow)
     with mpmath.workdps(25):
         exact = [
@@ -191,7 +193,7 @@ CASES: dict[str, tuple[list[tuple[Any, Any, int]], Fraction]] = {
         [
             (
                 ReplaceOneTransform(Fraction(2), Fraction("0.02")),
-                ReplacedGaussian(Fraction(2), Fraction("0.02")),
+                SampledGaussian(Fraction(2), Fraction("0.02"), replaced=True),
                 500,
             )
         ],
@@ -238,29 +240,9 @@ def _runs(name: str) -> list[Runs]:
 def _lines(name: str, eps: Fraction) -> list[tuple[bool, LineData]]:
     loss = ComposedLoss([Part(own, times) for own, _, times in CASES[name][0]], digits=12)
     return [
-        (bool(number), _data(direction.stretch(eps).line.evidence))
+        (bool(number), line_of(direction.stretch(eps).line.evidence))
         for number, direction in enumerate(loss.directions)
     ]
-
-
-def _data(evidence: Any) -> LineData:
-    def nodes(plan: Any) -> Nodes | None:
-        if isinstance(plan, Ray):
-            return Nodes(plan.angle, plan.angle, plan.step, plan.first, plan.last)
-        if not isinstance(plan, Quadrature):
-            return None
-        return Nodes(plan.shift, plan.strip, plan.step, plan.first, plan.last)
-
-    choice = evidence.choice
-    return LineData(
-        choice.c,
-        choice.h,
-        choice.count,
-        choice.right,
-        choice.left,
-        tuple(map(nodes, evidence.plans)),
-        tuple(map(nodes, evidence.far)),
-    )
 
 
 def _directed(name: str, eps: Fraction, backward: bool) -> tuple[float, float]:

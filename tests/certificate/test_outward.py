@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
@@ -14,14 +15,15 @@ from gdpbridge.losses.transforms.replace_one import ReplaceOneTransform
 from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.complexes import Ball, Complexes
+from gdpbridge_verify.document import Nodes
 from gdpbridge_verify.finite import cut_laplace
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
 from gdpbridge_verify.formulas import FormulaCheck
 from gdpbridge_verify.law import Law, _positive
 from gdpbridge_verify.profile import Part
 from gdpbridge_verify.rectified import _within
-from gdpbridge_verify.replaced import ReplacedGaussian
-from gdpbridge_verify.transforms import Nodes, SampledGaussian, power_sums
+from gdpbridge_verify.refusal import Refused
+from gdpbridge_verify.transforms import SampledGaussian, power_sums
 
 HALF, TWO = Fraction(1, 2), Fraction(2)
 
@@ -70,7 +72,7 @@ def test_sums_of_growing_powers_are_off_by_what_is_said() -> None:
 def test_what_coarse_nodes_miss_is_added() -> None:
     """∫ φ·g^3, bounded far out, but next to the real axis."""
     field = Complexes(Arithmetic(100))
-    nodes = Nodes(Fraction(1, 1000), Fraction(1), Fraction(2), -20, 20)
+    nodes = Nodes(shift=Fraction(1, 1000), strip=Fraction(1), step=Fraction(2), first=-20, last=20)
     found = SampledGaussian(Fraction(1), HALF).beyond(field, Fraction(3), Fraction(1, 10**9), nodes)
     truth = (
         sum(mpmath.binomial(3, k) * mpmath.exp((k * k - k) / mpmath.mpf(2)) for k in range(4)) / 8
@@ -79,7 +81,7 @@ def test_what_coarse_nodes_miss_is_added() -> None:
 
 
 SAMPLED = SampledGaussian(TWO, HALF), SampledGaussianTransform(TWO, HALF)
-REPLACED = ReplacedGaussian(TWO, HALF), ReplaceOneTransform(TWO, HALF)
+REPLACED = SampledGaussian(TWO, HALF, replaced=True), ReplaceOneTransform(TWO, HALF)
 
 
 @pytest.mark.parametrize("number", [0, 1])
@@ -89,10 +91,29 @@ def test_where_bounds_hold(number: int, w: Fraction) -> None:
     sampled, replaced = SAMPLED[number], REPLACED[number]
     assert sampled._below_zero(w) == (w if w < 0 else 0)
     assert replaced._below_zero(w) == (-2 if w in (-2, 3) else 0)
+    if isinstance(sampled, SampledGaussian):
+        return
     assert sampled._middle(w) == (0, w / 2 if w > 0 else 0)
     assert replaced._middle(w) == ((w - 1) / 2 if w < 1 else 0, w / 2 if w > 0 else 0)
-    if isinstance(sampled, SampledGaussian):
-        assert sampled._tilted(w) == (w / 2 if w < 0 else 0, w / 2 if w > 0 else 0)
+
+
+@pytest.mark.parametrize("w", [Fraction(-2), HALF, Fraction(3)])
+@pytest.mark.parametrize("replaced", [False, True])
+def test_nodes_reach_past_the_bulk(w: Fraction, replaced: bool) -> None:
+    """From (w - 1)/σ, of a record that is replaced, to w/σ, and always past 0."""
+    transform, of = SampledGaussian(TWO, HALF, replaced=replaced), Arithmetic(64)
+    step = Fraction(1, 8)
+    least, most = min((w - 1) / 2 if replaced else 0, 0), max(w / 2, 0)
+    inner, outer = math.floor(least / step), math.ceil(most / step)
+    for first, last, allowed in (
+        (inner, outer, True), (inner + 1, outer, False), (inner, outer - 1, False)
+    ):  # fmt: skip
+        nodes = Nodes(shift=HALF, strip=HALF, step=step, first=first, last=last)
+        if allowed:
+            assert transform._cut(of, w, nodes).high > 0
+        else:
+            with pytest.raises(Refused, match="leave out the middle"):
+                transform._cut(of, w, nodes)
 
 
 @pytest.mark.parametrize(("w", "rate"), [(-2, Fraction(1, 10**6)), (3, HALF)])

@@ -163,13 +163,22 @@ def test_no_false_calibration_is_accepted() -> None:
     assert kept > 3
 
 
-def test_a_sampling_rate() -> None:
-    """A rate of 1 is certified as a μ below the target; kinds without certificates say why."""
-    whole = gdp.subsampling_plan(P.GDP(mu=0.5), 1.0).certificate
+@pytest.mark.parametrize("base", [LAPLACE, P.PureDP(epsilon=2)], ids=lambda one: one.kind)
+def test_a_sampling_rate(base: gdp.Profile) -> None:
+    """The rate of a plan is certified at both ends; a rate of 1 as a μ below the target."""
+    found = gdp.subsampling_plan(base, 0.2)
+    document = json.loads(found.certificate.to_json())
+    assert accepted(document)
+    assert {name: float(rate) for name, rate in document["beyond"]["changes"].items()} == {
+        "rate": found.beyond
+    }
+    document["beyond"]["changes"]["rate"] = document["mechanism"]["rate"]
+    assert not accepted(document)
+    whole = gdp.subsampling_plan(base, 5.0).certificate
     assert whole.beyond is None
     assert gdp.verify(whole).valid
     with pytest.raises(InputError, match="no certificate"):
-        _ = gdp.subsampling_plan(LAPLACE, 0.1).certificate
+        _ = gdp.subsampling_plan(P.ZCDP(rho=1), 0.2, failure=1e-6).certificate
 
 
 # --- compositions -----------------------------------------------------------------------------

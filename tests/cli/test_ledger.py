@@ -268,3 +268,23 @@ def test_an_audit_is_noted_beside_its_release(
     noted.write_text("{}", encoding="utf-8")
     refused = ledger(f"audit census 3 {noted}")
     assert (refused.status, refused.out) == (2, "")
+
+
+def test_certificates(run: Callable, ledger: Callable, tmp_path: Path) -> None:
+    """verify --certificates, and certificate -o, whose file verify accepts."""
+    folder = tmp_path / "proofs"
+    folder.mkdir()
+    assert run(f"measure laplace --scale 4 --certificate {folder / 'a.json'}").status == 0
+    charged = ledger(f"spend census --certificate {folder / 'a.json'} --purpose mean")
+    assert (charged.status, charged.err) == (0, "")
+    assert ledger(f"verify --certificates {folder}").status == 0
+    done = ledger(f"certificate census -o {folder / 'all.json'} --json")
+    assert (done.status, done.err) == (0, "")
+    assert done.document["valid"] is True
+    assert run(f"verify {folder / 'all.json'}").status == 0
+    text = (folder / "a.json").read_text(encoding="utf-8")
+    (folder / "a.json").write_text(json.dumps(json.loads(text)), encoding="utf-8")
+    assert run(f"verify {folder / 'all.json'}").status == 3
+    done = ledger(f"verify --certificates {folder}")
+    assert done.status == 2
+    assert "--certificates" in done.err

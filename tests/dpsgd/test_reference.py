@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from fractions import Fraction
@@ -158,6 +159,22 @@ def test_the_largest_lies_before_the_end_of_a_piece() -> None:
     around = [gdp.mu(eps, (run.delta(eps) - p) / (1 - p)) for eps in (11, 11.2414, 11.4727)]
     assert max(around) == around[1]
     assert found.mu.lower * (1 - 1e-9) <= around[1] <= found.mu.upper * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("noise", "batch", "epochs"),
+    # the climb passes where δ falls to p; ends of lines; a coarse line that shows far too much
+    [(0.861, 64, 20), (0.878, 64, 5), (0.715, 512, 1)],
+)
+def test_the_largest_is_found_on_any_line(noise: float, batch: int, epochs: int) -> None:
+    """μ is proved for every p that is stated, and is G where it is said to be attained."""
+    run = gdp.profiles.DPSGD(noise_multiplier=noise, batch_size=batch, records=60000, epochs=epochs)
+    found = gdp.measure(run)
+    eps, p = found.attained_at, found.failure_probability
+    needed = gdp.mu(eps, (run.delta(eps) - p) / (1 - p))
+    assert found.mu.lower == pytest.approx(needed, rel=1e-8)
+    by_p = [mu for _, mu in found.by_failure]
+    assert all(before.high < after.low for before, after in itertools.pairwise(by_p))
 
 
 def test_two_phases_are_one() -> None:

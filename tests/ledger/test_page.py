@@ -27,6 +27,7 @@ def test_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "1 data set;" in capsys.readouterr().out
     page = target.read_text(encoding="utf-8")
     assert "25 % spent" in page
+    assert "μ = 2 (μ² = 4) with failure probability 1e-6<" in page
     assert page.count("<script") == 1
     assert "<img" not in page
     assert "table &lt;/script&gt;" in page

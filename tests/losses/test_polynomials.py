@@ -29,8 +29,8 @@ INSIDE = st.floats(-1, 1)
 def _holds(found: Entire, disc: Disc, x: float, value: arb) -> None:
     """The value at a place is within the rest, and no larger than the size."""
     off = found.terms(arb(x)) - value
-    assert not abs(off) > disc.rest(found.size)
-    assert not abs(value) > found.size
+    assert not abs(off) > disc.rest(found.modulus)
+    assert not abs(value) > found.modulus
 
 
 def _disc(middle: float, radius: float, growth: float, count: int) -> Disc:

@@ -52,7 +52,7 @@ def test_profile_lines() -> None:
     assert 2.0 in line_of(picture, "one")[0]
     eps, delta = line_of(picture, "δ_μ, μ = 2")
     np.testing.assert_allclose(delta, gdp.delta(eps, 2), rtol=1e-13)
-    assert all(name in picture.alt_text for name in ("one", "two", "δ_μ, μ = 2"))
+    assert all(name in picture.alt_text for name in ("one", "two", "Gaussian curve, μ = 2"))
 
 
 def test_logarithmic_profile_leaves_nothing_in() -> None:
@@ -117,7 +117,7 @@ def test_descriptions_are_on_the_safe_side() -> None:
     said = re.search(r"run: (0\.\d+)", plot.tradeoff(RUN, names=["run"]).alt_text)
     assert said is not None
     assert float(said[1]) <= low < high < float(said[1]) + 1e-3
-    rate = re.search(r"run (0\.\d+)", plot.attack(RUN, names=["run"]).alt_text)
+    rate = re.search(r"run: (0\.\d+)", plot.attack(RUN, names=["run"]).alt_text)
     assert rate is not None
     assert float(rate[1]) >= 1 - float(RUN.tradeoff_bounds(0.001)[0])
 

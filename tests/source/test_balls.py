@@ -21,7 +21,8 @@ _NUMBERS = {
         "gain < before",
         "right + wrong + gain * i < total",
     },
-    "certificate/write.py": {"claim.mu.high == 'inf'"},
+    "certificate/write.py": {"claim.mu.high == 'inf'", "mu.high == 'inf'"},
+    "curves/discrete_gaussian.py": {"x < len(tails)"},
     "curves/composition.py": {"tail.level.value == 0"},
     "curves/composed.py": {
         "delta <= _rational(level.value)",
@@ -43,6 +44,7 @@ _NUMBERS = {
         "place.mid() == at.mid()",
         "place.rad() == at.rad()",
     },
+    "losses/geometric.py": {"self.masses >= _LEAST"},
     "losses/lattices.py": {"span([Step(one.places, one.masses, one.times)]) > _SPARSE * most"},
     "losses/roots.py": {"at == 0"},
     "losses/stretches.py": {
@@ -51,7 +53,6 @@ _NUMBERS = {
     "losses/transforms/fixed_size.py": {"t.imag[1:] + angle > math.pi"},
     "mechanisms/bounded_range.py": {"log < _LOG_HALF"},
     "mechanisms/callable.py": {"found[1:] > least + slack"},
-    "mechanisms/discrete_gaussian.py": {"x < len(tails)"},
     "mechanisms/table.py": {"last == 0", "last == 1"},
     "reading/rows.py": {"max(map(len, texts), default=0) <= MAX_DIGITS"},
     "measure/methods/breakpoints.py": {"last == self.count - 1"},
@@ -61,6 +62,7 @@ _NUMBERS = {
         "end < direction.end",
         "self.problem.end >= upper_bound(end)",
     },
+    "measure/polynomials.py": {"rest <= spare"},
     "measure/pieces.py": {"log >= 0"},
     "numeric/kinds.py": {"x > -np.log(2.0)"},
     "sources/dp_accounting.py": {"depth > 1", "interval > 0"},

@@ -26,14 +26,14 @@ def shortened(value: Fraction, bits: int) -> Fraction:
 
 
 def binary_text(value: Fraction) -> str:
-    """Return a dyadic rational ≥ 0 as a hexadecimal integer times a power of two."""
+    """Return a dyadic rational as a hexadecimal integer times a power of two."""
     exponent = value.denominator.bit_length() - 1
     assert value.denominator == 1 << exponent
-    mantissa = value.numerator
+    mantissa = abs(value.numerator)
     if mantissa and not exponent:
         trailing = (mantissa & -mantissa).bit_length() - 1
         mantissa, exponent = mantissa >> trailing, -trailing
-    return f"0x{mantissa:x}p{-exponent:+d}"
+    return f"{'-' if value < 0 else ''}0x{mantissa:x}p{-exponent:+d}"
 
 
 def optional_binary_text(value: Fraction | None) -> str | None:

@@ -51,6 +51,10 @@ class CellChecker:
         numbers = range(count_of_answers(self._ladder.document))
         return all(self._holds(partial(answer, number=number)) for number in numbers)
 
+    def proves_far_out(self) -> bool:
+        """Whether the checker will accept what is claimed of the tail."""
+        return self._holds(lambda at: at.far_out())
+
     def proves_tail(self, start: Fraction) -> bool:
         """Whether the checker will accept that nothing need be proved from here on."""
         return self._holds(lambda at: at.decay_from(start))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
+from gdpbridge.certificate.binaries import binary_text
 from gdpbridge.errors import InputError, Words
 from gdpbridge.files import write_text
 from gdpbridge_verify import document, reader, refusal
@@ -34,6 +36,8 @@ def _without_defaults(value: object) -> object:
     """Return plain data; what is not said is left out where it need not be said."""
     if isinstance(value, tuple):
         return [_without_defaults(one) for one in value]
+    if isinstance(value, Fraction):
+        return binary_text(value)
     if not is_dataclass(value):
         return value
     said = [(one.name, getattr(value, one.name), one.default) for one in fields(value)]
@@ -76,7 +80,7 @@ def _read(source: Certificate | dict[str, Any] | str | bytes | Path) -> Certific
         plain = reader.parsed(source)
     elif isinstance(source, document.Certificate):
         # a copy with changes was never validated
-        plain = asdict(source)
+        plain = _without_defaults(source)
     return reader.read_as(Certificate, plain)
 
 

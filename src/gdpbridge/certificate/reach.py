@@ -6,7 +6,11 @@ from collections.abc import Iterator
 
 from gdpbridge.curves.base import Form
 from gdpbridge.mechanisms.base import Profile
-from gdpbridge_verify.kinds import KINDS, ONLY_COMPOSED
+from gdpbridge.mechanisms.formula import Written
+from gdpbridge.mechanisms.tradeoff import Tradeoff
+from gdpbridge.numeric.exact import exact
+from gdpbridge.transformations.subsample import Subsampled
+from gdpbridge_verify.kinds import KINDS, ONLY_COMPOSED, SAMPLED
 
 __all__ = ["uncertifiable_because"]
 
@@ -24,15 +28,37 @@ def uncertifiable_because(profile: Profile) -> str:
             KINDS[one.kind].composes or KINDS[one.kind].of_others
         ):
             return f"there is no certificate yet for compositions of {one.kind}"
+        if one.kind == "sequence" and any("count" in part.parameters() for part in one.inner):
+            return "there is no certificate yet for sparse-vector run among others"
         if one.kind == "grouped" and not _is_per_record(one.inner[0]):
             return f"there is no certificate for groups of {one.inner[0].kind} yet"
         whole = known.alone or (known.discrete and named.kind not in ONLY_COMPOSED)
         if whole and one is not named:
             return f"there is no certificate yet for what is made of {one.kind}"
     composed = Form.COMPOSED, Form.LINEAR, Form.BETWEEN
+    if isinstance(named, Subsampled) and named.base.kind in SAMPLED and named.rate is not None:
+        return named.beyond_certificates
     if named.kind in ONLY_COMPOSED and named.curve.form not in composed:
         return f"there is no certificate for {named.kind} without a part that is composed by lines"
-    return named.beyond_certificates
+    return named.beyond_certificates or _unread(named)
+
+
+def _unread(profile: Profile) -> str:
+    """Return why the checker cannot read the text that a mechanism is known by."""
+    if not isinstance(profile, Written):
+        return ""
+    from gdpbridge_verify.refusal import Malformed
+    from gdpbridge_verify.trees import isolated, parsed, sides_of
+
+    known = {name: exact(value) for name, value in profile.values.items()}
+    try:
+        if isinstance(profile, Tradeoff):
+            isolated(profile.text, *sides_of(profile.text, known))
+        else:
+            parsed(profile.text, known)
+    except Malformed as error:
+        return f"there is no certificate yet for a text that is not {error.allowed}"
+    return ""
 
 
 def _is_per_record(base: Profile) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, fields, is_dataclass
+from fractions import Fraction
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -12,6 +13,14 @@ from gdpbridge_verify.reader import Most, Text, Whole
 __all__ = ["certificate_schema"]
 
 Schema = dict[str, Any]
+
+_TYPES = {
+    str: "string",
+    Fraction: "string",
+    int: "integer",
+    bool: "boolean",
+    type(None): "null",
+}
 
 
 def certificate_schema() -> Schema:
@@ -54,7 +63,15 @@ def _of(hint: Any, definitions: dict[str, Schema]) -> Schema:
         if name not in definitions:
             _object(hint, definitions)
         return {"$ref": f"#/$defs/{name}"}
-    return {"type": {str: "string", int: "integer", bool: "boolean", type(None): "null"}[hint]}
+    return {
+        "type": {
+            str: "string",
+            Fraction: "string",
+            int: "integer",
+            bool: "boolean",
+            type(None): "null",
+        }[hint]
+    }
 
 
 def _marked(found: Schema, marks: tuple[object, ...]) -> Schema:

@@ -18,12 +18,13 @@ from gdpbridge.certificate.write_convex import with_cells, with_chords
 from gdpbridge.certificate.write_discrete import with_laws
 from gdpbridge.certificate.write_zcdp import with_tangents
 from gdpbridge.curves.base import Form
+from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.errors import UndecidedError
 from gdpbridge.guarantees.boundary import zcdp_boundary
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
-from gdpbridge.mechanisms.formula import Formula
+from gdpbridge.mechanisms.formula import Written
 from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.skellam import Skellam
 from gdpbridge.mechanisms.table import Table
@@ -82,7 +83,7 @@ def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:
         claim: the claim.
         bits: the precision to which places are bracketed.
     """
-    by_rows = isinstance(profile, Formula | Renyi | Table | TradeoffFunction)
+    by_rows = isinstance(profile, Written | Renyi | Table | TradeoffFunction)
     no_formula = by_rows or isinstance(profile, ZCDP) or profile.curve.form is not Form.SMOOTH
     return Certificate(
         schema=Schema(name=NAME, version=VERSION),
@@ -110,7 +111,7 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     bare = replace(bare, evidence=evidence)
     composed = profile.curve.form is Form.COMPOSED
     by_tangents = isinstance(profile, ZCDP)
-    by_rows = isinstance(profile, Formula | Renyi | Table | TradeoffFunction)
+    by_rows = isinstance(profile, Written | Renyi | Table | TradeoffFunction)
     discrete = profile.curve.form in (Form.LINEAR, Form.BETWEEN) and not by_rows
     if composed:
         return with_directions(bare, proof)
@@ -120,7 +121,7 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
         return with_laws(bare, proof, profile)
     if by_tangents:
         return with_tangents(bare, proof, zcdp_boundary(profile.exact("rho")))
-    if isinstance(profile, Formula | Renyi | Table | TradeoffFunction):
+    if isinstance(profile, Written | Renyi | Table | TradeoffFunction):
         return with_chords(bare, proof, profile)
     if claim.mu.high == "inf":
         return bare
@@ -150,8 +151,10 @@ def _covering(bare: Certificate, profile: Profile) -> Certificate:
 def _specification(profile: Profile) -> dict[str, str | None]:
     """Return what is known by rows, which stand beside it, or by a text."""
     found: dict[str, str | None] = {"kind": profile.kind, "neighbours": profile.neighbours}
-    if isinstance(profile, Formula):
-        found |= {"text": profile.text} | ({"exact": "true"} if profile.is_exact else {})
+    if isinstance(profile, Written):
+        found |= {"text": profile.text} | (
+            {"exact": "true"} if profile.profile_is is Nature.OWN else {}
+        )
         found |= {f"set.{name}": decimal_text(exact(v)) for name, v in profile.values.items()}
     return found
 

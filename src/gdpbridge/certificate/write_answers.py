@@ -17,11 +17,17 @@ from gdpbridge.certificate.reach import uncertifiable_because
 from gdpbridge.certificate.rows import rows_of
 from gdpbridge.certificate.write import begun, range_of
 from gdpbridge.certificate.write_composed import line_of
-from gdpbridge.certificate.write_convex import event_at, touching_places
+from gdpbridge.certificate.write_convex import (
+    TangentsOf,
+    event_at,
+    tangent_event,
+    touching_places,
+)
 from gdpbridge.certificate.write_zcdp import tangents_at
 from gdpbridge.curves.base import Curve, Form
 from gdpbridge.curves.between import BetweenCurve
 from gdpbridge.curves.composed import ComposedCurve
+from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tradeoff import touching
 from gdpbridge.errors import Advice, InputError, UndecidedError, WorkLimitError
 from gdpbridge.guarantees.boundary import zcdp_boundary
@@ -30,7 +36,7 @@ from gdpbridge.interval import Interval
 from gdpbridge.losses.line_integral import ComposedLoss, Direction
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.mechanisms.base import Profile
-from gdpbridge.mechanisms.formula import Formula
+from gdpbridge.mechanisms.formula import Written
 from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.skellam import Skellam
 from gdpbridge.mechanisms.table import Table
@@ -48,6 +54,8 @@ __all__ = ["Asked", "Quantity", "place_of", "write_answers"]
 Quantity = Literal["delta", "epsilon", "advantage", "tpr", "beta"]
 
 _DIGITS, _BITS = 15, 256
+# so much less than the digits of an answer that it is no matter, and yet to be seen
+_EVENT_BITS = 100
 # a place that is no binary number is rounded to so many bits
 _PLACE_BITS = 96
 _GRID = 2**40
@@ -111,13 +119,10 @@ def write_answers(profile: Profile, asked: Sequence[Asked]) -> Certificate:
     """
     if why := uncertifiable_because(profile):
         raise InputError("certificate", profile.kind, Advice(f"leave it out: {why}"))
-    if isinstance(profile.certified_as, Renyi):
-        why = "of a curve of divergences there are certificates of μ alone yet"
-        raise InputError("certificate", profile.kind, Advice(f"leave it out: {why}"))
     named = profile.certified_as
     found = identify(named)
     # of a formula the tail would need a proof of its own
-    known = found.verdict is not Verdict.UNKNOWN and not isinstance(named, Formula)
+    known = found.verdict is not Verdict.UNKNOWN and not isinstance(named, Written)
     claim = document.Claim(
         verdict=found.verdict.value if known else "unknown",
         statement="answers",
@@ -328,9 +333,18 @@ def _with_proof(
         boundary = zcdp_boundary(profile.exact("rho"))
         tangents = tangents_at(bare, boundary, [one for one in above if one], _BITS)
         return replace(bare, evidence=replace(evidence, tangents=tangents))
-    if isinstance(profile, Formula):
+    if isinstance(profile, Renyi):
+        assert isinstance(profile.curve, SmoothCurve)
+        known = TangentsOf(profile.curve, profile.bounds, _BITS)
+        tangents = known.over(place for eps in above for place in known.places(eps))
+        return replace(
+            bare, table=rows_of(profile)[0], evidence=replace(evidence, tangents=tangents)
+        )
+    if isinstance(profile, Written):
         places = touching_places(profile.followed.curve, _BITS)
-        texts = tuple(map(binary_text, places)) or None
+        places += [_place(eps) for one in answers for eps, low, _ in one.places if low]
+        places += [_place(one.below) for one in answers if one.below is not None]
+        texts = tuple(map(binary_text, sorted(set(places)))) or None
         return replace(bare, evidence=replace(evidence, touching=texts))
     if isinstance(profile.curve, BetweenCurve):
         laws = _laws(bare, str(profile.curve.unit(0, single=True)))
@@ -385,6 +399,10 @@ def _below(
     if eps is not None and isinstance(profile, Table | TradeoffFunction):
         with precision(2 * _BITS):
             event = event_at(profile.curve, eps, _BITS)
+    if eps is not None and isinstance(profile, Renyi | Written):
+        assert isinstance(profile.curve, SmoothCurve)
+        with precision(2 * _BITS):
+            event = tangent_event(profile.curve, eps, _EVENT_BITS)
     if eps is not None and loss is not None:
         line = _line_below(loss.directions, eps)
     return event, line

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 from gdpbridge.certificate.binaries import binary_text, is_binary, optional_binary_text
@@ -73,11 +72,11 @@ def line_of(evidence: Evidence) -> Line:
     """Return a line as a certificate states it."""
     choice = evidence.choice
     return Line(
-        c=_signed(choice.c),
-        h=binary_text(choice.h),
+        c=choice.c,
+        h=choice.h,
         count=choice.count,
-        right=_signed(choice.right),
-        left=_signed(choice.left),
+        right=choice.right,
+        left=choice.left,
         nodes=tuple(_nodes(plan) for plan in evidence.plans),
         far=tuple(_nodes(plan) for plan in evidence.far),
     )
@@ -85,19 +84,10 @@ def line_of(evidence: Evidence) -> Line:
 
 def _nodes(plan: Plan) -> Nodes | None:
     if isinstance(plan, Ray):
-        half = binary_text(plan.angle)
-        step = binary_text(plan.step)
-        return Nodes(shift=half, strip=half, step=step, first=plan.first, last=plan.last)
+        half = plan.angle
+        return Nodes(shift=half, strip=half, step=plan.step, first=plan.first, last=plan.last)
     if not isinstance(plan, Quadrature):
         return None
     return Nodes(
-        shift=binary_text(plan.shift),
-        strip=binary_text(plan.strip),
-        step=binary_text(plan.step),
-        first=plan.first,
-        last=plan.last,
+        shift=plan.shift, strip=plan.strip, step=plan.step, first=plan.first, last=plan.last
     )
-
-
-def _signed(value: Fraction) -> str:
-    return f"-{binary_text(-value)}" if value < 0 else binary_text(value)

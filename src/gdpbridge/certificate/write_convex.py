@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -23,11 +23,12 @@ from gdpbridge.certificate.rows import rows_of
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.linear import LinearCurve
+from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.pieces import Piece
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.errors import UndecidedError
 from gdpbridge.guarantees.boundary import Bound
-from gdpbridge.mechanisms.formula import Formula
+from gdpbridge.mechanisms.formula import Written
 from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.table import Table
 from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
@@ -35,25 +36,35 @@ from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import SERIES, ball, to_fraction
 from gdpbridge_verify.document import Cell, Event, Range, Tangent
+from gdpbridge_verify.numbers import binary
 
-__all__ = ["event_at", "touching_places", "with_cells", "with_chords"]
+__all__ = [
+    "TangentsOf",
+    "event_at",
+    "tangent_event",
+    "touching_places",
+    "with_cells",
+    "with_chords",
+]
 
 # beyond the bits of the proof: of ends of cells, and of the event
 _MORE_BITS = 64
 _CENTRE_BITS = 96
 _ROOM = 40
+# by which a tail may begin later than in the search
+_MOST_STEPS = 40
 _MAX_SPLITS = 40
 
 
 def with_chords(
-    bare: Certificate, proof: Proof, profile: Formula | Renyi | Table | TradeoffFunction
+    bare: Certificate, proof: Proof, profile: Written | Renyi | Table | TradeoffFunction
 ) -> Certificate:
     """Return a certificate with rows, if it has any, and the cells and the event that prove it.
 
     Raises:
         UndecidedError: if the checker cannot be convinced.
     """
-    if isinstance(profile, Formula):
+    if isinstance(profile, Written):
         return _of_formula(bare, proof, profile)
     if isinstance(profile, Renyi):
         return _of_divergences(bare, proof, profile)
@@ -66,20 +77,25 @@ def with_chords(
     return replace(bare, table=replace(table, rows=None)) if table.file else bare
 
 
-def _of_formula(bare: Certificate, proof: Proof, profile: Formula) -> Certificate:
+def _of_formula(bare: Certificate, proof: Proof, profile: Written) -> Certificate:
     curve = profile.followed.curve
+    if proof.tail_from is not None:
+        proof, bare = _past_where_it_falls(proof, bare)
     if proof.tail_from is None:
         # a head says nothing of the tail, and its proof would be for nothing
         claim = replace(bare.claim, verdict="unknown", mu_tail=Range(low="0", high="inf"))
         bare = replace(bare, claim=claim)
     touching = touching_places(curve, proof.bits)
     event = None
-    if isinstance(proof.witness, Fraction) and not profile.is_exact:
+    if isinstance(proof.witness, Fraction) and profile.profile_is is not Nature.OWN:
         touching.append(binary_below(proof.witness, proof.bits))
         # so much less than the digits of the claim that it is no matter, and yet to be seen
         bits = _ROOM + 4 * len(bare.claim.mu.low)
         with precision(proof.bits + _MORE_BITS):
-            event = _tangent_event(curve, touching[-1], bits)
+            event = tangent_event(curve, touching[-1], bits)
+    if event is not None and binary(event.outside) == 0:
+        # such an event would be seen at every ε
+        event = None
     places = tuple(binary_text(place) for place in touching) or None
     bare = replace(bare, evidence=replace(bare.evidence, touching=places, event=event))
     if not CellChecker(bare).proves_ends():
@@ -87,6 +103,24 @@ def _of_formula(bare: Certificate, proof: Proof, profile: Formula) -> Certificat
         claim = replace(bare.claim, mu=replace(bare.claim.mu, low="0"))
         bare = replace(bare, claim=claim, evidence=replace(bare.evidence, event=None, witness=None))
     return with_cells(bare, proof, curve)
+
+
+def _past_where_it_falls(proof: Proof, bare: Certificate) -> tuple[Proof, Certificate]:
+    """Let the tail begin where the checker can follow it; of a head, or the like, leave it out."""
+    whole, start = bare.claim.statement == "whole", proof.tail_from
+    assert start is not None
+    for _ in range(_MOST_STEPS):
+        evidence = replace(bare.evidence, tail_from=binary_text(start))
+        found = replace(bare, evidence=evidence)
+        checker = CellChecker(found)
+        if checker.proves_far_out() and (not whole or checker.proves_tail(start)):
+            return replace(proof, tail_from=start), found
+        start = binary_below(start * Fraction(5, 4), proof.bits)
+    if whole:
+        raise UndecidedError("the tail could not be certified")
+    return replace(proof, tail_from=None), replace(
+        bare, evidence=replace(bare.evidence, tail_from=None)
+    )
 
 
 def touching_places(curve: SmoothCurve, bits: int) -> list[Fraction]:
@@ -105,7 +139,7 @@ def _of_divergences(bare: Certificate, proof: Proof, profile: Renyi) -> Certific
     assert isinstance(curve, SmoothCurve)
     if isinstance(proof.witness, Fraction):
         with precision(proof.bits + _MORE_BITS):
-            event = _tangent_event(curve, proof.witness, _ROOM + 4 * len(bare.claim.mu.low))
+            event = tangent_event(curve, proof.witness, _ROOM + 4 * len(bare.claim.mu.low))
         evidence = replace(evidence, event=event)
     bare = replace(bare, table=table, evidence=evidence)
     high: str = bare.claim.mu.high
@@ -134,7 +168,7 @@ def with_cells(bare: Certificate, proof: Proof, curve: Curve) -> Certificate:
     return bare
 
 
-def _tangent_event(curve: SmoothCurve, at: Fraction, bits: int) -> Event:
+def tangent_event(curve: SmoothCurve, at: Fraction, bits: int) -> Event:
     """Return the event of the tangent in e^ε at an ε."""
     return _binary_event(*_touching(curve.pieces_on(ball(at), ball(at))[-1], at), bits)
 
@@ -275,45 +309,32 @@ class _Writer:
         return arb(0) if value.is_nan() else value
 
 
-class _TangentsWriter(_Writer):
-    """The cells of bounds on divergences at some orders, and tangents at their ends.
+class TangentsOf:
+    """Tangents to bounds on divergences at some orders.
 
     A piece of the curve is a corner, whose line needs tangents at its ends alone, or an arc.
     """
 
-    def __init__(
-        self, bare: Certificate, curve: SmoothCurve, proof: Proof, bounds: Sequence[Bound]
-    ) -> None:
-        super().__init__(bare, curve, proof)
-        self.bare, self.pieces, self.bounds = bare, curve.pieces, bounds
-        with precision(self.bits):
+    def __init__(self, curve: SmoothCurve, bounds: Sequence[Bound], bits: int) -> None:
+        self.pieces, self.bounds, self.bits = curve.pieces, bounds, bits
+        with precision(bits):
             self.starts = [self._past(piece.bracket()[1]) for piece in self.pieces[1:]]
-        self.tangent, self.tilt = cache(self._tangent), cache(self._tilt)
-        self.used: set[Fraction] = set()
+        self.at, self._tilt = cache(self._tangent), cache(self._best_tilt)
 
     def _past(self, place: arb) -> Fraction:
         scale = 2**self.bits
         return Fraction(math.floor(to_fraction(place.upper()) * scale) + 1, scale)
 
-    def checker_of(self, low: Fraction, high: Fraction) -> CellChecker:
-        """Let the document have the tangents at the ends of a cell, or about them."""
-        places = {*self._places(low), *self._places(high)}
-        self.used |= places
-        tangents = tuple(self.tangent(place) for place in sorted(places))
-        return CellChecker(
-            replace(self.bare, evidence=replace(self.bare.evidence, tangents=tangents))
-        )
-
-    def tangents(self) -> tuple[Tangent, ...]:
-        """Return all that were used."""
-        return tuple(self.tangent(place) for place in sorted(self.used))
-
-    def _places(self, eps: Fraction) -> tuple[Fraction, ...]:
+    def places(self, eps: Fraction) -> tuple[Fraction, ...]:
+        """Return where tangents bound δ at an ε: there, or before and after a corner."""
         number = bisect.bisect_right(self.starts, eps)
         if number % 2:
             return (eps,)
-        # before and after a corner
         return tuple(self.starts[max(number - 1, 0) : number + 1])
+
+    def over(self, places: Iterable[Fraction]) -> tuple[Tangent, ...]:
+        """Return the tangents at some places, in order."""
+        return tuple(self.at(place) for place in sorted(set(places)))
 
     def _tangent(self, at: Fraction) -> Tangent:
         """Return the tangent where the arc is as steep as a slightly smaller ε."""
@@ -323,7 +344,7 @@ class _TangentsWriter(_Writer):
         with precision(self.bits + _MORE_BITS):
             p, q = _touching(self.pieces[number], at * (1 - Fraction(1, 2 ** (self.bits - 8))))
             inside, outside = (p / q).log(), ((1 - q) / (1 - p)).log()
-        tilt = self.tilt(number)
+        tilt = self._tilt(number)
         with precision(self.bits):
             ratios = [to_fraction((one + 0).mid()) for one in (inside, outside)]
         return Tangent(
@@ -333,13 +354,35 @@ class _TangentsWriter(_Writer):
             outside=binary_text(ratios[1]),
         )
 
-    def _tilt(self, number: int) -> Fraction:
+    def _best_tilt(self, number: int) -> Fraction:
         """Return α - 1 of the bound that is attained on an arc."""
         start = self.starts[number - 1]
         end = self.starts[number] if number < len(self.starts) else start + 1
         with precision(self.bits):
             p, q = _touching(self.pieces[number], (start + end) / 2)
             return max(self.bounds, key=lambda one: float(_divergence(one, p, q))).tilt
+
+
+class _TangentsWriter(_Writer):
+    """The cells of bounds on divergences at some orders, and tangents at their ends."""
+
+    def __init__(
+        self, bare: Certificate, curve: SmoothCurve, proof: Proof, bounds: Sequence[Bound]
+    ) -> None:
+        super().__init__(bare, curve, proof)
+        self.bare, self.known = bare, TangentsOf(curve, bounds, self.bits)
+        self.used: set[Fraction] = set()
+
+    def checker_of(self, low: Fraction, high: Fraction) -> CellChecker:
+        """Let the document have the tangents at the ends of a cell, or about them."""
+        places = {*self.known.places(low), *self.known.places(high)}
+        self.used |= places
+        evidence = replace(self.bare.evidence, tangents=self.known.over(places))
+        return CellChecker(replace(self.bare, evidence=evidence))
+
+    def tangents(self) -> tuple[Tangent, ...]:
+        """Return all that were used."""
+        return self.known.over(self.used)
 
 
 def _divergence(bound: Bound, p: arb, q: arb) -> arb:

@@ -6,18 +6,21 @@ import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from json import loads
 from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
 from gdpbridge.cli.commands import Group, add_command
+from gdpbridge.cli.ledger_certificate import add_certificate
 from gdpbridge.cli.ledger_charges import add_charges
 from gdpbridge.cli.ledger_options import (
     Actor,
     AuditedEntry,
     AuditFile,
     Budget,
+    Certificates,
     Dataset,
     Failures,
     Format,
@@ -130,6 +133,7 @@ def add_to(app: typer.Typer, name: str, summary: str) -> None:
         example="ledger history census --last 20",
     )
     add_page(group)
+    add_certificate(group)
     add_command(
         group,
         "verify",
@@ -305,6 +309,7 @@ def verify(
     *,
     head: Head = None,
     since: Since = None,
+    certificates: Certificates = None,
     ledger: Url = None,
     json: AsJson = False,
 ) -> Output:
@@ -323,7 +328,8 @@ def verify(
         if value is not None and len(names) != 1:
             raise InputError(field, value, Advice("give it with one data set"))
     with Progress(silent=json) as progress:
-        found = [book.verify(name, head=head, since=since, progress=progress) for name in names]
+        also = partial(book.verify, head=head, since=since, certificates=certificates)
+        found = [also(name, progress=progress) for name in names]
     if json:
         return Output(as_json_text(statuses_document(book.where, found, verified=True)))
     return Output(statuses_text(found, text_width(), verified=True, colour=has_colour(sys.stdout)))

@@ -103,6 +103,14 @@ Partition = Annotated[str, typer.Argument(metavar="PARTITION", help="the partiti
 Last = Annotated[
     str | None, typer.Option(metavar="N", help="a whole number > 0: only the newest entries")
 ]
+Certificates = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="where the certificates are that entries name: each is proved anew, and must be for "
+        "what was charged",
+    ),
+]
 Head = Annotated[
     str | None,
     typer.Option(metavar="HASH", help="a hash noted earlier, which the history must contain"),

@@ -30,7 +30,7 @@ from gdpbridge.progress import silent
 if TYPE_CHECKING:
     from gdpbridge.certificate.model import Certificate
 
-__all__ = ["Charge", "charge_for", "charge_of_numbers"]
+__all__ = ["Charge", "Proved", "charge_for", "charge_of_numbers", "proved_by"]
 
 _LEAST = Fraction(1, 10**30)
 
@@ -156,7 +156,7 @@ def charge_of_numbers(
     """
     if mu is not None and mu_squared is not None:
         raise InputError("mu_squared", mu_squared, Advice("leave it out where mu is given"))
-    proved = None if certificate is None else _proved(certificate)
+    proved = None if certificate is None else proved_by(certificate)
     if mu is None and mu_squared is None:
         if proved is None:
             raise InputError.missing(
@@ -189,14 +189,23 @@ def charge_of_numbers(
 
 
 @dataclass(frozen=True)
-class _Proved:
+class Proved:
+    """What a certificate proves.
+
+    Attributes:
+        mu: μ.
+        failure: the failure probability.
+        mechanism: the mechanism, as it names it.
+        hash: its SHA-256.
+    """
+
     mu: Fraction
     failure: Fraction
     mechanism: dict[str, Any]
     hash: str
 
 
-def _proved(source: Certificate | str | Path | bytes) -> _Proved:
+def proved_by(source: Certificate | str | Path | bytes) -> Proved:
     """Check a certificate, and return what it proves.
 
     Raises:
@@ -223,7 +232,7 @@ def _proved(source: Certificate | str | Path | bytes) -> _Proved:
     claim = document.claim
     if claim.mu.high == "inf":
         raise InputError("certificate", Words("for no finite μ"), "for a finite μ")
-    return _Proved(
+    return Proved(
         mu=Fraction(claim.mu.high),
         failure=failure_ceiling("failure", Fraction(claim.failure_probability)),
         mechanism=dict(document.mechanism),

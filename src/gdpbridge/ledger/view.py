@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
@@ -25,6 +25,9 @@ from gdpbridge.ledger.words import checked_number
 from gdpbridge.ledger.writing import account_of, check_fit_for, need_budget
 from gdpbridge.measure import Measurement
 from gdpbridge.mechanisms.base import Profile
+
+if TYPE_CHECKING:
+    from gdpbridge.certificate.model import Certificate
 
 __all__ = ["LedgerView", "balance_of"]
 
@@ -168,6 +171,7 @@ class LedgerView:
         *,
         head: str | None = None,
         since: Receipt | str | Path | None = None,
+        certificates: str | Path | None = None,
         progress: Progress = lambda _sentence, _share: None,
     ) -> Status:
         """Recompute every hash and sum of a data set's history, and check every entry's rules.
@@ -181,6 +185,8 @@ class LedgerView:
             head: a hash that was noted earlier, which the history must contain.
             since: a receipt that was given for an entry, which the history must contain as it was:
                 the receipt, its reference, or a file with either, or with the JSON document.
+            certificates: a folder with the certificates that entries name, which are proved anew,
+                and must be for what was charged.
             progress: called with a sentence and a share in [0, 1].
 
         Returns:
@@ -195,7 +201,27 @@ class LedgerView:
             lambda connection: checking.verified(connection, dataset, asked, heads, progress)
         )
         self._heads.note(dataset, found)
+        if certificates is not None:
+            from gdpbridge.ledger.certificates import check_certificates
+
+            check_certificates(dataset, self.history(dataset), certificates)
         return self.status(dataset)
+
+    def certificate(self, dataset: str, folder: str | Path) -> Certificate:
+        """Compose the certificates of all releases from a data set into one that names them.
+
+        Args:
+            dataset: the data set, of which no parts are charged.
+            folder: where the certificates are that entries name, and where the result belongs.
+
+        Raises:
+            InputError: where a release has no certificate, or it is not there.
+            RefusedError: for a certificate that does not hold.
+            UndecidedError: if checking them all would be more work than is allowed.
+        """
+        from gdpbridge.ledger.certificates import composed_certificate
+
+        return composed_certificate(dataset, self.history(dataset), folder)
 
     def lost(self) -> list[str]:
         """Return the data sets whose heads are noted and that are gone from the database."""

@@ -89,7 +89,7 @@ class Tilts:
         widths = math.sqrt(2 * math.pi) * deviations * b * (1 + b)
         guesses = self._logs - b * eps - np.log(np.maximum(widths, 1.0))
         after = int((guesses < log_value).argmax())
-        if not 0 < after or not eps[after] > eps[after - 1]:
+        if after < 1 or not eps[after] > eps[after - 1]:
             return None
         share = (guesses[after - 1] - log_value) / (guesses[after - 1] - guesses[after])
         found = float(eps[after - 1] + share * (eps[after] - eps[after - 1]))

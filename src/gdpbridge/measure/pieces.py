@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from flint import arb
+from flint import arb, arb_series
 
 from gdpbridge.certificate.proof import ProvedPiece
+from gdpbridge.curves.pieces import Formula
 from gdpbridge.errors import UndecidedError
 from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.gaussian.kernels import log1mexp, mu_from_logs
@@ -18,12 +19,13 @@ from gdpbridge.losses.line_integral import Direction
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import Probability
+from gdpbridge.numeric.kinds import SERIES, Probability, ball
 
-__all__ = ["LOOKS", "Piece", "needed_mu", "piece_at", "pieces_on", "rise"]
+__all__ = ["LOOKS", "Piece", "climbed", "needed_mu", "piece_at", "pieces_on"]
 
 # where on a piece G is looked at
 LOOKS = 17
+_CLIMB_STEPS = 40
 _LOG_HALF = -math.log(2.0)
 
 
@@ -105,7 +107,41 @@ def needed_mu(points: Floats, log: Floats, rest: Floats, p: float) -> Floats:
     return np.where(log >= 0, np.inf, np.nan_to_num(value, nan=0.0))
 
 
-def rise(eps: arb, value: Probability) -> tuple[float, float]:
+def climbed(piece: Piece, formula: Formula, start: Fraction, near: float) -> Fraction:
+    """Return where G is largest about an ε on a piece, by Newton's method in a bracket.
+
+    Args:
+        piece: the range.
+        formula: δ past p on it.
+        start: the ε.
+        near: how close is close enough; an end of the piece that is as close is returned itself.
+    """
+    low, high = piece.start, piece.stop
+    grid = 2 ** math.ceil(1 - math.log2(near))
+    known = point = start
+    for _ in range(_CLIMB_STEPS):
+        slope, bend = _rise(ball(point), formula(arb_series([ball(point), 1], 3), SERIES))
+        if math.isfinite(slope) and math.isfinite(bend):
+            known = point
+        elif point > known:
+            # δ has fallen to p, and G to 0
+            slope, bend = -1.0, 0.0
+        else:
+            break
+        low, high = (point, high) if slope > 0 else (low, point)
+        if high - low <= near:
+            break
+        after = point - Fraction(slope / bend) if bend < 0 else high
+        if not low < after < high:
+            after = (low + high) / 2
+        after = Fraction(round(after * grid), grid)
+        if abs(after - point) < near or not low < after < high:
+            break
+        point = after
+    return next((end for end in (piece.start, piece.stop) if abs(known - end) <= 2 * near), known)
+
+
+def _rise(eps: arb, value: Probability) -> tuple[float, float]:
     """Return the first derivatives of G at an ε, up to a positive factor."""
     logs, rests = value.log(), value.log_complement()
     try:

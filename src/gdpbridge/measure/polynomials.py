@@ -91,7 +91,7 @@ def _parts(claim: Tangents, piece: Piece, middle: Fraction, radius: Fraction, gr
         right = expansion_of(disc, claim.mu, complement=piece.complement).scaled(claim.kept)
         whole = right + disc.constant(claim.p)
         spare = side - right if piece.complement else whole - side
-        rest = disc.rest(spare.size)
+        rest = disc.rest(spare.modulus)
         waiting, proved = [(0.5, 0.5), (-0.5, 0.5)], 0
         while waiting:
             centre, half = waiting.pop()

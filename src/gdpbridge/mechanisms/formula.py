@@ -28,7 +28,6 @@ from gdpbridge.expressions.tree import (
     Node,
     Number,
     TooLargeError,
-    calls,
     has_name,
     names,
     substituted,
@@ -139,6 +138,18 @@ class Written(Profile):
         """How far the formula was followed."""
         return self.followed.remarks
 
+    @property
+    def beyond_certificates(self) -> str:
+        """They are of a formula that the checker can read, and of all that it implies."""
+        if self.naive or len(self.text) > MAX_CERTIFIED:
+            what = "taken as it stands" if self.naive else f"of over {MAX_CERTIFIED} characters"
+            return f"there is no certificate for a formula {what}"
+        if len(self.equations()) > 1:
+            return "there is no certificate for a formula of several ranges yet"
+        if self.curve.end is not None or self.followed.remarks:
+            return "there is no certificate yet for a formula that ends, or is not refined"
+        return ""
+
     @cached_property
     def followed(self) -> Followed:
         """The formula as a curve."""
@@ -174,21 +185,6 @@ class Formula(Written):
         """How far the formula was followed, and what is taken from the user."""
         said = ("that the formula is the mechanism's own δ(ε) is the user's word (exact)",)
         return (*super().remarks, *(said if self.is_exact else ()))
-
-    @property
-    def beyond_certificates(self) -> str:
-        """They are of a formula that the checker can read, and of all that it implies."""
-        if self.naive or len(self.text) > MAX_CERTIFIED:
-            what = "taken as it stands" if self.naive else f"of over {MAX_CERTIFIED} characters"
-            return f"there is no certificate for a formula {what}"
-        for _, equation in self.equations()[:2]:
-            if unknown := calls(equation.right) & {"abs", "erfc", "max", "min", "Phi"}:
-                return f"there is no certificate for a formula with {min(unknown)} yet"
-        if len(self.equations()) > 1:
-            return "there is no certificate for a formula of several ranges yet"
-        if self.curve.end is not None or self.followed.remarks:
-            return "there is no certificate yet for a formula that ends, or is not refined"
-        return ""
 
     def build_curve(self) -> SmoothCurve:
         """Build the curve, and refuse to call a formula exact that no mechanism's profile is.

@@ -62,26 +62,26 @@ class Entire:
 
     Attributes:
         terms: Taylor's polynomial in x, of J terms at most.
-        size: a bound of its modulus where |x| ≤ ρ, at complex places too.
+        modulus: a bound of its modulus where |x| ≤ ρ, at complex places too.
     """
 
     terms: arb_poly
-    size: arb
+    modulus: arb
 
     def __add__(self, other: Entire) -> Entire:
-        return Entire(self.terms + other.terms, self.size + other.size)
+        return Entire(self.terms + other.terms, self.modulus + other.modulus)
 
     def __sub__(self, other: Entire) -> Entire:
-        return Entire(self.terms - other.terms, self.size + other.size)
+        return Entire(self.terms - other.terms, self.modulus + other.modulus)
 
     def times(self, other: Entire, disc: Disc) -> Entire:
         """Return the product."""
-        return Entire((self.terms * other.terms).truncate(disc.count), self.size * other.size)
+        return Entire((self.terms * other.terms).truncate(disc.count), self.modulus * other.modulus)
 
     def scaled(self, factor: arb) -> Entire:
         """Return a multiple."""
-        return Entire(self.terms * factor, self.size * abs(factor))
+        return Entire(self.terms * factor, self.modulus * abs(factor))
 
     def mirrored(self) -> Entire:
         """Return the function of -x."""
-        return Entire(self.terms(arb_poly([0, -1])), self.size)
+        return Entire(self.terms(arb_poly([0, -1])), self.modulus)

@@ -147,7 +147,7 @@ def attack(
         Series(f"G_μ, {stated.name(one)}", alpha, stated.power(alpha, one)) for one in stated.mus
     ]
     series.append(Series(_CHANCE, alpha, alpha, neutral=True))
-    rates = "; ".join(f"{one.name} {rounded_up(_at(one, _SPOKEN_OF))}" for one in series)
+    rates = "; ".join(f"{one.name}: {rounded_up(_at(one, _SPOKEN_OF))}" for one in series)
     return lines(
         series,
         rates=True,

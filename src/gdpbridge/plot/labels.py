@@ -13,7 +13,7 @@ from gdpbridge.numeric.arrays import Floats
 __all__ = ["Canvas", "Place", "places"]
 
 # pixels: of a letter on average, a line of text, the distance of a name from its line
-_LETTER, _LINE, _APART = 6.2, 13.0, 6.0
+_LETTER, _LINE, _APART = 6.8, 13.0, 6.0
 # farther from its line, and what that costs, where there is no room beside it
 _FARTHER = ((0.0, 0.0), (14.0, 1.0), (32.0, 1.5))
 _HIGH, _DEEP = 10.0, 3.0

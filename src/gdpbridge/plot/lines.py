@@ -182,7 +182,7 @@ def lines(
         InputError: for two lines of one name, or none.
         MissingExtraError: without the extra ``charts``.
     """
-    alt, alt_text = charts(), _plain(alt_text)
+    alt, alt_text = charts(), _written(alt_text)
     names = [one.name for one in series]
     if len(set(names)) < len(names) or not names:
         raise InputError("series", names, "lines with different names, at least one")
@@ -385,7 +385,7 @@ def _names(
         data = {"x": place.x, "y": place.y, "label": text}
         base = alt.Chart(alt.Data(values=[data]), name=f"beside_{number}")
         if slider is not None and name == slider.label:
-            parts = (_written(slider.prefix), slider.suffix)
+            parts = (_written(slider.prefix), _written(slider.suffix))
             moving = f"{json.dumps(parts[0])} + {slider.name} + {json.dumps(parts[1])}"
             base = base.transform_calculate(y=slider.formula, label=moving)
         mark = base.mark_text(

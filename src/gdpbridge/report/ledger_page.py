@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ledger_page"]
 
+_SMALL = re.compile(r"\b0\.0{4,}[1-9]\d*")
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #565e68; --paper: #fff; --edge: #c9ced6;
   --spent: #0b62a8; --full: #b3261e; }
@@ -112,11 +115,17 @@ def _standing(status: Status) -> Iterator[str]:
     yield escape(status.dataset.name)
     yield escape(status.dataset.unit)
     yield escape(str(status.dataset.neighbours))
-    yield "none yet" if balance.budget is None else escape(amount_words(balance.budget))
-    yield escape(amount_words(balance.spent))
+    yield "none yet" if balance.budget is None else _words(balance.budget)
+    yield _words(balance.spent)
     yield "" if balance.budget is None else _bar(balance.spent, balance.budget)
-    yield "" if balance.left is None else escape(amount_words(balance.left, down=True))
+    yield "" if balance.left is None else _words(balance.left, down=True)
     yield f"{status.entries:,}"
+
+
+def _words(amount: Amount, *, down: bool = False) -> str:
+    """An amount, a probability of 0.0000000001 in it as 1e-10."""
+    words = amount_words(amount, down=down)
+    return escape(_SMALL.sub(lambda found: f"{Decimal(found[0]):e}", words))
 
 
 def _bar(spent: Amount, budget: Amount) -> str:

@@ -19,7 +19,7 @@ from fractions import Fraction
 from functools import partial
 
 import numpy as np
-from flint import arb, arb_series
+from flint import arb
 
 from gdpbridge.certificate.proof import Proof, ProvedDirection, ProvedPiece
 from gdpbridge.curves.base import Form
@@ -37,7 +37,7 @@ from gdpbridge.losses.tilts import log_kappa
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.measure.method import PROVED, Method
 from gdpbridge.measure.methods import certified
-from gdpbridge.measure.pieces import LOOKS, Piece, needed_mu, piece_at, pieces_on, rise
+from gdpbridge.measure.pieces import LOOKS, Piece, climbed, needed_mu, piece_at, pieces_on
 from gdpbridge.measure.polynomials import proved_on
 from gdpbridge.measure.problem import Answer, Problem
 from gdpbridge.measure.tangents import NotProvedError, Tangents
@@ -45,7 +45,7 @@ from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.exact import ceiling_to_places, digits_of, floor_to_places
 from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import SERIES, Probability, ball, float_above, to_fraction
+from gdpbridge.numeric.kinds import Probability, ball, float_above, to_fraction
 from gdpbridge.progress import silent
 
 __all__ = ["METHOD", "solve"]
@@ -72,7 +72,6 @@ _LOOKED = 0.4
 _SHARES = (1.0, 0.5, 0.25, 0.1, 0.03)
 # a coarse line will do where its error is so small a share of what there is to spare
 _SPARE = 10
-_CLIMB_STEPS = 40
 # a line of so few nodes is made to all digits at once
 _FEW_NODES = 128
 
@@ -125,6 +124,8 @@ class _Search:
                 if top > self.seen:
                     self.seen, best = top, (number, at)
         self._accept(*best, pieces)
+        # a coarse line may have shown more than there is
+        self.seen = float(self.low) or self.seen
         for _ in range(_RAISES):
             try:
                 counts = [self._proved(number, pieces) for number in range(len(pieces))]
@@ -166,16 +167,23 @@ class _Search:
         self._refine(number, pieces, eps)
         before = self.high
         # where two pieces meet, G may rise on either
-        for piece in (one for one in pieces[number] if one.start <= eps <= one.stop):
+        for piece in [one for one in pieces[number] if one.start <= eps <= one.stop]:
             if piece.line is None:
                 continue
             with precision(max(self.bits, piece.line.bits)):
-                top = self._climbed(piece, eps)
+                formula = self.curve.upper_formula(piece.direction, piece.line)
+                top = climbed(piece, formula, eps, float(self.problem.tol) ** 0.5 / 64)
                 low, high = self._mu(piece, top)
+                if float(low) < self.seen * (1 - _MARGIN):
+                    # the climb may have gone to a lower top
+                    low, high, top = max((low, high, top), (*self._mu(piece, eps), eps))
             if low > self.low:
                 self.low, self.witness = low, (top, number, piece.line.evidence)
             self.high = max(self.high, high)
             self.seen = max(self.seen, float(low))
+            if top != eps and top in (piece.start, piece.stop):
+                # and goes on where the climb came to an end
+                self._accept(number, top, pieces)
         return self.high > before
 
     def _mu(self, piece: Piece, eps: Fraction) -> tuple[Fraction, Fraction]:
@@ -192,30 +200,6 @@ class _Search:
         low = Fraction(floor_to_places(to_fraction(ends[0].lower()), self.places))
         high = to_fraction(ends[1].upper()) + spare
         return low, Fraction(ceiling_to_places(high, self.places))
-
-    def _climbed(self, piece: Piece, start: Fraction) -> Fraction:
-        """Return where G is largest about an ε on a piece, by Newton's method in a bracket."""
-        assert piece.line is not None
-        low, high = piece.start, piece.stop
-        formula = self.curve.upper_formula(piece.direction, piece.line)
-        near = float(self.problem.tol) ** 0.5 / 64
-        grid = 2 ** math.ceil(1 - math.log2(near))
-        point = start
-        for _ in range(_CLIMB_STEPS):
-            slope, bend = rise(ball(point), formula(arb_series([ball(point), 1], 3), SERIES))
-            if not (math.isfinite(slope) and math.isfinite(bend)):
-                return point
-            low, high = (point, high) if slope > 0 else (low, point)
-            if high - low <= near:
-                return point
-            after = point - Fraction(slope / bend) if bend < 0 else high
-            if not low < after < high:
-                after = (low + high) / 2
-            after = Fraction(round(after * grid), grid)
-            if abs(after - point) < near or not low < after < high:
-                return point
-            point = after
-        return point
 
     # --- pieces -----------------------------------------------------------------------------------
 
@@ -305,7 +289,7 @@ class _Search:
         """Return log of what is claimed over what the piece shows, in floats."""
         p = float(self.problem.failure)
         mu = max(float(self.high), self.seen)
-        if not mu > 0:
+        if not 0 < mu < math.inf:
             return np.full(points.shape, -np.inf)
         log, rest = log_pair(points, np.full(points.shape, mu))
         if piece.complement:

@@ -117,14 +117,15 @@ def _up_to_six(value: float | Interval) -> str:
 
 # numbers and formulas that a browser would break at a hyphen
 _WHOLE = re.compile(r"\S*(?:\de-\d|\^\(-)\S*")
+_PADDED = re.compile(r"(\de-)0(\d)")
 _INDEX = re.compile(r"(δ_μ|f_μ|μ_t|ε_h)(?!\w)")
 
 
 def _held(text: str) -> str:
-    """Text for a page, its numbers on one line and its indices set as such."""
+    """Text for a page, its numbers in one form and on one line, its indices set as such."""
     import markupsafe
 
-    escaped = str(markupsafe.escape(text))
+    escaped = _PADDED.sub(r"\1\2", str(markupsafe.escape(text)))
     set_ = _INDEX.sub(lambda found: f"{found[0][0]}<sub>{found[0][2]}</sub>", escaped)
     return markupsafe.Markup(_WHOLE.sub(r'<span class="whole">\g<0></span>', set_))
 
