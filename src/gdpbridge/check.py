@@ -7,6 +7,7 @@ compared with it is the interval that :mod:`gdpbridge.convert` or :func:`gdpbrid
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -263,9 +264,11 @@ def _ends(value: Interval) -> list[Fraction | float]:
 
 def _holds(value: Interval, claim: Claim) -> bool | None:
     low, high = _ends(value)
+    # on the line itself a strict claim is false
+    shown, other = (operator.gt, operator.le) if claim.strict else (operator.ge, operator.lt)
     if claim.at_least:
-        return True if low >= claim.bound else False if high < claim.bound else None
-    return True if high <= claim.bound else False if low > claim.bound else None
+        return True if shown(low, claim.bound) else False if other(high, claim.bound) else None
+    return True if shown(claim.bound, high) else False if other(claim.bound, low) else None
 
 
 def _margin(value: Interval, claim: Claim, *, holds: bool) -> float:
@@ -282,7 +285,7 @@ def _witness(
     profile: Profile, claim: Claim, value: Interval, attained: float | None
 ) -> dict[str, float]:
     """Return numbers that show that a claim is false."""
-    if claim.at_least or claim.quantity in ("tpr", "beta"):
+    if claim.at_least or claim.strict or claim.quantity in ("tpr", "beta"):
         shown = value.upper if claim.at_least else value.lower
         where = _PLACE_OF.get(claim.quantity)
         return {**({where: float(claim.at)} if where else {}), claim.quantity: shown}

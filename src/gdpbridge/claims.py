@@ -68,12 +68,20 @@ _RELATION = (
     r"(?:\s*,?\s*(?:for|under)\s+(?P<relation>add-remove|replace-one|zero-out)"
     r"(?:\s+neighbou?rs)?)?"
 )
+_DP = r"(?:dp|differential(?:ly)? priva(?:cy|te))"
 _PAIR = re.compile(
-    rf"\(\s*(?P<epsilon>{_NUMBER})\s*,\s*(?P<delta>{_NUMBER})\s*\)\s*-?\s*dp{_RELATION}"
+    rf"\(\s*(?P<epsilon>{_NUMBER})\s*,\s*(?P<delta>{_NUMBER})\s*\)\s*-?\s*{_DP}{_RELATION}"
 )
+# as training libraries and model cards print it
+_NAMED = re.compile(
+    rf"\(?\s*epsilon\s*(?:<=|=|:|of)\s*(?P<epsilon>{_NUMBER})\s*(?:[,;]|\(|\band\b|\bwith\b)+\s*(?:and\s+|with\s+)?"
+    rf"(?:a\s+)?delta\s*(?:<=|=|:|of)\s*(?P<delta>{_NUMBER})\s*\)*\s*(?:-?\s*{_DP})?{_RELATION}"
+)
+_POWER = re.compile(r"(?:([0-9.]+)\s*[×x*·⋅]\s*)?\b10\s*\^\s*\{?\s*([-+−]?[0-9]+)\s*\}?")
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _ONE = re.compile(rf"(?P<bound>{_NUMBER})\s*-\s*(?P<quantity>g?dp){_RELATION}")
 _CLAIM = re.compile(
-    rf"(?P<quantity>[a-z]+)\s*(?P<sign><=|>=|=|:)\s*(?P<bound>{_NUMBER})"
+    rf"(?P<quantity>[a-z]+)\s*(?P<sign><=|>=|<|>|=|:)\s*(?P<bound>{_NUMBER})"
     rf"(?:\s*,?\s*(?:at|for|with|up to|@)\s*(?P<place>[a-z_]+)\s*(?:=|:)?\s*(?P<at>{_NUMBER}))?"
     + _RELATION
 )
@@ -92,6 +100,7 @@ class Claim:
         head: of a μ, the end ε of the range that it is for; None for every ε.
         failure: of a μ, the failure probability p beside it, or None.
         relation: the neighbouring relation that the claim names, or None.
+        strict: whether it must be another number than the bound.
     """
 
     text: str
@@ -102,6 +111,7 @@ class Claim:
     head: Fraction | None = None
     failure: Fraction | None = None
     relation: Neighbours | None = None
+    strict: bool = False
 
     @classmethod
     def read(cls, text: str) -> Claim:
@@ -114,7 +124,9 @@ class Claim:
         for other, name in _SPELT.items():
             words = words.replace(other, name)
         words = re.sub(r"\beps\b", "epsilon", words)
-        if found := _PAIR.fullmatch(words):
+        words = re.sub("10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)", lambda one: f"10^{one[1].translate(_RAISED)}", words)
+        words = _POWER.sub(lambda one: f"{one[1] or 1}e{one[2].replace('−', '-')}", words)
+        if found := _PAIR.fullmatch(words) or _NAMED.fullmatch(words):
             parts = {**found.groupdict(), "quantity": "epsilon", "place": "delta", "sign": "<="}
             parts |= {"bound": parts["epsilon"], "at": parts["delta"]}
         elif found := _ONE.fullmatch(words):
@@ -129,13 +141,15 @@ class Claim:
     @classmethod
     def _of_parts(cls, text: str, parts: Mapping[str, str | None]) -> Claim:
         name, place, sign = parts["quantity"], parts["place"], parts["sign"]
+        strict = sign in ("<", ">")
         if name not in _QUANTITIES:
             raise InputError("claim", text, _EXAMPLE)
         known = _QUANTITIES[name]
         relation = cast("Neighbours | None", parts["relation"])
         bound = _number(text, name, parts["bound"], known.most)
         if name == "mu":
-            return cls(text, name, bound, at_least=sign == ">=", relation=relation,
+            return cls(text, name, bound, at_least=sign in (">=", ">"), relation=relation,
+                       strict=strict,
                        **_of_mu(text, place, parts.get("at")))  # fmt: skip
         given = parts.get("at") if place is not None else known.least
         if known.at is None:
@@ -146,8 +160,8 @@ class Claim:
             raise InputError("claim", text, f"a claim that says at which {known.at}")
         at = _number(text, known.at or name, given, _MOST.get(known.at or name))
         # of f(α) a printed value is what an attacker misses at least
-        at_least = sign == ">=" or (name == "beta" and sign in ("=", ":"))
-        return cls(text, name, bound, at, at_least, relation=relation)
+        at_least = sign in (">=", ">") or (name == "beta" and sign in ("=", ":"))
+        return cls(text, name, bound, at, at_least, relation=relation, strict=strict)
 
     @property
     def symbol(self) -> str:
@@ -168,7 +182,7 @@ class Claim:
     def words(self) -> str:
         """The claim in one form, whatever it was written as."""
         named = "" if self.relation is None else f", for {self.relation} neighbours"
-        sign = "≥" if self.at_least else "≤"
+        sign = ("≥>" if self.at_least else "≤<")[self.strict]
         return f"{self.symbol} {sign} {float(self.bound):.12g}{self.where}{named}"
 
 
@@ -214,6 +228,9 @@ def claims_in_file(name: str) -> list[Claim]:
         raise InputError("claims", Words("no table"), Advice(str(error))) from None
     if not rows:
         raise InputError("claims", Words("a table without rows"), "at least one claim")
+    if sheet.separator == ";" and "claim" not in names:
+        # where fields are so separated a comma stands for a point
+        rows = [(number, [cell.replace(",", ".") for cell in row]) for number, row in rows]
     return [_in_row(number, dict(zip(names, row, strict=False))) for number, row in rows]
 
 

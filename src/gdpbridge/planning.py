@@ -15,7 +15,7 @@ from gdpbridge.measure import measure
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real
 from gdpbridge.progress import Progress, silent, with_bar
-from gdpbridge.reading.tables import frame_of
+from gdpbridge.showing import Framed
 
 __all__ = ["Plan", "PlanRow", "plan"]
 
@@ -76,7 +76,7 @@ _COLUMNS = (
 )
 
 
-class Plan(tuple[PlanRow, ...]):
+class Plan(Framed, tuple[PlanRow, ...]):
     """The rows of a plan, in the order of what varies."""
 
     __slots__ = ()
@@ -88,10 +88,9 @@ class Plan(tuple[PlanRow, ...]):
         """Return the rows as plain data."""
         return [row.to_dict() for row in self]
 
-    def to_frame(self, library: str = "pyarrow") -> Any:
-        """Return the rows as a data frame; see :meth:`gdpbridge.Sweep.to_frame`."""
+    def _columns(self) -> dict[str, list[Any]]:
         rows = self.to_dict()
-        return frame_of({name: [row[name] for row in rows] for name in rows[0]}, library)
+        return {name: [row[name] for row in rows] for name in rows[0]}
 
     def table(self) -> list[list[str]]:
         """Return the plan as a table of texts, the names of the columns first."""

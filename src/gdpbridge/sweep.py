@@ -14,19 +14,19 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from decimal import Decimal
 from multiprocessing import get_context
 from pathlib import Path
 from typing import IO, Any, TypedDict, overload
 
-from gdpbridge.errors import GdpBridgeError, InputError, Words
+from gdpbridge.errors import GdpBridgeError, InputError, Words, WorkLimitError
 from gdpbridge.files import read_bounded
-from gdpbridge.measure import measure
+from gdpbridge.measure import Measurement, measure
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real
 from gdpbridge.progress import Progress, silent, with_bar
-from gdpbridge.reading.tables import frame_of
+from gdpbridge.showing import Framed
 from gdpbridge.specification.load import MAX_BYTES, load_profile
 
 __all__ = ["Sweep", "grid", "sweep"]
@@ -53,7 +53,7 @@ class Options(TypedDict):
 Row = dict[str, Any]
 
 
-class Sweep(Sequence[Row]):
+class Sweep(Framed, Sequence[Row]):
     """The rows of a sweep, in the order of what was asked.
 
     Each has the number of its mechanism (``index``), its parameters, and mu_low, mu_high, verdict,
@@ -95,17 +95,8 @@ class Sweep(Sequence[Row]):
         names = dict.fromkeys(name for row in self._rows for name in row)
         return {name: [row.get(name) for row in self._rows] for name in names}
 
-    def to_frame(self, library: str = "pyarrow") -> Any:
-        """Return the rows as a data frame (extra ``tables``).
-
-        Args:
-            library: whose data frame it is to be: "pyarrow", "pandas", "polars", …
-
-        Raises:
-            InputError: for a library that is not known, or not installed.
-            MissingExtraError: without the extra.
-        """
-        return frame_of(self.to_dict(), library)
+    def _columns(self) -> dict[str, list[Any]]:
+        return self.to_dict()
 
 
 @with_bar
@@ -341,7 +332,7 @@ def _parameters(profile: Profile) -> Row:
 
 
 def _measured(profile: Profile, options: Options) -> Row:
-    found = measure(profile, options["tol"], options["eps_h"], options["failure"])
+    found = _measurement(profile, options)
     return {
         "mu_low": found.mu.lower,
         "mu_high": found.mu.upper,
@@ -351,3 +342,12 @@ def _measured(profile: Profile, options: Options) -> Row:
         "certified": found.certified,
         "seconds": round(found.seconds, 6),
     }
+
+
+def _measurement(profile: Profile, options: Options) -> Measurement:
+    tol, eps_h, failure = options["tol"], options["eps_h"], options["failure"]
+    if eps_h is None and failure is None and profile.default_failure is not None:
+        # where p is not asked for, μ is found at others too, which no row shows
+        with suppress(WorkLimitError):
+            return measure(profile, tol, None, float(profile.default_failure))
+    return measure(profile, tol, eps_h, failure)

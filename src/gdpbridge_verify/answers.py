@@ -22,8 +22,6 @@ from gdpbridge_verify.numbers import about, signed
 from gdpbridge_verify.refusal import Malformed, Refused
 from gdpbridge_verify.statement import MAX_EPS, Check
 
-__all__ = ["answer", "count_of_answers"]
-
 _SYMBOLS = {
     "delta": "δ({at})",
     "epsilon": "the least ε with δ(ε) ≤ {at}",
@@ -36,11 +34,7 @@ _PLACELESS = ("advantage", "regret")
 
 
 def count_of_answers(document: Certificate) -> int:
-    """Return how many answers there are to prove; each has its point.
-
-    Raises:
-        Malformed: if they do not match, or say what they should not.
-    """
+    """Return how many answers there are to prove; each has its point."""
     claim, evidence = document.claim, document.evidence
     answers, points = claim.answers or (), evidence.points or ()
     if len(answers) != len(points):

@@ -12,8 +12,6 @@ from gmpy2 import mpfr
 
 from gdpbridge_verify.refusal import OutOfWork
 
-__all__ = ["Arithmetic", "Interval", "Level", "Number", "Work"]
-
 
 class Work:
     """A budget of microseconds, charged by formula, so that it ends alike on every machine."""
@@ -34,11 +32,7 @@ class Work:
             self.margins[line] = margin
 
     def charge(self, cost: float) -> None:
-        """Spend some of the budget.
-
-        Raises:
-            OutOfWork: if it is used up.
-        """
+        """Spend some of the budget."""
         self.spent += cost
         if self.spent > self.limit:
             raise OutOfWork
@@ -84,17 +78,13 @@ class Interval:
 
     def __add__(self, other: Number) -> Interval:
         low, high = self._ends_of(other)
-        return Interval(
-            self.of, self.of.down.add(self.low, low), self.of.up.add(self.high, high)
-        ).or_everything()
+        return self._made(self.of.down.add(self.low, low), self.of.up.add(self.high, high))
 
     __radd__ = __add__
 
     def __sub__(self, other: Number) -> Interval:
         low, high = self._ends_of(other)
-        return Interval(
-            self.of, self.of.down.sub(self.low, high), self.of.up.sub(self.high, low)
-        ).or_everything()
+        return self._made(self.of.down.sub(self.low, high), self.of.up.sub(self.high, low))
 
     def __rsub__(self, other: Fraction | int) -> Interval:
         return -(self - other)
@@ -106,7 +96,7 @@ class Interval:
             # the signs tell which products are the least and the largest
             least = down(self.low, low if self.low >= 0 else high)
             largest = up(self.high, high if self.high >= 0 else low)
-            return Interval(self.of, least, largest).or_everything()
+            return self._made(least, largest)
         if self.low >= 0 and isinstance(other, Interval):
             return other * self
         pairs = [(a, b) for a in (self.low, self.high) for b in (low, high)]
@@ -114,20 +104,15 @@ class Interval:
             gmpy2.is_infinite(a) or gmpy2.is_infinite(b) for a, b in pairs
         ):
             return self.everything()
-        return Interval(
-            self.of, min(down(a, b) for a, b in pairs), max(up(a, b) for a, b in pairs)
-        ).or_everything()
+        return self._made(min(down(a, b) for a, b in pairs), max(up(a, b) for a, b in pairs))
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Number) -> Interval:
         low, high = self._ends_of(other)
         if low > 0:
-            return Interval(
-                self.of,
-                self.of.down.div(self.low, high if self.low >= 0 else low),
-                self.of.up.div(self.high, low if self.high >= 0 else high),
-            ).or_everything()
+            least = self.of.down.div(self.low, high if self.low >= 0 else low)
+            return self._made(least, self.of.up.div(self.high, low if self.high >= 0 else high))
         if high < 0:
             return -self / -(other if isinstance(other, Interval) else self.of.exactly(other))
         return self.everything()
@@ -141,9 +126,9 @@ class Interval:
         if not near >= 0:
             if not far <= 0:
                 top = max(self.of.up.square(near), self.of.up.square(far))
-                return Interval(self.of, mpfr(0), top).or_everything()
+                return self._made(mpfr(0), top)
             near, far = far, near
-        return Interval(self.of, self.of.down.square(near), self.of.up.square(far)).or_everything()
+        return self._made(self.of.down.square(near), self.of.up.square(far))
 
     def exp(self) -> Interval:
         """Return e^x."""
@@ -204,10 +189,6 @@ class Interval:
         """Return the whole line: what is known of an undefined value."""
         return Interval(self.of, mpfr("-inf"), mpfr("inf"))
 
-    def or_everything(self) -> Interval:
-        """Return the interval, or the whole line where an end is not a number."""
-        return self.everything() if self.low != self.low or self.high != self.high else self
-
     def is_bounded_below(self) -> bool:
         """Whether the lower end is finite."""
         return bool(self.low > mpfr("-inf"))
@@ -226,7 +207,13 @@ class Interval:
 
     def _increasing(self, function: str) -> Interval:
         down, up = getattr(self.of.down, function), getattr(self.of.up, function)
-        return Interval(self.of, down(self.low), up(self.high)).or_everything()
+        return self._made(down(self.low), up(self.high))
+
+    def _made(self, low: mpfr, high: mpfr) -> Interval:
+        """Return an interval, or the whole line where an end is not a number."""
+        if gmpy2.is_nan(low) or gmpy2.is_nan(high):
+            return self.everything()
+        return Interval(self.of, low, high)
 
     def _ends_of(self, value: Number) -> tuple[mpfr, mpfr]:
         if isinstance(value, int) and value.bit_length() <= 64:

@@ -17,8 +17,6 @@ from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.refusal import Malformed, Refused
 from gdpbridge_verify.statement import MAX_EPS, Check
 
-__all__ = ["require_above"]
-
 
 @dataclass(frozen=True)
 class _Place:

@@ -24,9 +24,8 @@ from gdpbridge_verify.sampled import SampledCheck
 from gdpbridge_verify.several import composition, missed
 from gdpbridge_verify.statement import Check
 from gdpbridge_verify.tables import TableCheck, TradeoffCheck
+from gdpbridge_verify.tuned import TunedCheck
 from gdpbridge_verify.zcdp import RenyiCheck, ZcdpCheck
-
-__all__ = ["MAX_WORK", "Ladder", "Verification", "read", "verify"]
 
 FIRST_PRECISION = 96
 MAX_PRECISION = 8192
@@ -148,7 +147,9 @@ def _first_precision(document: Certificate) -> int:
 def _kind_of(document: Certificate) -> type[Check]:
     if document.evidence.directions is not None:
         return DiscreteCheck if is_discrete(document) else ComposedCheck
-    return _CHECKS.get(document.mechanism.get("kind") or "", FormulasCheck)
+    spec = document.mechanism
+    name = "base.kind" if spec.get("kind") == "grouped" else "kind"
+    return _CHECKS.get(spec.get(name) or "", FormulasCheck)
 
 
 _CHECKS: dict[str, type[Check]] = {
@@ -160,6 +161,7 @@ _CHECKS: dict[str, type[Check]] = {
     "thresholded-release": ThresholdedCheck,
     "tradeoff": FormulaCheck,
     "tradeoff-function": TradeoffCheck,
+    "tuned": TunedCheck,
     "zcdp": ZcdpCheck,
 }
 

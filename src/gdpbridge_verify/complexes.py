@@ -14,8 +14,6 @@ from gmpy2 import mpc, mpfr
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Number
 from gdpbridge_verify.refusal import Undecided
 
-__all__ = ["Ball", "Complexes"]
-
 # radii are sums of small numbers: a few digits of them are enough
 _RADIUS_BITS = 53
 
@@ -111,11 +109,7 @@ class Ball:
         return self._rounded(middle, up.mul(size, up.expm1(self.radius)))
 
     def log(self) -> Ball:
-        """Return the principal logarithms: |log(z + d) - log z| ≤ -log(1 - |d|/|z|).
-
-        Raises:
-            Undecided: if the ball meets the negative axis or 0.
-        """
+        """Return the principal logarithms: |log(z + d) - log z| ≤ -log(1 - |d|/|z|)."""
         up, down = self.field.up, self.field.down
         least = down.hypot(self.middle.real, self.middle.imag)
         if not least > self.radius or not (
@@ -129,11 +123,7 @@ class Ball:
         return self._rounded(self.field.nearest.log(self.middle), off)
 
     def inverse(self) -> Ball:
-        """Return the reciprocals.
-
-        Raises:
-            Undecided: if 0 may be in the ball.
-        """
+        """Return the reciprocals."""
         up, down = self.field.up, self.field.down
         least = self.least_size()
         if not least > 0:

@@ -17,8 +17,6 @@ from gdpbridge_verify.refusal import Malformed, Refused
 from gdpbridge_verify.statement import Check
 from gdpbridge_verify.transforms import Transform
 
-__all__ = ["ComposedCheck", "LossesCheck"]
-
 # of what may fail: so few that the chance is a number of few digits
 _FEW_RUNS = 32
 

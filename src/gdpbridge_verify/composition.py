@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from gdpbridge_verify.arithmetic import Work
@@ -21,8 +21,6 @@ from gdpbridge_verify.participation import square_of
 from gdpbridge_verify.refusal import Malformed
 from gdpbridge_verify.transforms import Gaussian, Laplace, SampledGaussian, Transform
 
-__all__ = ["Composition", "composition_of"]
-
 Spec = dict[str, str | None]
 
 _MOST_RUNS = 10**15
@@ -34,76 +32,32 @@ _NATURES: tuple[Nature, ...] = ("own", "class", "bound")
 
 @dataclass(frozen=True)
 class Composition:
-    """The parts of a mechanism, the nature of δ, and which relation they agree on."""
+    """The parts of a mechanism, the nature of δ, and the relations that they name."""
 
     parts: tuple[Runs, ...]
     nature: Nature
-    relation: str | None
+    relations: frozenset[str | None] = frozenset()
+
+    def named(self, *specs: Spec) -> Composition:
+        """Return it with what is named around it."""
+        return replace(self, relations=self.relations | {one.get("neighbours") for one in specs})
 
 
 def composition_of(spec: Spec) -> Composition:
-    """Read parts and counts from a certificate's mechanism.
-
-    Raises:
-        Malformed: for what is no composition of known mechanisms.
-    """
-    runs, natures, relations = _read(spec, 1)
-    total = sum(part.times for part in runs)
-    if len(runs) > _MOST_PARTS or total > _MOST_RUNS:
+    """Read parts and counts from a certificate's mechanism."""
+    found = _read(spec, 1).named(spec)
+    total = sum(part.times for part in found.parts)
+    if len(found.parts) > _MOST_PARTS or total > _MOST_RUNS:
         raise Malformed("mechanism", total, f"of at most {_MOST_PARTS} parts")
-    relations.add(spec.get("neighbours"))
-    if len(relations - {None}) > 1:
+    if len(found.relations - {None}) > 1:
         raise Malformed("mechanism.neighbours", spec.get("neighbours"), "the same in every part")
-    nature = max(natures, key=_NATURES.index)
-    return Composition(tuple(runs), nature, next(iter(relations - {None}), None))
+    return found
 
 
-def _read(spec: Spec, times: int) -> tuple[list[Runs], set[Nature], set[str | None]]:
+def _read(spec: Spec, times: int) -> Composition:
     kind = spec.get("kind") or ""
-    if kind == "composed":
-        own = {name: text for name, text in spec.items() if "." not in name}
-        values = parameters_of(own)
-        return _read(_inner(spec, "base."), times * int(values["times"]))
-    if kind == "sequence":
-        runs: list[Runs] = []
-        natures: set[Nature] = set()
-        relations: set[str | None] = {spec.get("neighbours")}
-        for number in range(_MOST_PARTS):
-            part = _inner(spec, f"parts.{number}.")
-            if not part:
-                break
-            count = part.pop("count", "1") or ""
-            if not (count.isascii() and count.isdigit() and 0 < len(count) <= 16 and int(count)):
-                raise Malformed(f"mechanism.parts.{number}.count", count, "a whole number ≥ 1")
-            found = _read(part, times * int(count))
-            runs += found[0]
-            natures |= found[1]
-            relations |= found[2]
-        named = {name.split(".")[1] for name in spec if name.startswith("parts.")}
-        own_names = {name for name in spec if not name.startswith("parts.")}
-        if own_names != {"kind", "neighbours"} or named != {str(n) for n in range(len(named))}:
-            raise Malformed("mechanism", kind, "kind, neighbours and parts.0.…, parts.1.…")
-        if not runs:
-            raise Malformed("mechanism.parts", 0, "at least one part")
-        return runs, natures, relations
-    if kind == "subsampled":
-        own = {name: text for name, text in spec.items() if "." not in name}
-        if own.get("scheme") != "poisson":
-            raise Malformed("mechanism.scheme", own.get("scheme"), "poisson")
-        for name in ("scheme", "sample", "population"):
-            if own.pop(name, None) is not None and name != "scheme":
-                raise Malformed(f"mechanism.{name}", spec.get(name), "null: the rate says it")
-        rate = parameters_of(own)["rate"]
-        base = _inner(spec, "base.")
-        values = parameters_of(base)
-        if base["kind"] not in ("gaussian", "gdp"):
-            raise Malformed("mechanism.base.kind", base["kind"], "gaussian, or gdp")
-        mu = values["mu"] if base["kind"] == "gdp" else values["sensitivity"] / values["sigma"]
-        return _leaf(_sampled(mu, rate), times, "own", spec, base)
-    if kind == "dpsgd":
-        return _steps(spec, times)
-    if kind == "pld":
-        return _listed(spec, times)
+    if kind in _OTHERS:
+        return _OTHERS[kind](spec, times)
     values = parameters_of(spec)
     if not KINDS[kind].composes:
         raise Malformed("mechanism.kind", kind, "one that composes")
@@ -112,6 +66,53 @@ def _read(spec: Spec, times: int) -> tuple[list[Runs], set[Nature], set[str | No
         one = _of_square(square / values["sigma"] ** 2)
         return _leaf(one, times, "own" if attained else "bound", spec)
     return _leaf(_LEAVES[kind](values), times, KINDS[kind].nature, spec)
+
+
+def _leaf(transform: Transform, times: int, nature: Nature, *specs: Spec) -> Composition:
+    return Composition((Runs(transform, times),), nature).named(*specs)
+
+
+def _composed(spec: Spec, times: int) -> Composition:
+    values = parameters_of({name: text for name, text in spec.items() if "." not in name})
+    return _read(_inner(spec, "base."), times * int(values["times"]))
+
+
+def _sequence(spec: Spec, times: int) -> Composition:
+    found: list[Composition] = []
+    for number in range(_MOST_PARTS):
+        part = _inner(spec, f"parts.{number}.")
+        if not part:
+            break
+        count = part.pop("count", "1") or ""
+        if not (count.isascii() and count.isdigit() and 0 < len(count) <= 16 and int(count)):
+            raise Malformed(f"mechanism.parts.{number}.count", count, "a whole number ≥ 1")
+        found.append(_read(part, times * int(count)))
+    named = {name.split(".")[1] for name in spec if name.startswith("parts.")}
+    own_names = {name for name in spec if not name.startswith("parts.")}
+    if own_names != {"kind", "neighbours"} or named != {str(n) for n in range(len(named))}:
+        raise Malformed("mechanism", "sequence", "kind, neighbours and parts.0.…, parts.1.…")
+    if not found:
+        raise Malformed("mechanism.parts", 0, "at least one part")
+    runs = tuple(run for one in found for run in one.parts)
+    relations = frozenset().union(*(one.relations for one in found))
+    nature = max((one.nature for one in found), key=_NATURES.index)
+    return Composition(runs, nature, relations).named(spec)
+
+
+def _subsampled(spec: Spec, times: int) -> Composition:
+    own = {name: text for name, text in spec.items() if "." not in name}
+    if own.get("scheme") != "poisson":
+        raise Malformed("mechanism.scheme", own.get("scheme"), "poisson")
+    for name in ("scheme", "sample", "population"):
+        if own.pop(name, None) is not None and name != "scheme":
+            raise Malformed(f"mechanism.{name}", spec.get(name), "null: the rate says it")
+    rate, base = parameters_of(own)["rate"], _inner(spec, "base.")
+    values = parameters_of(base)
+    if base["kind"] not in ("gaussian", "gdp"):
+        raise Malformed("mechanism.base.kind", base["kind"], "gaussian, or gdp")
+    mu = values["mu"] if base["kind"] == "gdp" else values["sensitivity"] / values["sigma"]
+    transform = Gaussian(mu**2) if rate == 1 else SampledGaussian(1 / mu, rate)
+    return _leaf(transform, times, "own", spec, base)
 
 
 def _gaussian(values: dict[str, Fraction]) -> Transform:
@@ -143,7 +144,7 @@ _LEAVES: dict[str, Callable[[dict[str, Fraction]], Transform]] = {
 }
 
 
-def _listed(spec: Spec, times: int) -> tuple[list[Runs], set[Nature], set[str | None]]:
+def _listed(spec: Spec, times: int) -> Composition:
     """Read losses and their probabilities: of removal, and of addition or as for removal."""
     allowed = {"kind", "neighbours", "remove", "remove_unit", "add", "add_unit", "bound"}
     if not {"remove", "remove_unit"} <= set(spec) <= allowed:
@@ -154,11 +155,11 @@ def _listed(spec: Spec, times: int) -> tuple[list[Runs], set[Nature], set[str | 
         other = listed("mechanism.add", spec["add"] or "", spec.get("add_unit") or "")
     if spec.get("bound", "true") != "true":
         raise Malformed("mechanism.bound", spec["bound"], "true, or left out")
-    found = _leaf(one, times, "bound" if "bound" in spec else "own", spec)
-    return [Runs(one, times, other)], found[1], found[2]
+    nature: Nature = "bound" if "bound" in spec else "own"
+    return Composition((Runs(one, times, other),), nature).named(spec)
 
 
-def _steps(spec: Spec, times: int) -> tuple[list[Runs], set[Nature], set[str | None]]:
+def _steps(spec: Spec, times: int) -> Composition:
     """Read DP-SGD; batches of a fixed size have a name for how they are drawn."""
     own = dict(spec)
     sampling = own.pop("sampling", "poisson")
@@ -177,18 +178,16 @@ def _steps(spec: Spec, times: int) -> tuple[list[Runs], set[Nature], set[str | N
     return _leaf(transform, times * int(values["steps"]), nature, spec)
 
 
-def _leaf(
-    transform: Transform, times: int, nature: Nature, *specs: Spec
-) -> tuple[list[Runs], set[Nature], set[str | None]]:
-    relations = {spec.get("neighbours") for spec in specs}
-    return [Runs(transform, times)], {nature}, relations
-
-
-def _sampled(mu: Fraction, rate: Fraction) -> Transform:
-    return Gaussian(mu**2) if rate == 1 else SampledGaussian(1 / mu, rate)
-
-
 def _inner(spec: Spec, prefix: str) -> Spec:
     return {
         name.removeprefix(prefix): text for name, text in spec.items() if name.startswith(prefix)
     }
+
+
+_OTHERS: dict[str, Callable[[Spec, int], Composition]] = {
+    "composed": _composed,
+    "dpsgd": _steps,
+    "pld": _listed,
+    "sequence": _sequence,
+    "subsampled": _subsampled,
+}

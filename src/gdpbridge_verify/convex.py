@@ -17,8 +17,6 @@ from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.refusal import Malformed, Refused
 from gdpbridge_verify.statement import Check
 
-__all__ = ["ConvexCheck"]
-
 
 class ConvexCheck(Check):
     """The lines of a certificate about a class of mechanisms, at one precision."""

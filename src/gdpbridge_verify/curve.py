@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 from gdpbridge_verify.arithmetic import Interval, Level
 
-__all__ = ["GaussianCurve", "Tangent"]
-
 
 class Tangent(NamedTuple):
     """The line P - e^ε·Q, and 1 - P; it touches the curve at one ε and is nowhere above it."""

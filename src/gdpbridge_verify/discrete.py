@@ -15,8 +15,6 @@ from gdpbridge_verify.profile import Decay, Tail
 from gdpbridge_verify.refusal import Malformed, Refused
 from gdpbridge_verify.transforms import Laplace, Transform
 
-__all__ = ["DiscreteCheck", "is_discrete"]
-
 
 def is_discrete(document: Certificate) -> bool:
     """Whether all losses are discrete, or put on a lattice, and δ is to be had from their law."""

@@ -134,11 +134,7 @@ class Nodes:
     last: Annotated[int, Whole(-(2**40), 2**40)]
 
     def numbers(self, line: str = "evidence.lines: nodes") -> range:
-        """Return first, …, last.
-
-        Raises:
-            Malformed: if they are none, too many, or out of order.
-        """
+        """Return first, …, last."""
         if not 0 < self.last - self.first < MAX_NODES or self.step <= 0:
             raise Malformed(line, self.last - self.first, "some, in order")
         return range(self.first, self.last + 1)

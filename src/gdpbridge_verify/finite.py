@@ -20,19 +20,6 @@ from gdpbridge_verify.numbers import about, binary
 from gdpbridge_verify.refusal import Malformed, OutOfWork
 from gdpbridge_verify.transforms import Transform
 
-__all__ = [
-    "Atoms",
-    "DiscreteGaussian",
-    "Finite",
-    "Unit",
-    "cut_laplace",
-    "discrete_laplace",
-    "listed",
-    "randomized_response",
-    "ratio",
-    "two_valued",
-]
-
 _COST_OF_BALL = 12.0
 _MOST_ATOMS = 100_000
 _MOST_CUTS = 1 << 17

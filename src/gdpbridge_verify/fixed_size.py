@@ -20,8 +20,6 @@ from gdpbridge_verify.document import Nodes
 from gdpbridge_verify.refusal import Malformed, Refused
 from gdpbridge_verify.transforms import Transform, power_sums
 
-__all__ = ["FixedSizeGaussian"]
-
 _COST_OF_BALL, _COST_OF_BOX = 12.0, 30.0
 # of a box in which a bound is constant, the logarithm of the growth of g^w; how far φ reaches
 _GROWTH, _REACH = Fraction(1, 2), 12

@@ -7,8 +7,6 @@ from fractions import Fraction
 
 from gdpbridge_verify.arithmetic import Interval
 
-__all__ = ["Jet"]
-
 
 @dataclass(frozen=True)
 class Jet:

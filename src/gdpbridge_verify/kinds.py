@@ -15,6 +15,7 @@ from typing import Literal
 from gdpbridge_verify.document import DECIMAL_PATTERN
 from gdpbridge_verify.refusal import Malformed
 
+# what δ is: the mechanism's own, the supremum over all with a guarantee, or an upper bound
 Nature = Literal["own", "class", "bound"]
 
 Domain = tuple[Callable[[Fraction], bool], str]
@@ -27,6 +28,7 @@ _RUNS: Domain = (lambda value: value in range(1, 201), "a whole number from 1 to
 _GROUPS: Domain = (lambda value: value in range(1, 51), "a whole number from 1 to 50")
 _VARIANCE: Domain = (lambda value: 0 < value <= 10_000, "a number > 0, at most 10000")
 _SHIFT: Domain = (lambda value: value in range(1, 1001), "a whole number from 1 to 1000")
+_MEAN: Domain = (lambda value: 1 <= value <= 10**9, "a number from 1 to 10^9")
 _CHANCE: Domain = (lambda value: 0 < 2 * value < 1, "a number in (0, 1/2)")
 _SHARE: Domain = (lambda value: 0 < value <= 1, "a number in (0, 1]")
 _PROBABILITY: Domain = (lambda value: 0 <= value < 1, "a number in [0, 1)")
@@ -34,38 +36,23 @@ _PROBABILITY: Domain = (lambda value: 0 <= value < 1, "a number in [0, 1)")
 
 @dataclass(frozen=True)
 class Kind:
-    """What a certificate may say of a mechanism.
+    """What a certificate may say of a mechanism."""
 
-    Attributes:
-        parameters: their names, and which values are allowed; those of clip-rectify are read by
-            rectified.py.
-        words: parameters that are one of some words, whose value is its place among them; those
-            with None among them may be left out.
-        texts: parameters that are read elsewhere.
-        nature: what δ is: the mechanism's own, the supremum over all mechanisms with a guarantee,
-            or an upper bound.
-        relations: the neighbouring relations of which it must name one; () for any or none.
-        has_breakpoints: whether its formula changes at places that are not rational.
-        composes: whether it may be run among others, or several times.
-        of_others: whether it is made of other mechanisms.
-        alone: whether nothing else may be made of it.
-        discrete: whether δ is had from the law of its losses alone.
-        has_rows: whether rows of numbers are what is known of it.
-        per_record: the parameter that is k times as large for groups of k records.
-    """
-
+    # their names, and which values are allowed; some kinds read theirs on their own
     parameters: dict[str, Domain] = field(default_factory=dict)
     nature: Nature = "own"
+    # of which it must name one; () for any or none
     relations: tuple[str, ...] = ()
+    # parameters that are one of some words; their value is its place; None: may be left out
     words: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
-    texts: tuple[str, ...] = ()
-    has_breakpoints: bool = False
-    composes: bool = False
-    of_others: bool = False
-    alone: bool = False
-    discrete: bool = False
-    has_rows: bool = False
-    per_record: str = ""
+    texts: tuple[str, ...] = ()  # parameters that are read elsewhere
+    has_breakpoints: bool = False  # its formula changes at places that are not rational
+    composes: bool = False  # it may be run among others, or several times
+    of_others: bool = False  # it is made of other mechanisms
+    alone: bool = False  # nothing else may be made of it
+    discrete: bool = False  # δ is had from the law of its losses alone
+    has_rows: bool = False  # rows of numbers are what is known of it
+    per_record: str = ""  # the parameter that is k times as large for groups of k records
 
 
 def _positive(*names: str) -> dict[str, Domain]:
@@ -121,7 +108,15 @@ KINDS = {
     "tradeoff": Kind(nature="bound", alone=True),
     "tradeoff-function": Kind(nature="class", alone=True, has_rows=True),
     "truncated-laplace": Kind(_positive("scale", "sensitivity") | {"delta": _CHANCE}),
-    "zcdp": Kind(_positive("rho"), "class", alone=True),
+    "tuned": Kind(
+        {"mean": _MEAN, "shape": _NON_NEGATIVE},
+        "bound",
+        words={"distribution": ("truncated-negative-binomial",)},
+        of_others=True,
+        alone=True,
+        has_rows=True,
+    ),
+    "zcdp": Kind(_positive("rho"), "class", alone=True, per_record="rho"),
 }
 # those whose formulas the checker knows as composed losses alone
 ONLY_COMPOSED = frozenset({"composed", "dpsgd", "sequence", "subsampled"})
@@ -140,11 +135,7 @@ MAX_DIGITS = 400
 
 
 def parameters_of(spec: dict[str, str | None]) -> dict[str, Fraction]:
-    """Return the parameters of a kind, each in its range.
-
-    Raises:
-        Malformed: for an unknown kind or relation, or parameters that are not those of the kind.
-    """
+    """Return the parameters of a kind, each in its range."""
     given = dict(spec)
     kind, neighbours = given.pop("kind", None), given.pop("neighbours", None)
     if kind is None or kind not in KINDS:
@@ -173,9 +164,6 @@ def ungrouped(spec: dict[str, str | None]) -> dict[str, str | None]:
 
     k records move an answer by k times the sensitivity, and a chain of k pairs of neighbours
     multiplies an ε, a range of losses, or a μ by k (Dong, Roth and Su 2022, theorem 2.14).
-
-    Raises:
-        Malformed: for a kind of which that is not known.
     """
     if spec.get("kind") != "grouped":
         return spec
@@ -184,11 +172,13 @@ def ungrouped(spec: dict[str, str | None]) -> dict[str, str | None]:
     known = KINDS.get(base.get("kind") or "")
     if known is None or not known.per_record or size > _MOST_RECORDS:
         raise Malformed("mechanism.base.kind", base.get("kind"), "one that is known for groups")
-    if base.get("neighbours") != spec["neighbours"]:
+    if base.get("neighbours") != spec.get("neighbours"):
         raise Malformed("mechanism.base.neighbours", base.get("neighbours"), "those of the group")
     parameters_of(base)
     with decimal.localcontext(prec=1000):
-        product = decimal.Decimal(base[known.per_record] or "") * int(size)
+        # ρ-zCDP for a record is k²ρ-zCDP for k (Bun and Steinke 2016, proposition 27)
+        times = int(size) ** (2 if known.per_record == "rho" else 1)
+        product = decimal.Decimal(base[known.per_record] or "") * times
     return {**base, known.per_record: str(product)}
 
 

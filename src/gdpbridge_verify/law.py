@@ -23,8 +23,6 @@ from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.finite import Atoms, Finite, Unit
 from gdpbridge_verify.refusal import OutOfWork, Undecided
 
-__all__ = ["Law"]
-
 # multiples of one unit, and sums of all losses, that a law may have
 _MOST_PLACES, _MOST_SUMS = 1 << 20, 1 << 17
 _JOINT_PLACES = 1 << 19

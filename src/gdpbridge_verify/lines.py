@@ -25,8 +25,6 @@ from gdpbridge_verify.complexes import Ball, Complexes
 from gdpbridge_verify.refusal import Malformed, Undecided
 from gdpbridge_verify.transforms import Transform
 
-__all__ = ["Line", "Runs", "log_chernoff"]
-
 # microseconds
 _COST_OF_BALL = 25.0
 _COST_OF_TURN = 1.5

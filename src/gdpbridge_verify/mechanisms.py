@@ -18,8 +18,6 @@ from gdpbridge_verify.refusal import Malformed, Refused
 from gdpbridge_verify.statement import MAX_EPS, Check
 from gdpbridge_verify.values import Thresholded, runs_of_range, skellam
 
-__all__ = ["FormulasCheck", "ThresholdedCheck", "brackets_of", "formulas_of", "part_on"]
-
 Values = dict[str, Fraction]
 Builder = Callable[[Values, list[Bracket], Arithmetic], Formulas]
 _EVERYWHERE = Fraction(0), None
@@ -98,11 +96,7 @@ class ThresholdedCheck(FormulasCheck):
 
 
 def part_on(parts: tuple[Part, ...], low: Fraction, high: Fraction) -> Part:
-    """Return the formula that holds on a range.
-
-    Raises:
-        Refused: if there is none.
-    """
+    """Return the formula that holds on a range."""
     # where two parts meet, the later one is regular
     for part in reversed(parts):
         if part.low <= low and (part.high is None or high <= part.high):
@@ -124,13 +118,7 @@ def brackets_of(breakpoints: tuple[Breakpoint, ...]) -> list[Bracket]:
 def formulas_of(
     spec: dict[str, str | None], brackets: list[Bracket], arithmetic: Arithmetic
 ) -> Formulas:
-    """Return the formulas of a mechanism that a certificate names, and its tail.
-
-    Raises:
-        Malformed: for an unknown kind, or parameters that are not those of the kind.
-        Refused: if the breakpoints are not where the profile changes its formula.
-        Undecided: if the precision does not tell.
-    """
+    """Return the formulas of a mechanism that a certificate names, and its tail."""
     values, kind = parameters_of(spec), str(spec["kind"])
     if kind not in (*_BUILDERS, "matrix"):
         raise Malformed("mechanism.kind", kind, f"one of {', '.join(_BUILDERS)}")

@@ -10,8 +10,6 @@ from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 if TYPE_CHECKING:
     from gmpy2 import mpfr
 
-__all__ = ["about", "binary", "exact", "mu_range", "signed"]
-
 MAX_MU = Fraction(10) ** 6
 
 

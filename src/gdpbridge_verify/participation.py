@@ -19,8 +19,6 @@ from gmpy2 import mpz
 from gdpbridge_verify.arithmetic import Work
 from gdpbridge_verify.refusal import Malformed, Refused
 
-__all__ = ["square_of"]
-
 # as doubles have
 _ENTRY = re.compile(r"(-?)0x([0-9a-f]{1,16})p([+-][0-9]{1,4})")
 _MOST_POWER = 1200

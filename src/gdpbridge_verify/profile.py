@@ -9,8 +9,6 @@ from fractions import Fraction
 from gdpbridge_verify.arithmetic import Interval, Level
 from gdpbridge_verify.kinds import Nature
 
-__all__ = ["Bracket", "Decay", "Formulas", "Part", "Tail"]
-
 
 @dataclass(frozen=True)
 class Decay:
@@ -23,29 +21,17 @@ class Decay:
 
 @dataclass(frozen=True)
 class Tail:
-    """What is known of δ far out.
+    """What is known of δ far out."""
 
-    Attributes:
-        why: a sentence on it.
-        square: μ_t², None if no finite μ covers every ε.
-        vanishes_from: δ(ε) = 0 from here on, exactly where it is rational.
-        floor: what δ never falls below.
-        floor_from: δ is the floor from here on.
-        decay: how it falls like a Gaussian.
-        curve: its μ², where the profile is a Gaussian curve.
-        nature: what δ is, where that is not the same for all of the kind.
-        known: whether anything is known of it.
-    """
-
-    why: str
-    square: Fraction | Interval | None = Fraction(0)
-    vanishes_from: Fraction | Interval | None = None
-    floor: Fraction | Interval = Fraction(0)
-    floor_from: Fraction | None = None
-    decay: Decay | None = None
-    curve: Fraction | None = None
-    nature: Nature | None = None
-    known: bool = True
+    why: str  # a sentence on it
+    square: Fraction | Interval | None = Fraction(0)  # μ_t², None if no finite μ covers every ε
+    vanishes_from: Fraction | Interval | None = None  # δ = 0 from here on
+    floor: Fraction | Interval = Fraction(0)  # what δ never falls below
+    floor_from: Fraction | None = None  # and is from here on
+    decay: Decay | None = None  # how it falls like a Gaussian
+    curve: Fraction | None = None  # μ², where the profile is a Gaussian curve
+    nature: Nature | None = None  # where it is not the same for all of the kind
+    known: bool = True  # whether anything is known of it
 
     @classmethod
     def ends(cls, at: Fraction | Interval | None) -> Tail:
@@ -54,15 +40,11 @@ class Tail:
 
     @classmethod
     def constant(
-        cls,
-        floor: Fraction | Interval,
-        start: Fraction | None = None,
-        nature: Nature | None = None,
+        cls, floor: Fraction | Interval, start: Fraction | None = None, nature: Nature | None = None
     ) -> Tail:
         """δ never falls below a number above 0, which it is from a start on, if that is known."""
-        least = floor.low if isinstance(floor, Interval) else floor
-        why = f"δ never falls below {float(least):g}"
-        return cls(why, square=None, floor=floor, floor_from=start, nature=nature)
+        least = float(floor.low if isinstance(floor, Interval) else floor)
+        return cls(f"δ never falls below {least:g}", None, None, floor, start, nature=nature)
 
     @classmethod
     def slow(cls) -> Tail:

@@ -16,8 +16,6 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from gdpbridge_verify.refusal import Malformed, Words
 
-__all__ = ["MAX_BYTES", "Most", "Text", "Whole", "content_of", "parsed", "read_as"]
-
 MAX_BYTES = 16 * 2**20
 # commas and brackets: each comes with a value, which takes memory
 MAX_MARKS = 1_000_000
@@ -55,11 +53,7 @@ class Most:
 
 
 def content_of(path: str | Path, field: str = "certificate") -> bytes:
-    """Return what a file holds, or a little more than is allowed of it.
-
-    Raises:
-        Malformed: if it cannot be read.
-    """
+    """Return what a file holds, or a little more than is allowed of it."""
     try:
         with Path(path).open("rb") as file:
             return file.read(MAX_BYTES + 1)
@@ -70,17 +64,10 @@ def content_of(path: str | Path, field: str = "certificate") -> bytes:
 
 
 def parsed(content: bytes) -> object:
-    """Return what a JSON text holds.
-
-    Raises:
-        Malformed: if it is none, or too large to be a certificate.
-    """
+    """Return what a JSON text holds."""
     if len(content) > MAX_BYTES or sum(map(content.count, (b",", b"[", b"{"))) > MAX_MARKS:
-        raise Malformed(
-            "certificate",
-            Words("too large"),
-            f"at most {MAX_BYTES:,} bytes and {MAX_MARKS:,} commas and brackets",
-        )
+        allowed = f"at most {MAX_BYTES:,} bytes and {MAX_MARKS:,} commas and brackets"
+        raise Malformed("certificate", Words("too large"), allowed)
     try:
         return json.loads(
             content.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_constant
@@ -106,11 +93,7 @@ def _constant(name: str) -> object:
 
 
 def read_as(kind: type[T], document: object, place: str = "certificate") -> T:
-    """Return a document as an instance of a dataclass.
-
-    Raises:
-        Malformed: naming the first field that is not as it is declared.
-    """
+    """Return a document as an instance of a dataclass."""
     hint: Any = kind
     found: T = _reader(hint)(document, place)
     return found

@@ -20,8 +20,6 @@ from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.profile import Bracket, Formulas, Part, Tail
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 
-__all__ = ["RectifiedCheck"]
-
 # what a text of 400 characters had room for
 _MOST_RUNS = 100
 _PREFIX = "base."

@@ -17,8 +17,6 @@ from gdpbridge_verify.numbers import exact
 from gdpbridge_verify.profile import Bracket, Decay, Formulas, Part, Tail
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 
-__all__ = ["icea", "sgd_family"]
-
 Values = dict[str, Fraction]
 _LINE = "evidence.breakpoints"
 

@@ -1,8 +1,6 @@
-"""How a check ends when it does not succeed."""
+"""How a check ends when it does not succeed: any of its functions may raise any of these."""
 
 from __future__ import annotations
-
-__all__ = ["Malformed", "OutOfWork", "Refused", "Undecided", "Words"]
 
 
 class Words(str):
@@ -10,12 +8,7 @@ class Words(str):
 
 
 class Refused(Exception):
-    """A line of the certificate is false, or does not prove what it should.
-
-    Attributes:
-        line: which line, as a path into the document.
-        reason: what is wrong with it, and by how much.
-    """
+    """A line of the certificate, a path into it, does not hold, for a reason."""
 
     def __init__(self, line: str, reason: str) -> None:
         self.line, self.reason = line, reason
@@ -23,13 +16,7 @@ class Refused(Exception):
 
 
 class Malformed(ValueError):
-    """The document does not say something that could be checked.
-
-    Attributes:
-        field: which field.
-        value: what it holds.
-        allowed: what it may hold.
-    """
+    """A field of the document has a value that is not allowed."""
 
     def __init__(self, field: str, value: object, allowed: str) -> None:
         self.field, self.value, self.allowed = field, value, allowed

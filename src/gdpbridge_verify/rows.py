@@ -11,15 +11,9 @@ from gdpbridge_verify.document import Certificate, Table
 from gdpbridge_verify.reader import content_of, read_as
 from gdpbridge_verify.refusal import Malformed, Words
 
-__all__ = ["rows_of_file", "with_rows"]
-
 
 def with_rows(document: Certificate, folder: Path) -> Certificate:
-    """Return a document with the rows of the file that it names, if it names one.
-
-    Raises:
-        Malformed: if the file is not there, or not the one that was meant.
-    """
+    """Return a document with the rows of the file that it names, if it names one."""
     table = document.table
     if table is None or table.rows is not None:
         return document
@@ -33,11 +27,7 @@ def with_rows(document: Certificate, folder: Path) -> Certificate:
 
 
 def rows_of_file(table: Table, content: bytes) -> tuple[tuple[str, ...], ...]:
-    """Return the rows of a file as a document would have them.
-
-    Raises:
-        Malformed: if it has none, or not such rows.
-    """
+    """Return the rows of a file as a document would have them."""
     lines = content.decode("utf-8-sig", errors="replace").splitlines()[table.header :]
     filled = (line for line in lines if line.strip())
     fields = csv.reader(filled, delimiter=table.delimiter or ",")

@@ -23,8 +23,6 @@ from gdpbridge_verify.refusal import Malformed, Refused, Words
 if TYPE_CHECKING:
     from gdpbridge_verify.check import Verification
 
-__all__ = ["RELEASES", "composition", "missed", "relation_of", "total"]
-
 # the kind of mechanism that a composition names
 RELEASES = "releases"
 # places after the point of 1 - p, rounded down
@@ -38,12 +36,7 @@ _Number = tuple[tuple[str, Fraction | None], str, str]
 
 
 def missed(document: Certificate) -> tuple[Certificate, str]:
-    """Return the statement that the target is missed, and what both come to in words.
-
-    Raises:
-        Malformed: for what is no other mechanism of the same kind.
-        Refused: if they are not of one number, or not on either side of the target.
-    """
+    """Return the statement that the target is missed, and what both come to in words."""
     beyond = document.beyond
     assert beyond is not None
     own = {name: document.mechanism.get(name) for name in beyond.changes}
@@ -90,12 +83,7 @@ def _number(claim: Claim) -> _Number:
 def composition(
     document: Certificate, folder: Path, prove: Callable[[Certificate, Path], Verification]
 ) -> list[str]:
-    """Prove each release anew, and that together they are what is claimed.
-
-    Raises:
-        Malformed: for a document that says something else beside, or a file that is no certificate.
-        Refused: for a release that is refused, or another one than is named, or a false sum.
-    """
+    """Prove each release anew, and that together they are what is claimed."""
     _require_plain(document)
     claims, assumed = [], []
     parts: list[tuple[Claim, int]] = []
@@ -127,11 +115,7 @@ def composition(
 
 
 def relation_of(document: Certificate) -> dict[str, str | None]:
-    """Return for which data sets a certificate is: the neighbours, and how many steps apart.
-
-    Raises:
-        Malformed: if it names several.
-    """
+    """Return for which data sets a certificate is: the neighbours, and how many steps apart."""
     given = document.mechanism
     named = {given[name] for name in given if name.rpartition(".")[2] == "neighbours"} - {None}
     if len(named) > 1:

@@ -23,8 +23,6 @@ from gdpbridge_verify.numbers import about, exact
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed, Refused, Words
 
-__all__ = ["RowsCheck", "TableCheck", "TradeoffCheck"]
-
 # microseconds of a row
 _COST_OF_ROW = 25.0
 _MAX_EPS = 100_000

@@ -18,8 +18,6 @@ from gdpbridge_verify.complexes import Ball, Complexes
 from gdpbridge_verify.document import MAX_NODES, Nodes
 from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused, Undecided
 
-__all__ = ["Gaussian", "Laplace", "SampledGaussian", "Transform", "power_sums"]
-
 # microseconds of one node at one place, and of one exponential of a ball
 _COST_OF_TERM, _COST_OF_BALL = 0.7, 12.0
 # where an upper bound at one real place is all that is needed: half a strip, and how far φ reaches

@@ -15,8 +15,6 @@ from typing import TypeVar
 
 from gdpbridge_verify.refusal import Malformed
 
-__all__ = ["FUNCTIONS", "OF_SEVERAL", "Node", "constant", "isolated", "parsed", "sides_of"]
-
 T = TypeVar("T")
 
 _MAX_DEPTH, _MAX_TOKENS = 50, 400
@@ -41,20 +39,12 @@ class Node:
 
 
 def parsed(text: str, known: dict[str, Fraction]) -> tuple[Node, bool]:
-    """Return the right side of ``delta = …``, and whether it is of log δ.
-
-    Raises:
-        Malformed: for anything else.
-    """
+    """Return the right side of ``delta = …``, and whether it is of log δ."""
     return _read(text, known, _Parser.formula, "delta = …, or log_delta = …, of eps")
 
 
 def sides_of(text: str, known: dict[str, Fraction]) -> tuple[Node, Node]:
-    """Return both sides of an equation of eps and delta.
-
-    Raises:
-        Malformed: for anything else.
-    """
+    """Return both sides of an equation of eps and delta."""
     return _read(text, known, _Parser.equation, "an equation of eps and delta")
 
 
@@ -191,11 +181,7 @@ def constant(node: Node) -> Fraction | None:
 
 
 def isolated(text: str, left: Node, right: Node) -> tuple[Node, bool]:
-    """Solve an equation for δ; return the formula, and whether it is of log δ.
-
-    Raises:
-        Malformed: where that is not known to have one solution.
-    """
+    """Solve an equation for δ; return the formula, and whether it is of log δ."""
     node, target = (left, right) if _has_delta(left) else (right, left)
     if _has_delta(left) != _has_delta(right):
         while node.name != "delta":

@@ -14,8 +14,6 @@ from gdpbridge_verify.curve import GaussianCurve
 from gdpbridge_verify.profile import Bracket, Formulas, Part, Tail
 from gdpbridge_verify.refusal import Malformed, Undecided
 
-__all__ = ["Skellam", "Thresholded", "runs_of_range", "skellam"]
-
 Values = dict[str, Fraction]
 # microseconds of a term
 _COST = 12.0

@@ -34,8 +34,6 @@ from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 from gdpbridge_verify.statement import MAX_EPS
 from gdpbridge_verify.tables import RowsCheck
 
-__all__ = ["RenyiCheck", "ZcdpCheck"]
-
 _MAX_ORDER = 10_000
 
 

@@ -1,7 +1,8 @@
-"""How much of the checker somebody must read who wants to follow the check of one certificate.
+"""How much of the checker somebody reads who wants to follow the check of one certificate.
 
-Read are the functions that the check enters, and all that stands outside of functions in their
-modules; ``python tests/certificate/reading.py FILE`` prints it module by module.
+That is the functions that the check enters, the parts of a document that it has, and all that
+stands outside of functions in their modules. ``python tests/certificate/reading.py FILE`` prints
+it module by module.
 """
 
 from __future__ import annotations
@@ -15,64 +16,68 @@ from types import FrameType
 from typing import Any
 
 import gdpbridge_verify
+from gdpbridge_verify import document, reader
 
 FOLDER = Path(gdpbridge_verify.__file__).parent
 
 
 @cache
-def functions_of(path: str) -> tuple[int, dict[int, tuple[int, int]]]:
-    """The lines of a module, and of its functions the first and last line by where they begin."""
+def definitions_of(path: str) -> tuple[int, dict[int, tuple[int, str]]]:
+    """How many lines a module has, and by their first line where functions and classes end."""
     text = Path(path).read_text(encoding="utf-8")
     found = {}
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
             first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-            found[first] = (first, node.end_lineno or first)
+            is_class = isinstance(node, ast.ClassDef)
+            found[first] = (node.end_lineno or first, node.name if is_class else "")
     return len(text.splitlines()), found
 
 
 def lines_read(check: Callable[[], Any]) -> dict[str, int]:
     """The lines of each module that a check is about."""
     entered: set[tuple[str, int]] = set()
+    parts: set[str] = set()
 
     def note(frame: FrameType, event: str, _: object) -> None:
         path = frame.f_code.co_filename
         if event == "call" and path.startswith(str(FOLDER)) and frame.f_code.co_name != "<module>":
             entered.add((path, frame.f_code.co_firstlineno))
+            if frame.f_code.co_qualname == "_object.<locals>.read":
+                parts.add(frame.f_locals["kind"].__name__)
 
+    # readers that another check has made are read all the same
+    reader._reader.cache_clear()
     sys.setprofile(note)
     try:
         check()
     finally:
         sys.setprofile(None)
-    read = {}
-    for path in {path for path, _ in entered}:
-        total, functions = functions_of(path)
-        left = set()
-        for first, (start, end) in functions.items():
-            if (path, first) not in entered:
-                left |= set(range(start, end + 1))
-        for first, (start, end) in functions.items():
-            if (path, first) in entered:
-                left -= {line for line in range(start, end + 1) if not _inner(line, path, entered)}
-        read[Path(path).name] = total - len(left)
-    return read
+    paths = {path for path, _ in entered} | {document.__file__}
+    return {Path(path).name: _lines_of(path, entered, parts) for path in sorted(paths)}
 
 
-def _inner(line: int, path: str, entered: set[tuple[str, int]]) -> bool:
-    """Whether a line is in a function that is not entered, though the one around it is."""
-    around = [
-        (end - start, first)
-        for first, (start, end) in functions_of(path)[1].items()
-        if start <= line <= end
-    ]
-    return (path, min(around)[1]) not in entered
+def _lines_of(path: str, entered: set[tuple[str, int]], parts: set[str]) -> int:
+    total, found = definitions_of(path)
+    # of each line the innermost definition tells whether it is read
+    read = dict.fromkeys(range(1, total + 1), True)
+    for first, (end, name) in sorted(found.items()):
+        is_part = path == document.__file__ and name
+        wanted = name in parts or name == "Certificate" if is_part else (path, first) in entered
+        if not name or is_part:
+            read.update(dict.fromkeys(range(first, end + 1), wanted))
+    return sum(read.values())
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Print the lines of each module, and of all."""
     from gdpbridge_verify import verify
 
-    lines = lines_read(lambda: verify(sys.argv[1]))
+    lines = lines_read(lambda: verify(Path(sys.argv[1]).read_bytes()))
     for name, count in sorted(lines.items(), key=lambda pair: -pair[1]):
         print(f"{count:5} {name}")
     print(f"{sum(lines.values()):5}")
+
+
+if __name__ == "__main__":
+    main()

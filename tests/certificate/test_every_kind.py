@@ -6,6 +6,7 @@ and checks a certificate of each, and prints the page, with sizes and times.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import time
 from collections.abc import Callable
@@ -22,6 +23,13 @@ from gdpbridge.measure.method import DEFAULT_METHOD, method_for
 from gdpbridge.measure.result import no_certificate_because
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import kinds
+from gdpbridge_verify import verify
+
+_spec = importlib.util.spec_from_file_location("reading", Path(__file__).with_name("reading.py"))
+assert _spec is not None
+assert _spec.loader is not None
+reading = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(reading)
 
 P = gdp.profiles
 PAGE = Path(__file__).parents[2] / "docs" / "certificates.md"
@@ -79,8 +87,17 @@ def reason_of(kind: str) -> str:
 
 def page_rows() -> dict[str, str]:
     """What the page says of each kind."""
-    lines = [line.split("|") for line in PAGE.read_text(encoding="utf-8").splitlines()]
+    text = PAGE.read_text(encoding="utf-8")
+    lines = [line.split("|") for line in text[: text.index("| kind | lines |")].splitlines()]
     return {row[1].strip(): row[2].strip() for row in lines if len(row) > 3 and row[1].strip()}
+
+
+def read_on_page() -> dict[str, int]:
+    """How many lines the page says are read for each kind."""
+    text = PAGE.read_text(encoding="utf-8")
+    table = text[text.index("| kind | lines |") :].splitlines()[2:]
+    rows = [line.split("|") for line in table if line.startswith("|")]
+    return {row[1].strip(): int(row[2].replace(",", "")) for row in rows}
 
 
 def test_the_page_knows_every_kind() -> None:
@@ -101,7 +118,11 @@ def test_every_kind(kind: str) -> None:
         return
     document = gdp.measure(profile_of(kind), **EXAMPLES[kind][1]).certificate
     assert document is not None
-    assert gdp.verify(document).valid
+    text, found = document.to_json().encode(), []
+    lines = sum(reading.lines_read(lambda: found.append(verify(text).valid)).values())
+    assert found == [True]
+    # rounded on the page, and the checker changes
+    assert lines == pytest.approx(read_on_page().get(kind, lines), rel=0.1)
 
 
 @pytest.mark.parametrize(
@@ -111,6 +132,7 @@ def test_every_kind(kind: str) -> None:
         (P.PureDP(epsilon=0.1), P.PureDP(epsilon=0.3)),
         (P.BoundedRange(range=0.1), P.BoundedRange(range=0.3)),
         (P.GDP(mu=0.25), P.GDP(mu=0.75)),
+        (P.ZCDP(rho=0.05), P.ZCDP(rho=0.45)),
         (
             P.SparseVector(threshold_scale=2, answer_scale=4, sensitivity=0.5),
             P.SparseVector(threshold_scale=2, answer_scale=4, sensitivity=1.5),
@@ -218,7 +240,7 @@ def test_run_among_others(part: Profile, same: Profile, changes: dict[str, str])
 
 def test_groups_without() -> None:
     """Of other kinds, or with parameters that the checker does not know, the reason is told."""
-    for base in (P.ZCDP(rho=0.1), P.PermuteAndFlip(epsilon=0.1, monotonic=True)):
+    for base in (P.Skellam(variance=9), P.PermuteAndFlip(epsilon=0.1, monotonic=True)):
         assert "no certificate" in gdp.measure(base.group(2), eps_h=1).proof.why
 
 
@@ -314,6 +336,7 @@ def checked(document: gdp.Certificate | None, folder: Path | None = None) -> str
 
 def main() -> None:
     """Print the page's tables."""
+    known = {}
     for kind in sorted(kinds()):
         reason = reason_of(kind)
         if reason:
@@ -321,11 +344,17 @@ def main() -> None:
             continue
         document = gdp.measure(profile_of(kind), **EXAMPLES[kind][1]).certificate
         assert document is not None
+        known[kind] = document
         print(f"| {kind} | yes | {checked(document)} | {checked(answers_of(kind))} |")
     print()
     with TemporaryDirectory() as folder:
         for sort, written in SORTS.items():
             print(f"| {sort} | {checked(written(Path(folder)), Path(folder))} |")
+    print("\n| kind | lines |\n|---|---|")
+    for kind, document in known.items():
+        text = document.to_json().encode()
+        lines = reading.lines_read(lambda text=text: verify(text))
+        print(f"| {kind} | {round(sum(lines.values()), -1):,} |")
 
 
 if __name__ == "__main__":

@@ -152,7 +152,7 @@ def test_what_is_positive_or_larger_is_enclosed() -> None:
     below, around = OF.between(Fraction(-2), Fraction(-1)), OF.between(Fraction(-1), Fraction(2))
     assert _ends(_positive(below)) == (0, 0)
     assert _ends(_positive(around)) == (0, 2)
-    check: Any = SimpleNamespace(arithmetic=OF)
+    check: Any = SimpleNamespace(arithmetic=OF, is_solved=False)
     for value, ends in ((below, (0, 0)), (around, (0, 2))):
         check.value = lambda _, value=value: SimpleNamespace(value=value)
         assert _ends(FormulaCheck._at(check, Fraction(1))) == ends

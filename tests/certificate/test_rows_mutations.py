@@ -57,6 +57,10 @@ EXAMPLES = {
     "table of logarithms": (profiles.Table(pairs=MORE, log=True), {"eps_h": 3.1}),
     "renyi": (profiles.Renyi(orders=[2, 4, 8], epsilons=[0.1, 0.2, 0.5]), {"eps_h": 0.5}),
     "renyi approximate": (profiles.Renyi(orders=[2], epsilons=[0.2]), {"failure": 0.001}),
+    "renyi, tuned": (
+        profiles.Renyi(orders=[2, 4], epsilons=[0.02, 0.05]).tune(3, shape=0.5),
+        {"eps_h": 0.5},
+    ),
     "tradeoff": (profiles.TradeoffFunction(**POINTS), {}),
     "tradeoff head": (profiles.TradeoffFunction(**POINTS), {"eps_h": 0.6}),
     "tradeoff approximate": (
@@ -128,9 +132,25 @@ def largest(bounds: list[tuple[Any, Any]], q: Any, steps: int) -> Any:
     return low
 
 
+def bounds_on(document: Document) -> list[tuple[mpf, mpf]]:
+    """Orders and what D_α is at most: of runs of which the best is released, by its theorem."""
+    rows = [(mpf(a), mpf(c)) for a, c in document["table"]["rows"]]
+    if document["mechanism"]["kind"] != "tuned":
+        return rows
+    mean, eta = (mpf(document["mechanism"][name]) for name in ("mean", "shape"))
+
+    def too_many(size: mpf) -> mpf:
+        share = -mpmath.expm1(-eta * size) / eta if eta else size
+        return mpmath.expm1(size) / share - mean
+
+    size = mpmath.findroot(too_many, (mpf(10) ** -12, mpf(60)), solver="bisect") if mean > 1 else 0
+    extra = min((1 + eta) * ((1 - 1 / v) * c + size / v) for v, c in rows)
+    return [(a, c + extra + mpmath.log(mean) / (a - 1)) for a, c in rows]
+
+
 def events_of_divergences(document: Document, end: mpf, p: mpf) -> list[tuple[mpf, mpf]]:
     """Events on the boundary of what is possible, those that tell the most among them."""
-    rows = document["table"]["rows"]
+    rows = bounds_on(document)
     bounds, past, normal = [(float(a), float(c)) for a, c in rows], float(p), NormalDist()
 
     def told(at: float) -> float:
@@ -147,7 +167,7 @@ def events_of_divergences(document: Document, end: mpf, p: mpf) -> list[tuple[mp
         top = max(range(36), key=[wanted(at) for at in grid].__getitem__)
         at = plain.best(wanted, grid[min(top + 1, 35)], grid[max(top - 1, 0)], 1e-12)
         q = mpmath.exp(mpf(float(at)))
-        found.append((largest([(mpf(a), mpf(c)) for a, c in rows], q, 70), q))
+        found.append((largest(rows, q, 70), q))
     return found
 
 
@@ -213,6 +233,8 @@ def test_the_claims_are_true(name: str) -> None:
     assert is_true(document)
     low, high = (Fraction(document["claim"]["mu"][end]) for end in ("low", "high"))
     step = Fraction(1, 10**9)
+    # where nothing is claimed below, the search knows better
+    low = low or high - step
     for ends in ((Fraction(0), low - step), (high + step, high + 1)):
         moved = dict(zip(("low", "high"), map(plain.decimal, ends), strict=True))
         changed = plain.put(document, ("claim", "mu"), moved)

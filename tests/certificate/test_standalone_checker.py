@@ -246,3 +246,10 @@ def test_the_command_line(tmp_path):
         )
         assert done.returncode == status
         assert done.stdout.startswith(name)
+
+
+def test_what_is_not_checked_is_not_called_valid():
+    """A document with another claim than of μ is not accepted for its μ alone."""
+    found = gdp.calibrate("gaussian", 1).certificate
+    for document in (found, gdp.regret_certificate(gdp.measure(MECHANISMS["gaussian"]))):
+        assert standalone.check(document.to_json().encode()).startswith("malformed: it claims")

@@ -44,7 +44,7 @@ def test_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert document["claims"][1]["witness"]["epsilon"] == 1
 
 
-@pytest.mark.parametrize("words", [[], ["--claim", "epsilon < 2"], ["--claims", "nowhere.csv"]])
+@pytest.mark.parametrize("words", [[], ["--claim", "epsilon << 2"], ["--claims", "nowhere.csv"]])
 def test_bad_input(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """One sentence that names the option."""
     assert main([*LAPLACE, *words]) == 2

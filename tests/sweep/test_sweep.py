@@ -23,7 +23,8 @@ SPECS: list[Any] = [
     {"kind": "gaussian", "sigma": 2},
     {"kind": "gaussian", "sigma": -1},
     {"kind": "icea", "messages": 20, "users": 4},
-    *({"kind": "pure-dp", "epsilon": at / 8} for at in range(1, 17)),
+    *({"kind": "pure-dp", "epsilon": at / 8} for at in range(1, 16)),
+    {"kind": "dpsgd", "noise_multiplier": 4, "sample_rate": 0.02, "steps": 50},
 ]
 
 

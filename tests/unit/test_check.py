@@ -35,6 +35,17 @@ RUN = P.DPSGD(noise_multiplier=1, sample_rate=0.1, steps=4)
         ("true-positive rate <= 0.1 at FPR = 0.01", "TPR ≤ 0.1 at FPR = 0.01"),
         ("beta = 0.9 at alpha = 0.05", "f ≥ 0.9 at α = 0.05"),
         ("advantage <= 0.1 under add-remove", "advantage ≤ 0.1, for add-remove neighbours"),
+        # as training libraries print it, and model cards
+        ("(ε = 5.03, δ = 1e-05)", "ε ≤ 5.03 at δ = 1e-05"),
+        ("eps = 2.92 and delta = 1e-05", "ε ≤ 2.92 at δ = 1e-05"),
+        ("ε ≤ 2.0, δ ≤ 1.1×10⁻¹⁰", "ε ≤ 2 at δ = 1.1e-10"),
+        ("(5, 10^{-5})-differential privacy", "ε ≤ 5 at δ = 1e-05"),
+        (
+            "ε = 1.2 (δ = 2*10^-5) for replace-one",
+            "ε ≤ 1.2 at δ = 2e-05, for replace-one neighbours",
+        ),
+        ("epsilon < 8 at delta = 1e-5", "ε < 8 at δ = 1e-05"),
+        ("mu > 0.5", "μ > 0.5"),
     ],
 )
 def test_claims_are_read(text: str, words: str) -> None:
@@ -45,7 +56,8 @@ def test_claims_are_read(text: str, words: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "", "safe", "epsilon < 8", "epsilon <= -1", "epsilon <= nan", "epsilon <= 8 at mu = 1",
+        "", "safe", "epsilon << 8", "epsilon <= -1", "(8; delta", "epsilon <= nan",
+        "epsilon <= 8 at mu = 1",
         "delta <= 0.1", "delta <= 2 at epsilon = 1", "tpr <= 0.1", "advantage <= 0.1 at delta = 0",
         "mu <= 1 with p = 1", "mu <= 1 up to epsilon = 0", "mu <= 1 at delta = 0", "rho <= 1",
         "epsilon <= 1e999999", "epsilon <= 8 at delta = 1e-5 for both",
@@ -83,6 +95,15 @@ def test_answers_by_hand() -> None:
         assert margin is None or one.margin == pytest.approx(margin, abs=1e-8)
         assert (one.margin or 0) >= 0 if holds else (one.margin or 0) < 0
         assert witness is None or one.witness == pytest.approx(witness, abs=1e-7)
+
+
+def test_on_the_line_a_strict_claim_is_false() -> None:
+    """ε of pure DP is its own: "<" is false there, where "<=" is true; so is ">" from above."""
+    own = P.PureDP(epsilon=1)
+    found = [gdp.check(own, f"epsilon {sign} 1").holds for sign in ("<", "<=", ">", ">=")]
+    assert found == [False, True, False, True]
+    assert gdp.check(own, "epsilon < 1.001").holds
+    assert gdp.check(own, "epsilon > 0.999").holds
 
 
 @settings(max_examples=25, deadline=None)
@@ -194,7 +215,7 @@ def test_other_tools_objects() -> None:
     ("text", "words"),
     [
         ('claim\n"epsilon <= 2 at delta = 0"\n', ["ε ≤ 2 at δ = 0"]),
-        ("epsilon;delta\n2;0\n1;1e-5\n", ["ε ≤ 2 at δ = 0", "ε ≤ 1 at δ = 1e-05"]),
+        ("epsilon;delta\n2;0\n1,5;1e-5\n", ["ε ≤ 2 at δ = 0", "ε ≤ 1.5 at δ = 1e-05"]),
         ("fpr\ttpr\n0.01\t0.1\n", ["TPR ≤ 0.1 at FPR = 0.01"]),
         ("mu,advantage\n1,\n,0.5\n", ["μ ≤ 1", "advantage ≤ 0.5"]),
     ],

@@ -41,7 +41,7 @@ class Audit(Shown):
 
     Each of the bounds holds with the stated confidence, in finite samples, where the assumptions of
     its methods are met. It says what the program that ran gave away at least: an attack that fails
-    proves nothing.
+    proves nothing. As a data frame it has a row for each method.
 
     Attributes:
         mu: from the lower bound of μ to infinity.
@@ -113,22 +113,8 @@ class Audit(Shown):
             "seconds": self.seconds,
         }
 
-    def to_frame(self, library: str = "pyarrow") -> Any:
-        """Return the findings as a data frame, one row a method (extra ``tables``).
-
-        Args:
-            library: whose data frame it is to be: "pyarrow", "pandas", "polars", …
-
-        Returns:
-            Columns method, mu_low, epsilon_low, p_value, attack, theorem, assumptions, and, the
-            same in each row, delta, confidence, contradicts and claim of the whole audit.
-
-        Raises:
-            InputError: for a library that is not known, or not installed.
-            MissingExtraError: without the extra.
-        """
-        from gdpbridge.reading.tables import frame_of
-
+    def _columns(self) -> dict[str, list[Any]]:
+        """Return a row for each method, and in each row what holds of the whole audit."""
         own = ("method", "mu_low", "epsilon_low", "p_value", "attack", "theorem")
         columns: dict[str, list[Any]] = {
             name: [getattr(one, name) for one in self.findings] for name in own
@@ -136,7 +122,7 @@ class Audit(Shown):
         columns["assumptions"] = ["; ".join(one.assumptions) for one in self.findings]
         for name in ("delta", "confidence", "contradicts", "claim"):
             columns[name] = [getattr(self, name)] * len(self.findings)
-        return frame_of(columns, library)
+        return columns
 
 
 def sentence_of(

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from gdpbridge.curves.base import Form
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.formula import Written
+from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.tradeoff import Tradeoff
 from gdpbridge.numeric.exact import exact
 from gdpbridge.transformations.subsample import Subsampled
+from gdpbridge.transformations.tuned import Tuned
 from gdpbridge_verify.kinds import KINDS, ONLY_COMPOSED, SAMPLED
 
 __all__ = ["uncertifiable_because"]
@@ -18,6 +20,11 @@ __all__ = ["uncertifiable_because"]
 def uncertifiable_because(profile: Profile) -> str:
     """Return why no certificate can be written about a mechanism; empty if one can."""
     named = profile.certified_as
+    if isinstance(named, Tuned):
+        of_truncated = named.distribution == "truncated-negative-binomial"
+        if not (isinstance(named.base, Renyi) and of_truncated):
+            return f"there is no certificate for tuned runs of {named.base.kind}, or poisson, yet"
+        return named.base.beyond_certificates
     for one in _all(named):
         if one.kind not in KINDS:
             return f"there is no certificate for a mechanism of kind {one.kind} yet"
@@ -33,7 +40,7 @@ def uncertifiable_because(profile: Profile) -> str:
         if one.kind == "grouped" and not _is_per_record(one.inner[0]):
             return f"there is no certificate for groups of {one.inner[0].kind} yet"
         whole = known.alone or (known.discrete and named.kind not in ONLY_COMPOSED)
-        if whole and one is not named:
+        if whole and one is not named and named.kind != "grouped":
             return f"there is no certificate yet for what is made of {one.kind}"
     composed = Form.COMPOSED, Form.LINEAR, Form.BETWEEN
     if isinstance(named, Subsampled) and named.base.kind in SAMPLED and named.rate is not None:

@@ -13,6 +13,7 @@ from gdpbridge.certificate.cells import accepted
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell
+from gdpbridge.certificate.rho import rho_of
 from gdpbridge.certificate.write_composed import with_directions
 from gdpbridge.certificate.write_convex import with_cells, with_chords
 from gdpbridge.certificate.write_discrete import with_laws
@@ -30,11 +31,11 @@ from gdpbridge.mechanisms.skellam import Skellam
 from gdpbridge.mechanisms.table import Table
 from gdpbridge.mechanisms.thresholded_release import ThresholdedRelease
 from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
-from gdpbridge.mechanisms.zcdp import ZCDP
 from gdpbridge.numeric.exact import decimal_text, exact
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import to_fraction
 from gdpbridge.transformations.clip_rectify import ClipRectify
+from gdpbridge.transformations.tuned import Tuned
 from gdpbridge_verify.document import (
     NAME,
     VERSION,
@@ -83,8 +84,8 @@ def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:
         claim: the claim.
         bits: the precision to which places are bracketed.
     """
-    by_rows = isinstance(profile, Written | Renyi | Table | TradeoffFunction)
-    no_formula = by_rows or isinstance(profile, ZCDP) or profile.curve.form is not Form.SMOOTH
+    by_rows = isinstance(profile, Written | Renyi | Table | TradeoffFunction | Tuned)
+    no_formula = by_rows or rho_of(profile) is not None or profile.curve.form is not Form.SMOOTH
     return Certificate(
         schema=Schema(name=NAME, version=VERSION),
         generator=f"gdpbridge {version('gdpbridge')}",
@@ -110,8 +111,8 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     evidence = replace(bare.evidence, witness=_witness(proof), tail_from=tail_from)
     bare = replace(bare, evidence=evidence)
     composed = profile.curve.form is Form.COMPOSED
-    by_tangents = isinstance(profile, ZCDP)
-    by_rows = isinstance(profile, Written | Renyi | Table | TradeoffFunction)
+    rho = rho_of(profile)
+    by_rows = isinstance(profile, Written | Renyi | Table | TradeoffFunction | Tuned)
     discrete = profile.curve.form in (Form.LINEAR, Form.BETWEEN) and not by_rows
     if composed:
         return with_directions(bare, proof)
@@ -119,9 +120,9 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
         return with_cells(_covering(bare, profile), proof, profile.curve)
     if discrete:
         return with_laws(bare, proof, profile)
-    if by_tangents:
-        return with_tangents(bare, proof, zcdp_boundary(profile.exact("rho")))
-    if isinstance(profile, Written | Renyi | Table | TradeoffFunction):
+    if rho is not None:
+        return with_tangents(bare, proof, zcdp_boundary(rho))
+    if isinstance(profile, Written | Renyi | Table | TradeoffFunction | Tuned):
         return with_chords(bare, proof, profile)
     if claim.mu.high == "inf":
         return bare
@@ -156,6 +157,10 @@ def _specification(profile: Profile) -> dict[str, str | None]:
             {"exact": "true"} if profile.profile_is is Nature.OWN else {}
         )
         found |= {f"set.{name}": decimal_text(exact(v)) for name, v in profile.values.items()}
+    if isinstance(profile, Tuned):
+        found |= {"mean": decimal_text(profile.exact("mean")), "distribution": profile.distribution}
+        found |= {"shape": decimal_text(profile.exact("shape")), "base.kind": profile.base.kind}
+        found |= {"base.neighbours": profile.base.neighbours}
     return found
 
 

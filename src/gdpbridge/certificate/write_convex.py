@@ -35,11 +35,14 @@ from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import SERIES, ball, to_fraction
+from gdpbridge.transformations.tuned import Tuned
+from gdpbridge_verify import document
 from gdpbridge_verify.document import Cell, Event, Range, Tangent
 from gdpbridge_verify.numbers import binary
 
 __all__ = [
     "TangentsOf",
+    "bounds_of",
     "event_at",
     "tangent_event",
     "touching_places",
@@ -57,7 +60,7 @@ _MAX_SPLITS = 40
 
 
 def with_chords(
-    bare: Certificate, proof: Proof, profile: Written | Renyi | Table | TradeoffFunction
+    bare: Certificate, proof: Proof, profile: Written | Renyi | Table | TradeoffFunction | Tuned
 ) -> Certificate:
     """Return a certificate with rows, if it has any, and the cells and the event that prove it.
 
@@ -66,7 +69,7 @@ def with_chords(
     """
     if isinstance(profile, Written):
         return _of_formula(bare, proof, profile)
-    if isinstance(profile, Renyi):
+    if isinstance(profile, Renyi | Tuned):
         return _of_divergences(bare, proof, profile)
     table, corners = rows_of(profile)
     bits = proof.bits + _MORE_BITS
@@ -133,18 +136,32 @@ def touching_places(curve: SmoothCurve, bits: int) -> list[Fraction]:
         ]
 
 
-def _of_divergences(bare: Certificate, proof: Proof, profile: Renyi) -> Certificate:
-    table, _ = rows_of(profile)
+def bounds_of(profile: Renyi | Tuned) -> tuple[document.Table, tuple[Bound, ...]]:
+    """Return the rows of divergences as they are given, and the bounds that follow from them."""
+    if isinstance(profile, Renyi):
+        return rows_of(profile)[0], profile.bounds
+    assert isinstance(profile.base, Renyi)
+    found = {tilt: profile.renyi_divergence(tilt) for tilt in sorted(profile.renyi_orders)}
+    bounds = tuple(Bound(tilt, value) for tilt, value in found.items() if value is not None)
+    return rows_of(profile.base)[0], bounds
+
+
+def _of_divergences(bare: Certificate, proof: Proof, profile: Renyi | Tuned) -> Certificate:
+    table, bounds = bounds_of(profile)
     evidence, curve = bare.evidence, profile.curve
     assert isinstance(curve, SmoothCurve)
-    if isinstance(proof.witness, Fraction):
+    if isinstance(profile, Tuned):
+        # of no one mechanism it is known that it attains them
+        evidence = replace(evidence, witness=None)
+        bare = replace(bare, claim=replace(bare.claim, mu=replace(bare.claim.mu, low="0")))
+    elif isinstance(proof.witness, Fraction):
         with precision(proof.bits + _MORE_BITS):
             event = tangent_event(curve, proof.witness, _ROOM + 4 * len(bare.claim.mu.low))
         evidence = replace(evidence, event=event)
     bare = replace(bare, table=table, evidence=evidence)
     high: str = bare.claim.mu.high
     if high != "inf":
-        writer = _TangentsWriter(bare, curve, proof, profile.bounds)
+        writer = _TangentsWriter(bare, curve, proof, bounds)
         cells = tuple(writer.cells())
         bare = replace(bare, evidence=replace(evidence, cells=cells, tangents=writer.tangents()))
     if not CellChecker(bare).proves_ends():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html as markup
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gdpbridge.auditing import Audit
@@ -13,7 +13,6 @@ from gdpbridge.check import Checked
 from gdpbridge.identify import Identification
 from gdpbridge.measure import Measurement
 from gdpbridge.mechanisms.base import Profile
-from gdpbridge.reading.tables import frame_of
 from gdpbridge.report.answers import (
     answer_to_text,
     calibration_record,
@@ -30,7 +29,7 @@ from gdpbridge.report.text import to_text
 from gdpbridge.risk import Risk
 from gdpbridge.specification.title import mechanism_title
 
-__all__ = ["document", "flat", "frame", "html", "line"]
+__all__ = ["document", "flat", "html", "line"]
 
 _WIDTH = 100
 _LONGEST = 120
@@ -114,13 +113,6 @@ class _Unknown:
 
 
 _NO_PROFILE: Any = _Unknown()
-
-
-def frame(shown: Sequence[Any], library: str) -> Any:
-    """Return results as a data frame, a row each; errors as :func:`frame_of`."""
-    rows = [flat(document(one)) for one in shown]
-    names = dict.fromkeys(name for row in rows for name in row)
-    return frame_of({name: [row.get(name) for row in rows] for name in names}, library)
 
 
 def flat(data: Mapping[str, Any]) -> dict[str, Any]:
