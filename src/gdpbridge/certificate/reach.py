@@ -16,6 +16,9 @@ from gdpbridge_verify.kinds import KINDS, ONLY_COMPOSED, SAMPLED
 
 __all__ = ["uncertifiable_because"]
 
+# whose samples the checker composes
+_BY_LINES = ("gaussian", "gdp")
+
 
 def uncertifiable_because(profile: Profile) -> str:
     """Return why no certificate can be written about a mechanism; empty if one can."""
@@ -35,6 +38,8 @@ def uncertifiable_because(profile: Profile) -> str:
             KINDS[one.kind].composes or KINDS[one.kind].of_others
         ):
             return f"there is no certificate yet for compositions of {one.kind}"
+        if one.kind == "subsampled" and one is not named and one.inner[0].kind not in _BY_LINES:
+            return f"there is no certificate yet for compositions of sampled {one.inner[0].kind}"
         if one.kind == "sequence" and any("count" in part.parameters() for part in one.inner):
             return "there is no certificate yet for sparse-vector run among others"
         if one.kind == "grouped" and not _is_per_record(one.inner[0]):
