@@ -32,6 +32,11 @@ class FormulasCheck(Check):
         self.parts, tail = self.formulas(brackets)
         return tail
 
+    @property
+    def is_convex(self) -> bool:
+        """Whether no formula of δ is concave somewhere."""
+        return not any(part.over for part in self.parts)
+
     def formulas(self, brackets: list[Bracket]) -> Formulas:
         """Return the formulas, between which lie the brackets of the breakpoints."""
         return formulas_of(self.spec, brackets, self.arithmetic)

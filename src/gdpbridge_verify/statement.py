@@ -404,6 +404,11 @@ class Check(ABC):
         self.reaches(line, at, self.past(curve.level(self.enclosed(at))), self.evidence)
         return f"{self.no_smaller}: δ exceeds the bound at ε = {about(at)}"
 
+    @property
+    def is_convex(self) -> bool:
+        """Whether δ as it is stated is convex in e^ε, as the profile of every mechanism is."""
+        return True
+
     # --- in words -------------------------------------------------------------------------------
 
     @property
