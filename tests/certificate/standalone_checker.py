@@ -44,16 +44,15 @@ def le(x, y):
 
 def tangent(mu, c):
     """P, Q and 1 - P of the tangent P - e^ε·Q to δ_μ at c."""
-    c, mu, root = arb(c), arb(mu), arb(2).sqrt()
-    x, y = c / mu - mu / 2, c / mu + mu / 2
-    return (x / root).erfc() / 2, (y / root).erfc() / 2, (-x / root).erfc() / 2
+    c, mu = arb(c), arb(mu)
+    x, y = ((c / mu + half) / arb(2).sqrt() for half in (-mu / 2, mu / 2))
+    return x.erfc() / 2, y.erfc() / 2, (-x).erfc() / 2
 
 
 def gauss(mu, e):
     """δ_μ and 1 - δ_μ at ε."""
     inside, outside, rest = tangent(mu, e)
-    fall = arb(e).exp() * outside
-    return inside - fall, rest + fall
+    return inside - arb(e).exp() * outside, rest + arb(e).exp() * outside
 
 
 class Checker:
@@ -339,8 +338,8 @@ def check(document):
     """The answer for a document: valid, refused, malformed or undecided."""
     try:
         document = json.loads(document) if isinstance(document, bytes) else document
-        others = map(document.get, ("beyond", "releases", "table"))
-        if any(others) or document["claim"].get("answers"):
+        beside = map(document.get, ("beyond", "releases", "table"))
+        if any((*beside, document["claim"].get("answers"))):
             raise ValueError("it claims what is not checked here")
         kind = Concentrated if document["mechanism"]["kind"] == "zcdp" else Checker
         for name, holds in kind(document).lines():
