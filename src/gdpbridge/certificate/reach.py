@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gdpbridge.curves.base import Form
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.formula import Written
+from gdpbridge.mechanisms.randomized_response import RandomizedResponse
 from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.tradeoff import Tradeoff
 from gdpbridge.numeric.exact import exact
@@ -42,6 +43,10 @@ def uncertifiable_because(profile: Profile) -> str:
             return f"there is no certificate yet for compositions of sampled {one.inner[0].kind}"
         if one.kind == "sequence" and any("count" in part.parameters() for part in one.inner):
             return "there is no certificate yet for sparse-vector run among others"
+        if named.kind in ONLY_COMPOSED and isinstance(one, RandomizedResponse) and one.by_epsilon:
+            return (
+                "there is no certificate yet for compositions of more than two buckets by epsilon"
+            )
         if one.kind == "grouped" and not _is_per_record(one.inner[0]):
             return f"there is no certificate for groups of {one.inner[0].kind} yet"
         whole = known.alone or (known.discrete and named.kind not in ONLY_COMPOSED)
