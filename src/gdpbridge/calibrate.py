@@ -26,7 +26,7 @@ from gdpbridge.numeric.checked import Real
 from gdpbridge.progress import Progress, silent, with_bar
 from gdpbridge.several import over_lists
 
-__all__ = ["Calibration", "calibrate"]
+__all__ = ["Calibration", "calibrate", "typical"]
 
 _MAX_STEPS = 120
 _MAX_ROUNDS = 6
@@ -100,10 +100,7 @@ def calibrate(
         eps_h=eps_h,
         failure=failure,
     )
-    cls = profile_class(kind)
-    if parameter == _RUNS and _RUNS not in cls.parameters():
-        kind, parameters = "composed", {"base": cls(**parameters)}
-        cls = profile_class(kind)
+    cls, parameters = _searched(kind, parameter, parameters)
     free, raises = _free_parameter(cls, parameter, parameters)
 
     def with_value(value: float) -> Profile:
@@ -126,6 +123,28 @@ def calibrate(
         is_provable(found.profile),
         found.measurement,
     )
+
+
+def typical(kind: str, parameter: str | None = None, **parameters: Any) -> Profile:
+    """Return a mechanism that :func:`calibrate` looks at, with a usual value of what is free.
+
+    Raises:
+        InputError: for an unknown kind or parameter, or one that is not for all values of others.
+    """
+    cls, parameters = _searched(kind, parameter, parameters)
+    free, _ = _free_parameter(cls, parameter, parameters)
+    extra = cast(dict[str, Any], cls.parameters()[free].json_schema_extra)
+    return cls(**parameters, **{free: extra["typical"][0]})
+
+
+def _searched(
+    kind: str, parameter: str | None, parameters: dict[str, Any]
+) -> tuple[type[Profile], dict[str, Any]]:
+    """Return what is searched along: of the number of runs, the mechanism run several times."""
+    cls = profile_class(kind)
+    if parameter == _RUNS and _RUNS not in cls.parameters():
+        return profile_class("composed"), {"base": cls(**parameters)}
+    return cls, parameters
 
 
 def _free_parameter(

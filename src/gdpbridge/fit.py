@@ -91,7 +91,8 @@ def regret_certificate(found: Measurement) -> Certificate:
         found: a measurement of every ε.
 
     Returns:
-        A certificate of μ with one answer more; its interval for the regret is about 1e-5 wide.
+        A certificate of μ with one answer more; its interval for the regret is about 1e-5 wide, or
+        ends at 1 for a bound that need not be convex, as of clip-rectify.
 
     Raises:
         InputError: without a certificate of μ, for a head, and for losses composed by lines.

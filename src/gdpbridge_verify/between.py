@@ -47,6 +47,8 @@ def require_above(
         below: the function, convex in t, and falling after the last place.
         everywhere: for every t ≥ 0; else for t ≥ 1, for which a place is needed.
     """
+    if not check.is_convex:
+        raise Refused(line, "δ as it is stated need not be convex")
     if not places:
         raise Refused(f"evidence.points: places of {line}", "there are none")
     last, known = Fraction(-1), []

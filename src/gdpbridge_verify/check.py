@@ -147,7 +147,9 @@ def _first_precision(document: Certificate) -> int:
 def _kind_of(document: Certificate) -> type[Check]:
     if document.evidence.directions is not None:
         return DiscreteCheck if is_discrete(document) else ComposedCheck
-    return _CHECKS.get(document.mechanism.get("kind") or "", FormulasCheck)
+    spec = document.mechanism
+    name = "base.kind" if spec.get("kind") == "grouped" else "kind"
+    return _CHECKS.get(spec.get(name) or "", FormulasCheck)
 
 
 _CHECKS: dict[str, type[Check]] = {

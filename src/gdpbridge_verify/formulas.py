@@ -132,9 +132,16 @@ class _FarOut:
         if node.name == "*" or power == 2:
             first, second = self.value(node.parts[0]), self.value(node.parts[node.name == "*"])
             return self._product(first, second)
-        number = constant(node.parts[1]) if node.name == "/" else None
-        if number:
-            return self.value(node.parts[0]).times(1 / self.of.exactly(number))
+        if node.name == "/":
+            above, below = node.parts
+            if number := constant(below):
+                return self.value(above).times(1 / self.of.exactly(number))
+            if below.name == "/" and (number := constant(below.parts[0])):
+                # x/(a/b) is x·b/a where b is positive from T on
+                found = self.value(below.parts[1])
+                if self._is_positive(found):
+                    product = self._product(self.value(above), found)
+                    return product.times(1 / self.of.exactly(number))
         raise Refused("evidence.tail_from", f"what {node.name} does far out is not known")
 
     def _product(self, one: _Far, two: _Far) -> _Far:
@@ -183,6 +190,11 @@ class _FarOut:
         top = self._at_start(power).exp()
         return _Far(self.zero, self.zero, Interval(self.of, mpfr(0), top.high))
 
+    def _is_positive(self, far: _Far) -> bool:
+        """Whether it is a line that does not fall, and is above 0."""
+        is_line = far.square.low == far.square.high == 0
+        return bool(is_line and far.linear >= 0 and self._at_start(far) > 0)
+
     def _at_start(self, far: _Far) -> Interval:
         return far.square * self.start.square() + far.linear * self.start + far.rest
 
@@ -202,7 +214,7 @@ class _FarOut:
             return self.log(node.parts[0]).times(self.of.exactly(power))
         value = self.value(node)
         at_start = value.linear * self.start + value.rest
-        if not (value.square.low == value.square.high == 0 and value.linear >= 0 and at_start > 0):
+        if not self._is_positive(value):
             raise Refused("evidence.tail_from", "a logarithm far out is not known")
         # log v ≤ log v(T) + v'·(ε - T)/v(T), and it does not fall
         slope = Interval(self.of, mpfr(0), (value.linear / at_start).high)

@@ -31,6 +31,9 @@ _OWN = {"kind", "neighbours", "eps_h", "runs", "knots"}
 class RectifiedCheck(FormulasCheck):
     """The lines of a certificate of clip and rectify, at one precision."""
 
+    # where two runs meet nothing says so
+    is_convex = False
+
     def formulas(self, brackets: list[Bracket]) -> Formulas:
         """Return what the runs describe."""
         own = {name: text for name, text in self.spec.items() if not name.startswith(_PREFIX)}

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from gdpbridge_verify.document import Certificate, Claim, Evidence, Range
 from gdpbridge_verify.numbers import about, mu_range
-from gdpbridge_verify.reader import content_of, parsed, read_as
+from gdpbridge_verify.reader import MAX_BYTES, content_of, parsed, read_as
 from gdpbridge_verify.refusal import Malformed, Refused, Words
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # the kind of mechanism that a composition names
 RELEASES = "releases"
+# as long as so many of the longest certificates
+MOST_TIMES = 2
 # places after the point of 1 - p, rounded down
 _BITS = 1024
 
@@ -87,10 +89,14 @@ def composition(
     _require_plain(document)
     claims, assumed = [], []
     parts: list[tuple[Claim, int]] = []
+    read = 0
     relation = document.mechanism
     for number, one in enumerate(document.releases or ()):
         line = f"releases[{number}]"
         content = content_of(folder / one.file, f"{line}.file")
+        read += len(content)
+        if read > MOST_TIMES * MAX_BYTES:
+            raise Malformed("releases", read, f"at most {MOST_TIMES * MAX_BYTES:,} bytes together")
         if hashlib.sha256(content).hexdigest() != one.sha256:
             raise Refused(f"{line}.sha256", f"{one.file} is another file")
         part = read_as(Certificate, parsed(content), one.file)

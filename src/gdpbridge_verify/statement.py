@@ -57,7 +57,8 @@ class Check(ABC):
             raise Malformed("table", Words("given"), "null for this kind")
         self.tail = self.build()
         self.nature_of_kind = self.tail.nature or self.nature_of_kind
-        if self.spec.get("kind") == "pure-dp" and document.mechanism.get("size", "1") != "1":
+        grouped = document.mechanism.get("size", "1") != "1"
+        if grouped and self.spec.get("kind") in ("pure-dp", "zcdp"):
             # of k steps that are ε-DP each, not all that kε-DP allows is possible
             self.nature_of_kind = "bound"
         claim, statement = self.claim, self.claim.statement
@@ -106,7 +107,7 @@ class Check(ABC):
 
     def above(self, line: str, at: Fraction, value: Fraction, point: Point) -> None:
         """Prove that δ(ε) is above a number."""
-        if self._floor_above(value):
+        if self.tail.floor > value:
             return
         if not self.reaches(line, at, Level.of(self.enclosed(value)), point) > 0:
             raise Undecided(line)
@@ -121,11 +122,8 @@ class Check(ABC):
 
     def stays_above(self, line: str, value: Fraction) -> None:
         """Prove that δ is above a number at every ε."""
-        if not self._floor_above(value):
+        if not self.tail.floor > value:
             raise Refused(line, "it is infinite, and nothing shows it")
-
-    def _floor_above(self, value: Fraction) -> bool:
-        return self.tail.floor > value
 
     def vanishes_at(self, at: Fraction) -> bool:
         """Whether δ is 0 at an ε."""
@@ -317,6 +315,9 @@ class Check(ABC):
             self.below("", at, Level.of(self.enclosed(self.failure)))
         except (Refused, Undecided):
             return False
+        finally:
+            # it is no line
+            self.arithmetic.work.reset("", None)
         return True
 
     def past(self, level: Level) -> Level:
@@ -378,7 +379,7 @@ class Check(ABC):
         """Prove that the statement fails below mu.low."""
         line, witness = "evidence.witness", self.evidence.witness
         if self.low is None:
-            if self.claim.statement != "approximate" or not self._floor_above(self.failure):
+            if self.claim.statement != "approximate" or not self.tail.floor > self.failure:
                 raise Refused("claim.mu.low", "it is infinite, and nothing shows it")
             return f"no finite μ will do: {self.tail.why}"
         if self.low == 0:
@@ -402,6 +403,11 @@ class Check(ABC):
         curve = GaussianCurve(self.enclosed(self.low))
         self.reaches(line, at, self.past(curve.level(self.enclosed(at))), self.evidence)
         return f"{self.no_smaller}: δ exceeds the bound at ε = {about(at)}"
+
+    @property
+    def is_convex(self) -> bool:
+        """Whether δ as it is stated is convex in e^ε, as the profile of every mechanism is."""
+        return True
 
     # --- in words -------------------------------------------------------------------------------
 

@@ -254,6 +254,18 @@ def test_a_cell_over_a_breakpoint() -> None:
             assert not accepted(document)
 
 
+def test_margins_are_of_lines() -> None:
+    """Of an approximate statement too, of which a cell where δ ≤ p has nothing to prove."""
+    document = true(profiles.Laplace(scale=1.0), failure=0.01)
+    last = document["evidence"]["cells"][-1]["high"]
+    document["evidence"]["cells"].append({"low": last, "high": "0x1p+0", "centre": None})
+    found = verify(document)
+    assert found.valid
+    names = [name for name, _ in found.margins]
+    assert "evidence.cells[0]" in names
+    assert all(names)
+
+
 def test_a_gaussian_has_no_other_mu() -> None:
     """The shortcut for Gaussian curves compares with the exact quotient."""
     document = true(profiles.Gaussian(sigma=3.0))

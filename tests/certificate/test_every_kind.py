@@ -132,6 +132,7 @@ def test_every_kind(kind: str) -> None:
         (P.PureDP(epsilon=0.1), P.PureDP(epsilon=0.3)),
         (P.BoundedRange(range=0.1), P.BoundedRange(range=0.3)),
         (P.GDP(mu=0.25), P.GDP(mu=0.75)),
+        (P.ZCDP(rho=0.05), P.ZCDP(rho=0.45)),
         (
             P.SparseVector(threshold_scale=2, answer_scale=4, sensitivity=0.5),
             P.SparseVector(threshold_scale=2, answer_scale=4, sensitivity=1.5),
@@ -239,7 +240,7 @@ def test_run_among_others(part: Profile, same: Profile, changes: dict[str, str])
 
 def test_groups_without() -> None:
     """Of other kinds, or with parameters that the checker does not know, the reason is told."""
-    for base in (P.ZCDP(rho=0.1), P.PermuteAndFlip(epsilon=0.1, monotonic=True)):
+    for base in (P.Skellam(variance=9), P.PermuteAndFlip(epsilon=0.1, monotonic=True)):
         assert "no certificate" in gdp.measure(base.group(2), eps_h=1).proof.why
 
 

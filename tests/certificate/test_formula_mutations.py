@@ -44,6 +44,7 @@ plain = _module("test_mutations")
 
 # δ = B·e^{-(sε/A)²} and e^{sε/k}
 TRADEOFF, SLOW = "s = A*sqrt(log(B/delta))/eps", "s = k*log(delta)/eps"
+QUOTIENT = "s = A/eps*sqrt(log(B/delta))"
 SGD = "delta = B*exp(-(eps/A)**2)"
 EXAMPLES = {
     "whole": (profiles.Formula(SGD, set={"A": 0.7, "B": 0.9}), {}),
@@ -55,6 +56,10 @@ EXAMPLES = {
         {"failure": 0.01},
     ),
     "trade-off": (profiles.Tradeoff(TRADEOFF, set={"s": 1, "A": 0.7, "B": 0.9}), {}),
+    "quotient": (
+        profiles.Tradeoff(QUOTIENT, set={"s": 2, "A": 2, "B": 1}),
+        {},
+    ),
     "trade-off head": (profiles.Tradeoff(SLOW, set={"s": 4, "k": -2}), {"eps_h": 2}),
     "exact": (profiles.Formula("delta = 0.3*exp(-eps**2)", exact=True), {}),
 }
@@ -98,7 +103,9 @@ def profile_of(spec: dict[str, str | None]) -> Callable[[mpf], mpf]:
     if spec["kind"] == "tradeoff":
         s, A, B, k = (mpf(known.get(name, "nan")) for name in ("s", "A", "B", "k"))
         closed = {
-            TRADEOFF: lambda eps: B * mpmath.exp(-((s * eps / A) ** 2)),
+            **dict.fromkeys(
+                (TRADEOFF, QUOTIENT), lambda eps: B * mpmath.exp(-((s * eps / A) ** 2))
+            ),
             SLOW: lambda eps: mpmath.exp(s * eps / k),
         }
         naive = closed[str(spec["text"])]

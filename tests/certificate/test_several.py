@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import gdpbridge as gdp
 from gdpbridge.certificate.write_several import of_releases
 from gdpbridge.errors import InputError, RefusedError, UndecidedError
+from gdpbridge_verify import several
 from gdpbridge_verify.document import Claim, Range
 from gdpbridge_verify.several import total
 
@@ -255,6 +256,18 @@ def test_a_false_part(folder: Path, tmp_path: Path) -> None:
     assert "another file" in found.reason
     with pytest.raises(InputError, match="readable"):
         gdp.verify((folder / "all.json").read_bytes(), folder=tmp_path / "no")
+
+
+def test_files_are_no_more_than_some_together(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many they are, no more than a few of the largest are read."""
+    size = (folder / "a.json").stat().st_size + (folder / "b.json").stat().st_size
+    monkeypatch.setattr(several, "MAX_BYTES", size // several.MOST_TIMES + 1)
+    assert gdp.verify(folder / "all.json").valid
+    monkeypatch.setattr(several, "MAX_BYTES", size // several.MOST_TIMES - 1)
+    with pytest.raises(InputError, match="bytes together"):
+        gdp.verify(folder / "all.json")
 
 
 def _changed(good: Document) -> Iterator[Document]:

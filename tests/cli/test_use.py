@@ -335,3 +335,25 @@ def test_compose(run: Callable, tmp_path: Path) -> None:
     one.write_text(text.replace('"scale": "0.5"', '"scale": "0.4"'), encoding="utf-8")
     assert run(f"compose {one} {other}").status == 3
     assert run(f"verify {both}").status == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("calibrate random-allocation --mu 1 --steps 100", "of kind random-allocation yet"),
+        ("amplify subsample zcdp --rho 1 --target-mu 0.5", "of zcdp"),
+        (
+            "amplify subsample laplace --scale 1 --mu 0.5 --scheme without-replacement",
+            "replace-one",
+        ),
+    ],
+)
+def test_what_has_no_certificate_is_told_first(
+    run: Callable, tmp_path: Path, words: str, why: str
+) -> None:
+    """Before a parameter is looked for, and nothing is written."""
+    done = run(f"{words} --certificate {tmp_path / 'c.json'}")
+    assert done.status == 2
+    assert done.err.startswith("--certificate: leave it out: there is no certificate")
+    assert why in done.err
+    assert not (tmp_path / "c.json").exists()

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from flint import acb, arb
 
-from gdpbridge.losses.line import Kind, _Panel, _product
+from gdpbridge.losses.line import Kind, _Panel
 from gdpbridge.losses.line_integral import ComposedLoss, Direction
-from gdpbridge.losses.moments import Part
+from gdpbridge.losses.moments import Part, product
 from gdpbridge.losses.roots import _proved
 from gdpbridge.losses.stretches import Stretch
 from gdpbridge.losses.transforms.finite import FiniteTransform, two_valued
@@ -154,7 +154,7 @@ def test_a_product_of_what_may_be_zero_holds_its_powers() -> None:
     """By the size of the factors, in every direction."""
     spread = arb(0, 1)
     factors = [acb(arb(1) + spread, spread), acb(arb(2), arb(1))]
-    found = _product(factors, [2, 1])
+    found = product(factors, [2, 1])
     for x, y in ((2, 1), (2, -1), (0, 1), (0, 0)):
         assert found.contains(acb(x, y) ** 2 * factors[1])
 

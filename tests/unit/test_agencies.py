@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gdpbridge as gdp
+from gdpbridge.compose import Part
 
 P = gdp.profiles
 
@@ -66,6 +67,77 @@ def test_the_census_page() -> None:
     assert epsilon(P.Gaussian(sigma=1 / math.sqrt(2 * 2.631169245673755))) in page
 
 
+DHC = re.compile(r"^\| ([A-Z][\w ]+|all levels) \|((?: [\d.]+ \|){5})$", re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_the_tables_of_the_characteristics_file() -> None:
+    """ρ, three ε of each level and one μ are what the specifications give, rounded up."""
+    page = (ROOT / "docs" / "census.md").read_text()
+    rows = [cells.strip(" |").split(" | ") for _, cells in DHC.findall(page)]
+    persons, units = (
+        gdp.load_profile(ROOT / "examples" / "census" / f"dhc_{name}.toml")
+        for name in ("persons", "units")
+    )
+    assert len(rows) == 2 * (1 + len(persons.parts))
+    for sequence, found in ((persons, rows[:9]), (units, rows[9:])):
+        parts = [*(level.parts for level in sequence.parts)]
+        parts.append([one for level in parts for one in level])
+        for level, row in zip(parts, found, strict=True):
+            rho = round(sum(one.times / one.base.sigma**2 for one in level) / 2, 4)
+            assert row[:2] == [
+                f"{rho:.4f}",
+                rounded_up(rho + 2 * math.sqrt(rho * math.log(1e10)), 4),
+            ]
+    # exactly by ρ, of both files
+    for row in (rows[8], rows[17]):
+        by_rho = P.ZCDP(rho=float(row[0])).epsilon_bounds(1e-10)[1]
+        assert row[2] == rounded_up(float(by_rho), 4)
+    for level, row in zip(persons.parts, rows[:8], strict=True):
+        assert row[3] == rounded_up(float(level.epsilon_bounds(1e-10)[1]), 4)
+    (one,) = persons.parts[6].parts
+    mu = gdp.compose([Part(gdp.measure(one.base, tol=1e-6), one.times)]).mu.upper
+    assert rows[6][4] == rounded_up(mu, 4)
+
+
+@pytest.mark.parametrize(
+    ("share", "epsilon", "by_the_code"),
+    [
+        (20, 2.468157169725886, 2.4684),
+        (274, 10.125417044111746, 10.1147),
+        (85, 5.327608667802572, 5.3283),
+        (131, 6.738268418995858, 6.7354),
+        (238, 9.35357256665386, 9.3549),
+        (118, 6.362426147555297, 6.3635),
+        (3, 0.9178298605779451, 0.9179),
+    ],
+)
+def test_published_levels(share: int, epsilon: float, by_the_code: float) -> None:
+    """Su, Su and Wang (arXiv 2410.09296): ten numbers a level; twenty by the Bureau's code."""
+    rho = 3.65 * share / 1000
+    ten = P.DiscreteGaussian(sigma=math.sqrt(5 / rho)).compose(10)
+    low, high = ten.epsilon_bounds(1e-11)
+    assert low == pytest.approx(high, rel=1e-12)
+    assert high == pytest.approx(epsilon, rel=1e-12)
+    twenty = P.DiscreteGaussian(sigma=math.sqrt(10 / rho)).compose(20)
+    assert float(rounded_up(float(twenty.epsilon_bounds(1e-11)[1]), 4)) == by_the_code
+
+
+@pytest.mark.slow
+def test_published_deltas() -> None:
+    """Those of the whole file (arXiv 2606.29835) are right, and far out they are too large."""
+    persons = gdp.load_profile(ROOT / "examples" / "census" / "dhc_persons.toml")
+    for eps, delta in [
+        (8.67139664583832, 0.0755692083579441),
+        (20.079003728602853, 3.048930361816353e-07),
+        (26.340588852722323, 1.783199335041754e-12),
+    ]:
+        low, high = persons.delta_bounds(eps)
+        assert low < delta < high < delta * 1.001
+    # where 1.0999e-22 is given
+    assert persons.delta_bounds(35.1958074572057)[1] < 1.0036e-22
+
+
 @pytest.mark.parametrize("buckets", [2, 5])
 def test_randomized_response_of_an_epsilon(buckets: int) -> None:
     """Given ε₀ it is exactly ε₀-DP, with the masses that p gives."""
@@ -74,9 +146,10 @@ def test_randomized_response_of_an_epsilon(buckets: int) -> None:
     assert profile.epsilon_bounds(0.0) == (1.0, 1.0)
     for one, same in ((profile, other), (profile.compose(3), other.compose(3))):
         assert one.delta(0.3) == pytest.approx(same.delta(0.3), rel=1e-14)
-    certificate = gdp.measure(profile).certificate
-    assert (certificate is not None) == (buckets == 2)
-    assert certificate is None or gdp.verify(certificate).valid
+    for one, known in ((profile, True), (profile.compose(3), buckets == 2)):
+        certificate = gdp.measure(one).certificate
+        assert (certificate is not None) == known
+        assert certificate is None or gdp.verify(certificate).valid
     assert type(profile)(**profile.model_dump()) == profile
     with pytest.raises(gdp.InputError, match="left out beside epsilon"):
         P.RandomizedResponse(epsilon=1, noise_parameter=0.3, buckets=buckets)

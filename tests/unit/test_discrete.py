@@ -169,7 +169,7 @@ def test_subsampled_discrete_gaussian() -> None:
     [
         (lambda: profiles.DiscreteGaussian(sigma=0), "sigma"),
         (lambda: profiles.DiscreteGaussian(sigma=1e-4), "sensitivity/sigma"),
-        (lambda: profiles.DiscreteGaussian(sigma=60), "sigma"),
+        (lambda: profiles.DiscreteGaussian(sigma=120), "sigma"),
         (lambda: profiles.DiscreteGaussian(sigma=1, sensitivity=1.5), "sensitivity"),
         (lambda: profiles.DiscreteGaussian(sigma=1, sensitivity=0), "sensitivity"),
         (lambda: profiles.DiscreteLaplace(scale=1, sensitivity=0), "sensitivity"),

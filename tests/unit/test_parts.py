@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import jsonschema
+import numpy as np
 import pytest
 
 import gdpbridge as gdp
+from gdpbridge.curves.loss_distribution import loss_curve
+from gdpbridge.losses.lattices import exactly
+from gdpbridge.losses.moments import Factor
 from gdpbridge.specification.schema import mechanism_schema
 
 GAUSSIAN = {"kind": "gaussian", "sigma": 2}
@@ -138,3 +143,136 @@ def test_a_count_is_of_a_part_only() -> None:
     assert not jsonschema.Draft202012Validator(mechanism_schema()).is_valid(alone)
     with pytest.raises(gdp.InputError, match="count is not a parameter"):
         gdp.load_profile(alone)
+
+
+def _sampled(base: dict[str, Any], rate: float, scheme: str = "poisson") -> dict[str, Any]:
+    return {"kind": "subsampled", "base": base, "rate": rate, "scheme": scheme}
+
+
+def _listed(law: list[tuple[float, float]], times: int, eps: float) -> float:
+    """Return δ(ε) of a finite law's runs, by listing all outcomes."""
+    total = 0.0
+    for outcome in itertools.product(law, repeat=times):
+        loss = sum(one for one, _ in outcome)
+        total += math.prod(one for _, one in outcome) * max(0.0, -math.expm1(eps - loss))
+    return total
+
+
+@pytest.mark.parametrize(
+    ("base", "law"),
+    [
+        ({"kind": "pure-dp", "epsilon": 0.8}, _response_law(2 / (1 + math.exp(0.8)), 2)),
+        ({"kind": "randomized-response", "noise_parameter": 0.4, "buckets": 5}, None),
+        ({"kind": "discrete-laplace", "scale": 2, "sensitivity": 3}, _laplace_law(2, 3)),
+    ],
+)
+def test_sampled_discrete_losses(
+    base: dict[str, Any], law: list[tuple[float, float]] | None
+) -> None:
+    """Runs on Poisson samples: both directions of (1 - γ)Q + γP against Q, listed."""
+    rate = 0.3
+    scheme = "poisson" if law else "without-replacement"
+    law = law or _response_law(0.4, 5)
+    law = [(loss, mass) for loss, mass in law if mass > 0]
+    new = [(math.log(1 - rate + rate * math.exp(y)), m * math.exp(-y)) for y, m in law]
+    if scheme == "poisson":
+        removed = [(y, q * math.exp(y)) for y, q in new]
+        directions = [removed, [(-y, q) for y, q in new]]
+    else:
+        # as bad as either order is on its own side, and nothing is told by the rest
+        up = [(y, q * math.exp(y)) for y, q in new if y > 0]
+        down = [(-y, p * math.exp(-y)) for y, p in up]
+        rest = 1 - math.fsum(p for _, p in up + down)
+        directions = [[*up, *down, (0.0, rest)]]
+    runs = gdp.load_profile({"parts": [{**_sampled(base, rate, scheme), "count": 4}]})
+    for eps in (0.0, 0.2, 0.7):
+        want = max(_listed(one, 4, eps) for one in directions)
+        low, high = runs.delta_bounds(eps)
+        assert low == pytest.approx(want, rel=1e-12)
+        assert high == pytest.approx(want, rel=1e-12)
+    found = gdp.measure(runs)
+    assert found.certified
+    assert found.certificate is None
+
+
+@pytest.mark.parametrize(
+    ("eps", "want"), [(0.0, 0.129728251058), (0.1, 0.0898256535131), (0.3, 0.0378754579081)]
+)
+def test_sampled_laplace(eps: float, want: float) -> None:
+    """Two runs on samples, against nested quadratures of mpmath: a bound, and a close one."""
+    runs = gdp.load_profile(_sampled({"kind": "laplace", "scale": 1.25}, 0.3)).compose(2)
+    low, high = runs.delta_bounds(eps)
+    assert want * (1 - 1e-11) <= low <= high <= want * (1 + 1e-6)
+    assert runs.profile_is == "bound"
+
+
+def test_sampled_laplace_beside_a_gaussian() -> None:
+    """Where its atoms do not matter it is exact, by lines."""
+    top, rate, eps = 0.8, 0.3, 0.4
+    part = _sampled({"kind": "laplace", "scale": 1.25}, rate)
+    sequence = gdp.load_profile({"parts": [part, GAUSSIAN]})
+
+    def inside(x: float, direction: int) -> float:
+        gain = 1 - rate + rate * math.exp(x)
+        loss = math.log(gain)
+        if direction:
+            return _gaussian(eps + loss, 0.5)
+        return gain * _gaussian(eps - loss, 0.5)
+
+    def whole(direction: int) -> float:
+        atoms = (inside(-top, direction) + math.exp(-top) * inside(top, direction)) / 2
+        nodes, weights = np.polynomial.legendre.leggauss(40)
+        x = top * nodes
+        terms = [
+            weight * math.exp(-(at + top) / 2) / 4 * inside(at, direction)
+            for at, weight in zip(x.tolist(), (top * weights).tolist(), strict=True)
+        ]
+        return atoms + math.fsum(terms)
+
+    want = max(whole(0), whole(1))
+    low, high = sequence.delta_bounds(eps)
+    assert low == pytest.approx(want, rel=1e-9)
+    assert high == pytest.approx(want, rel=1e-9)
+
+
+def test_many_sampled_laplace_runs() -> None:
+    """Lines lie below the lattice that dominates, and close to it."""
+    one = gdp.load_profile(_sampled({"kind": "laplace", "scale": 0.5}, 0.2))
+    runs = one.compose(100)
+    low, high = runs.delta_bounds(5.0)
+    part = one.privacy_losses()[0]
+    coarse = exactly([Factor(part.transform.on_lattice(600), 100, mirrored=False)])
+    assert coarse is not None
+    above = loss_curve([coarse]).delta_at(Fraction(5))
+    assert high - low <= 1e-9 * high
+    assert low < above.low < 1.01 * high
+
+
+@pytest.mark.parametrize(
+    ("base", "scheme"),
+    [
+        ({"kind": "laplace", "scale": 1}, "without-replacement"),
+        ({"kind": "discrete-gaussian", "sigma": 2}, "poisson"),
+    ],
+)
+def test_samples_that_do_not_compose(base: dict[str, Any], scheme: str) -> None:
+    """Others are refused by name."""
+    with pytest.raises(gdp.InputError, match=f"{base['kind']} with {scheme} sampling"):
+        gdp.load_profile(_sampled(base, 0.1, scheme)).compose(2)
+
+
+def test_right_values() -> None:
+    """Values that other programs and quadratures found: a Gaussian that may fail, two steps."""
+    fails = {"kind": "approx-dp", "epsilon": 0, "delta": 1e-6}
+    failing = gdp.load_profile({"parts": [{"kind": "gaussian", "sigma": 1}, fails]})
+    # 10⁻⁶ and 1 - 10⁻⁶ of the Gaussian curve
+    want = 1e-6 + (1 - 1e-6) * _gaussian(0.5, 1.0)
+    assert failing.delta_bounds(0.5) == pytest.approx((want, want), rel=1e-11)
+    assert failing.delta_bounds(0.5) == pytest.approx((0.238422470, 0.238422470), abs=5e-10)
+    assert failing.epsilon_bounds(1e-5) == pytest.approx((4.40170826, 4.40170826), abs=5e-9)
+    steps = gdp.profiles.DPSGD(
+        noise_multiplier=3.79, sample_rate=0.01345, steps=2, neighbours="add-remove"
+    )
+    low, high = steps.delta_bounds(0.05)
+    assert low == pytest.approx(1.981842292061e-11, rel=1e-12)
+    assert high == pytest.approx(1.981842292061e-11, rel=1e-12)

@@ -249,5 +249,5 @@ def test_plain_data_round_trip() -> None:
 
 
 def test_no_certificate() -> None:
-    """The checker does not know the kind, and no certificate is claimed."""
-    assert gdp.measure(LAPLACE.subsample(0.5)).certificate is None
+    """The checker does not know runs on samples, and no certificate is claimed."""
+    assert gdp.measure(LAPLACE.subsample(0.5).compose(2)).certificate is None

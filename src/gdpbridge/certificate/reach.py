@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gdpbridge.curves.base import Form
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.formula import Written
+from gdpbridge.mechanisms.randomized_response import RandomizedResponse
 from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.tradeoff import Tradeoff
 from gdpbridge.numeric.exact import exact
@@ -15,6 +16,9 @@ from gdpbridge.transformations.tuned import Tuned
 from gdpbridge_verify.kinds import KINDS, ONLY_COMPOSED, SAMPLED
 
 __all__ = ["uncertifiable_because"]
+
+# whose samples the checker composes
+_BY_LINES = ("gaussian", "gdp")
 
 
 def uncertifiable_because(profile: Profile) -> str:
@@ -35,12 +39,18 @@ def uncertifiable_because(profile: Profile) -> str:
             KINDS[one.kind].composes or KINDS[one.kind].of_others
         ):
             return f"there is no certificate yet for compositions of {one.kind}"
+        if one.kind == "subsampled" and one is not named and one.inner[0].kind not in _BY_LINES:
+            return f"there is no certificate yet for compositions of sampled {one.inner[0].kind}"
         if one.kind == "sequence" and any("count" in part.parameters() for part in one.inner):
             return "there is no certificate yet for sparse-vector run among others"
+        if named.kind in ONLY_COMPOSED and isinstance(one, RandomizedResponse) and one.by_epsilon:
+            return (
+                "there is no certificate yet for compositions of more than two buckets by epsilon"
+            )
         if one.kind == "grouped" and not _is_per_record(one.inner[0]):
             return f"there is no certificate for groups of {one.inner[0].kind} yet"
         whole = known.alone or (known.discrete and named.kind not in ONLY_COMPOSED)
-        if whole and one is not named:
+        if whole and one is not named and named.kind != "grouped":
             return f"there is no certificate yet for what is made of {one.kind}"
     composed = Form.COMPOSED, Form.LINEAR, Form.BETWEEN
     if isinstance(named, Subsampled) and named.base.kind in SAMPLED and named.rate is not None:

@@ -13,6 +13,7 @@ from gdpbridge.certificate.cells import accepted
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell
+from gdpbridge.certificate.rho import rho_of
 from gdpbridge.certificate.write_composed import with_directions
 from gdpbridge.certificate.write_convex import with_cells, with_chords
 from gdpbridge.certificate.write_discrete import with_laws
@@ -30,7 +31,6 @@ from gdpbridge.mechanisms.skellam import Skellam
 from gdpbridge.mechanisms.table import Table
 from gdpbridge.mechanisms.thresholded_release import ThresholdedRelease
 from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
-from gdpbridge.mechanisms.zcdp import ZCDP
 from gdpbridge.numeric.exact import decimal_text, exact
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import to_fraction
@@ -85,7 +85,7 @@ def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:
         bits: the precision to which places are bracketed.
     """
     by_rows = isinstance(profile, Written | Renyi | Table | TradeoffFunction | Tuned)
-    no_formula = by_rows or isinstance(profile, ZCDP) or profile.curve.form is not Form.SMOOTH
+    no_formula = by_rows or rho_of(profile) is not None or profile.curve.form is not Form.SMOOTH
     return Certificate(
         schema=Schema(name=NAME, version=VERSION),
         generator=f"gdpbridge {version('gdpbridge')}",
@@ -111,7 +111,7 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     evidence = replace(bare.evidence, witness=_witness(proof), tail_from=tail_from)
     bare = replace(bare, evidence=evidence)
     composed = profile.curve.form is Form.COMPOSED
-    by_tangents = isinstance(profile, ZCDP)
+    rho = rho_of(profile)
     by_rows = isinstance(profile, Written | Renyi | Table | TradeoffFunction | Tuned)
     discrete = profile.curve.form in (Form.LINEAR, Form.BETWEEN) and not by_rows
     if composed:
@@ -120,8 +120,8 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
         return with_cells(_covering(bare, profile), proof, profile.curve)
     if discrete:
         return with_laws(bare, proof, profile)
-    if by_tangents:
-        return with_tangents(bare, proof, zcdp_boundary(profile.exact("rho")))
+    if rho is not None:
+        return with_tangents(bare, proof, zcdp_boundary(rho))
     if isinstance(profile, Written | Renyi | Table | TradeoffFunction | Tuned):
         return with_chords(bare, proof, profile)
     if claim.mu.high == "inf":

@@ -14,6 +14,7 @@ from gdpbridge.certificate.binaries import binary_below, binary_text
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.reach import uncertifiable_because
+from gdpbridge.certificate.rho import rho_of
 from gdpbridge.certificate.rows import rows_of
 from gdpbridge.certificate.write import begun, range_of
 from gdpbridge.certificate.write_composed import line_of
@@ -42,7 +43,6 @@ from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.skellam import Skellam
 from gdpbridge.mechanisms.table import Table
 from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
-from gdpbridge.mechanisms.zcdp import ZCDP
 from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor, decimal_text
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
@@ -168,7 +168,7 @@ def _first_shown(
     tries = [(asked, wider) for wider in widths]
     if asked.bound is None:
         # of some classes no mechanism is known that shows the lower end, however wide
-        tries = tries[:1] if isinstance(profile, ZCDP) else tries
+        tries = tries[:1] if rho_of(profile) is not None else tries
         tries += [(replace(asked, low=False), wider) for wider in widths]
     for one, wider in tries:
         answered = _answered(profile.curve, loss, one, wider)
@@ -331,8 +331,8 @@ def _with_proof(
             for direction in loss.directions
         )
         return replace(bare, evidence=replace(evidence, directions=directions))
-    if isinstance(profile, ZCDP):
-        boundary = zcdp_boundary(profile.exact("rho"))
+    if (rho := rho_of(profile)) is not None:
+        boundary = zcdp_boundary(rho)
         tangents = tangents_at(bare, boundary, [one for one in above if one], _BITS)
         return replace(bare, evidence=replace(evidence, tangents=tangents))
     if isinstance(profile, Renyi | Tuned):

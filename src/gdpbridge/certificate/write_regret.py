@@ -50,19 +50,27 @@ def with_regret(
         decimal_text(exact(decimal_floor(max(least, Fraction(0)), _SHOWN))),
         decimal_text(exact(decimal_ceiling(Fraction(high) * (1 + _ROOM) + _ROOM / 1000, _SHOWN))),
     )
-    answer = document.Answer(quantity="regret", at=None, low=ends[0], high=ends[1])
-    claim = replace(written.claim, answers=(answer,))
-    for wider in _WIDER:
-        places = [
-            place_of(
-                profile,
-                Fraction(eps),
-                exact(decimal_floor(Fraction(max(below, 0.0)) * (1 - wider), _DIGITS)),
-                min(exact(decimal_ceiling(Fraction(above) * (1 + wider), _DIGITS)), Fraction(1)),
-            )
-            for eps, below, above in points
-        ]
-        point = document.Point(touch=binary_text(Fraction(worst)), places=tuple(places))
+    for wider in (*_WIDER, None):
+        # of a bound that need not be convex the lower end alone is shown
+        high_text = "1" if wider is None else ends[1]
+        answer = document.Answer(quantity="regret", at=None, low=ends[0], high=high_text)
+        claim = replace(written.claim, answers=(answer,))
+        places = (
+            ()
+            if wider is None
+            else [
+                place_of(
+                    profile,
+                    Fraction(eps),
+                    exact(decimal_floor(Fraction(max(below, 0.0)) * (1 - wider), _DIGITS)),
+                    min(
+                        exact(decimal_ceiling(Fraction(above) * (1 + wider), _DIGITS)), Fraction(1)
+                    ),
+                )
+                for eps, below, above in points
+            ]
+        )
+        point = document.Point(touch=binary_text(Fraction(worst)), places=tuple(places) or None)
         found = replace(written, claim=claim, evidence=replace(written.evidence, points=(point,)))
         try:
             if CellChecker(found).proves_answers():

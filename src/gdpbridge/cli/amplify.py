@@ -14,7 +14,7 @@ from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output, has_colour, text_width
 from gdpbridge.cli.progress import Progress
 from gdpbridge.cli.show import as_json_text
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.report.amplify import (
     ClipRectifyRecord,
@@ -139,10 +139,15 @@ def subsample(
 ) -> Output:
     """Answer with the rate as a bracket; draw a sample if asked to."""
     from gdpbridge.amplify.subsample import subsampling_plan
+    from gdpbridge.certificate.reach import uncertifiable_because
 
     if (source is None) != (target is None):
         missing = "input" if source is None else "output"
         raise InputError.missing(missing, "give both --input and --output, or neither")
+    if certificate is not None:
+        why = uncertifiable_because(profile.subsample(0.5, scheme))
+        if why:
+            raise InputError("certificate", certificate, Advice(f"leave it out: {why}"))
     try:
         plan = subsampling_plan(
             profile,

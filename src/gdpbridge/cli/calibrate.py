@@ -12,7 +12,7 @@ from gdpbridge.cli.options import AsJson
 from gdpbridge.cli.output import Output
 from gdpbridge.cli.progress import Progress
 from gdpbridge.cli.show import answered
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.report.answers import calibration_record
 
@@ -104,16 +104,20 @@ def calibrate(
     if all(one is None for one in (mu, epsilon, delta, advantage, tpr, fpr)):
         either = "--epsilon with --delta, --advantage, or --tpr with --fpr"
         raise InputError.missing("mu", f"give a number > 0, or {either}")
+    name = kind.model_fields["kind"].default
+    free = None if parameter is None else parameter.replace("-", "_")
+    if certificate is not None and (why := _uncertifiable(name, free, parameters)):
+        raise InputError("certificate", certificate, Advice(f"leave it out: {why}"))
     with Progress(silent=json) as progress:
         found = found_for(
-            kind.model_fields["kind"].default,
+            name,
             mu,
             target_epsilon=epsilon,
             target_delta=delta,
             target_advantage=advantage,
             target_tpr=tpr,
             target_fpr=fpr,
-            parameter=None if parameter is None else parameter.replace("-", "_"),
+            parameter=free,
             tol=tol,
             eps_h=eps_h,
             failure=failure,
@@ -123,3 +127,15 @@ def calibrate(
     if certificate is not None:
         save(found.certificate, certificate)
     return Output(answered(calibration_record(found), as_json=json))
+
+
+def _uncertifiable(kind: str, free: str | None, parameters: dict[str, Any]) -> str:
+    """Return why no certificate will come, before any work; empty if one may."""
+    from gdpbridge.calibrate import typical
+    from gdpbridge.certificate.reach import uncertifiable_because
+
+    try:
+        return uncertifiable_because(typical(kind, free, **parameters))
+    except InputError:
+        # what is wrong with the parameters is for the search to say
+        return ""

@@ -44,6 +44,8 @@ _BITS = 256
 # two curves that agree in 300 digits are taken to be the same: where both directions have the same
 # losses they are, and no precision would ever tell
 _TIE_BITS = 1024
+# in place of one side
+_BOTH = -1
 # sums of masses that are kept as balls
 _MOST_SUMS = 200_000
 
@@ -226,6 +228,11 @@ class _Larger(ArrayLines):
         stops: list[float] = []
         for cell in range(ends.size):
             first, last = int(owner[0][cell]), int(owner[1][cell])
+            # where both meet, as at 0, either will do
+            first = first if first != _BOTH else last
+            last = last if last != _BOTH else first
+            if first == _BOTH:
+                first = last = 0
             if first != last:
                 self._add(first, int(index[first][cell]), math.nan, True, stops)
             self._add(last, int(index[last][cell]), float(ends[cell]), False, stops)
@@ -256,7 +263,7 @@ class _Larger(ArrayLines):
         return found
 
     def _larger_in_balls(self, eps: Fraction) -> int:
-        """Return which side is larger; the first one at a tie, as where both are the same."""
+        """Return which side is larger, or that they meet."""
 
         def second() -> bool:
             values = [side._ball_value(ball(eps)) for side in self.sides]
@@ -265,7 +272,7 @@ class _Larger(ArrayLines):
         try:
             return int(with_enough_precision(_BITS, second, most=_TIE_BITS))
         except UndecidedError:
-            return 0
+            return _BOTH
 
     def _segments(self, end: Floats) -> Segments:
         start = np.append(0.0, end[:-1])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from copy import copy
 from fractions import Fraction
 from functools import cached_property
@@ -30,12 +31,19 @@ DEFAULT_DIGITS = 12
 _COARSE_DIGITS = 2
 # Newton's steps towards where Chernoff's bound falls to a number, and how far beyond is enough
 _CHERNOFF_STEPS, _HAIR = 2, 1e-3
+# nodes of a line up to which nothing has to be split off
+_FEW_NODES = 512
+# log of how far floats may be off
+_FLOATS_OFF = 1e-6
 # log of a δ that may be far enough below that bound
 _CLOSE = 15.0
 
 
 class Direction(Stretches):
     """The composed loss in one direction: δ(ε) and ε(δ), enclosed."""
+
+    # an ε to begin a search with
+    start: Fraction | None = None
 
     @cached_property
     def end(self) -> Fraction | None:
@@ -88,7 +96,7 @@ class Direction(Stretches):
                 return certainly(failure <= value)
             if not certainly(failure < value):
                 return False
-            tilt = self._tilt_for(float(eps), log_of(value - failure) - 1.0)
+            tilt = self._tilt_for(float(eps), log_of(value - failure) - _FLOATS_OFF)
             if tilt is not None and certainly(self.moments.chernoff(tilt, at) + failure <= value):
                 return True
             return certainly(self.coarse.delta(eps, stop)[1] <= value)
@@ -132,12 +140,14 @@ class Direction(Stretches):
         tilts = TILTS[self.moments.domain[1] > TILTS]
         return log_kappa(tilts) + self.moments.logs(tilts)
 
+    def to(self, digits: int) -> Direction:
+        """Return the same to other digits, with no lines."""
+        return Direction(self.moments, self.opposite, digits)
+
     @cached_property
     def coarse(self) -> Direction:
         """The same, to a few digits."""
-        if self.digits <= _COARSE_DIGITS:
-            return self
-        return Direction(self.moments, self.opposite, _COARSE_DIGITS)
+        return self if self.digits <= _COARSE_DIGITS else self.to(_COARSE_DIGITS)
 
     @cached_property
     def coarser(self) -> Direction | None:
@@ -145,7 +155,7 @@ class Direction(Stretches):
         fewer = self.digits * 3 // 4
         if fewer <= _COARSE_DIGITS:
             return None if self.digits <= _COARSE_DIGITS else self.coarse
-        found = Direction(self.moments, self.opposite, fewer)
+        found = self.to(fewer)
         # what it finds first is found already
         found.coarse = self.coarse
         return found
@@ -159,12 +169,34 @@ class Direction(Stretches):
             UndecidedError: if no line is close enough there.
             WorkLimitError: if one would need too many nodes, to few digits even.
         """
+        # the module of what is split off is made of this one
+        from gdpbridge.losses.rare import can_be_split, rare_direction
+
+        if can_be_split(self):
+            with suppress(UndecidedError, WorkLimitError), self._few_nodes():
+                return least_epsilon(self, delta)
+            rare = rare_direction(self, float(delta))
+            if rare is not None and rare.is_cheaper_than(self, float(delta)):
+                with suppress(UndecidedError, WorkLimitError):
+                    return least_epsilon(rare, delta)
         try:
             return least_epsilon(self, delta)
         except (UndecidedError, WorkLimitError):
             if self.coarser is None:
                 raise
         return self.coarser.epsilon(delta)
+
+    @contextmanager
+    def _few_nodes(self) -> Iterator[None]:
+        """Make no line of many nodes."""
+        both = self, self.coarse
+        for one in both:
+            one.most_nodes = _FEW_NODES
+        try:
+            yield
+        finally:
+            for one in both:
+                one.most_nodes = None
 
 
 class ComposedLoss:
@@ -197,9 +229,7 @@ class ComposedLoss:
             return self
         found = copy(self)
         found.digits = digits
-        found.directions = tuple(
-            Direction(one.moments, one.opposite, digits) for one in self.directions
-        )
+        found.directions = tuple(one.to(digits) for one in self.directions)
         return found
 
     def delta(self, eps: Fraction, stop: Fraction | None = None) -> tuple[arb, arb]:

@@ -25,7 +25,7 @@ __all__ = ["DiscreteGaussian"]
 MAX_SENSITIVITY = 100
 MAX_MU = 1000
 # the losses are Δ/σ² apart, and all up to where the tail takes over are looked at
-MAX_LOSSES = 2_500
+MAX_LOSSES = 10_000
 
 
 @register

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -192,8 +193,11 @@ class Subsampled(Profile):
 
     @property
     def composed_is(self) -> Nature:
-        """A bound for samples without replacement, of which a run may be bad either way."""
-        if self.scheme == "without-replacement" and self.gamma() < 1:
+        """A bound for samples without replacement, of which a run may be bad either way.
+
+        And for sampled Laplace noise, whose losses are rounded to a lattice that dominates.
+        """
+        if self.gamma() < 1 and (self.scheme == "without-replacement" or self._is_rounded):
             return Nature.BOUND
         return super().composed_is
 
@@ -209,28 +213,25 @@ class Subsampled(Profile):
         return self.base.curve if gamma == 1 else self.base.curve.sampled(gamma)
 
     def privacy_losses(self) -> Losses:
-        """Return the loss of a Gaussian mechanism on a sample: without replacement, a bound of it.
+        """Return the loss of a mechanism on a sample: without replacement, a bound of it.
 
         Raises:
-            InputError: for other mechanisms and schemes.
+            InputError: for mechanisms and schemes of which it is not known.
         """
         from gdpbridge.losses.moments import Part
         from gdpbridge.losses.transforms.fixed_size import FixedSizeTransform
         from gdpbridge.losses.transforms.gaussian import GaussianTransform
         from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
 
-        mu = self.base.tail.gaussian_mu
-        if self.scheme == "with-replacement" or mu is None:
-            raise InputError(
-                "mechanism",
-                f"{self.base.kind} with {self.scheme} sampling",
-                "gaussian or gdp with poisson or without-replacement sampling for composition",
-            )
+        if self.scheme == "with-replacement":
+            raise self._not_composed("poisson or without-replacement sampling for composition")
+        rate, mu = self.gamma(), self.base.tail.gaussian_mu
+        if mu is None:
+            return self._sampled_losses(rate)
         if not isinstance(mu, Fraction):
             raise InputError(
                 "mechanism", Words("composed before sampling"), "sampled before composition"
             )
-        rate = self.gamma()
         if not mu or not rate:
             return []
         if rate == 1:
@@ -238,6 +239,45 @@ class Subsampled(Profile):
         if self.scheme == "without-replacement":
             return [Part(FixedSizeTransform(mu, rate), 1)]
         return [Part(SampledGaussianTransform(1 / mu, rate), 1)]
+
+    def _not_composed(self, allowed: str) -> InputError:
+        return InputError("mechanism", f"{self.base.kind} with {self.scheme} sampling", allowed)
+
+    @cached_property
+    def _is_rounded(self) -> bool:
+        """Whether its losses are put on a lattice that dominates."""
+        from gdpbridge.losses.transforms.exponential import ExponentialTransform
+
+        try:
+            losses = self.base.privacy_losses()
+        except InputError:
+            return False
+        return any(isinstance(part.transform, ExponentialTransform) for part in losses)
+
+    def _sampled_losses(self, rate: Fraction) -> Losses:
+        """Return those of a mechanism with bounded losses: discrete, or like Laplace noise's."""
+        from gdpbridge.losses.moments import Part
+        from gdpbridge.losses.sampled import sampled_finite
+        from gdpbridge.losses.transforms.exponential import ExponentialTransform
+        from gdpbridge.losses.transforms.finite import FiniteTransform
+        from gdpbridge.losses.transforms.sampled_exponential import SampledExponentialTransform
+
+        losses = self.base.privacy_losses()
+        if rate == 1 or not losses:
+            return losses
+        refusal = self._not_composed(
+            "gaussian, gdp, laplace, pure-dp, approx-dp, randomized-response or discrete-laplace, "
+            "one run of it, on a poisson sample, for composition"
+        )
+        one = losses[0].transform
+        if len(losses) > 1 or losses[0].times > 1 or not losses[0].symmetric:
+            raise refusal
+        if isinstance(one, FiniteTransform):
+            replaced = self.scheme == "without-replacement"
+            return [Part(sampled_finite(one, rate, replaced=replaced), 1)]
+        if isinstance(one, ExponentialTransform) and self.scheme == "poisson":
+            return [Part(SampledExponentialTransform(one.loss, rate), 1)]
+        raise refusal
 
     def _with_replacement(self, gamma: Fraction) -> Curve:
         draws, population = self.sample, self.population

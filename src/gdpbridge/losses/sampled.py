@@ -1,0 +1,136 @@
+"""The loss of a mechanism on a random sample, from its own: P' = (1 - γ)Q + γP against Q.
+
+A loss L becomes ℓ = log(1 - γ + γe^L), and Q keeps its masses. For add-remove neighbours and
+Poisson samples that is the pair of removal, the other way round that of addition (Zhu, Dong and
+Wang 2022, theorem 11). Without replacement a run may be as bad either way: the symmetric pair with
+the larger profile has these ℓ > 0, their negatives, and 0 for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+from flint import arb
+
+from gdpbridge.losses.shares import Shares, places
+from gdpbridge.losses.transforms.base import Number, number_ball
+from gdpbridge.losses.transforms.exponential import ExponentialLoss
+from gdpbridge.losses.transforms.finite import FiniteTransform
+from gdpbridge.numeric.decide import certainly
+from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import ball
+
+__all__ = ["sampled_exponential", "sampled_finite"]
+
+_BITS = 192
+
+
+def sampled_finite(one: FiniteTransform, gamma: Fraction, *, replaced: bool) -> FiniteTransform:
+    """Return the loss of a sampled mechanism with finitely many losses, the same both ways.
+
+    Args:
+        one: the loss without sampling, symmetric.
+        gamma: the chance of a record to be in the sample, in (0, 1).
+        replaced: whether neighbours differ in a record's values, of samples without replacement.
+    """
+
+    def moved(loss: Number) -> Number:
+        def value() -> arb:
+            return (ball(1 - gamma) + ball(gamma) * number_ball(loss).exp()).log()
+
+        return value
+
+    def shared(loss: Number, mass: Number) -> Number:
+        # P' has (1 - γ)Q + γP
+        return lambda: (
+            number_ball(mass) * (ball(gamma) + ball(1 - gamma) * (-number_ball(loss)).exp())
+        )
+
+    def failure() -> arb:
+        return ball(gamma) * number_ball(one.failure)
+
+    losses = [moved(loss) for loss in one.losses]
+    masses = [shared(*pair) for pair in zip(one.losses, one.masses, strict=True)]
+    never = gamma * one.failure if isinstance(one.failure, Fraction) else failure
+    if replaced:
+        with precision(_BITS):
+            first = next(k for k, y in enumerate(one.losses) if certainly(number_ball(y) > 0))
+        return _both_ways(losses[first:], masses[first:], never)
+    if one.reverse_failure:
+        # where p is 0, P' has (1 - γ)Q
+        def rest() -> arb:
+            return ball(1 - gamma) * number_ball(one.reverse_failure)
+
+        losses.insert(0, lambda: ball(1 - gamma).log())
+        masses.insert(0, rest)
+    return FiniteTransform(losses, masses, failure=never)
+
+
+def _both_ways(
+    losses: Sequence[Number], masses: Sequence[Number], failure: Number
+) -> FiniteTransform:
+    """Return a symmetric loss with some positive losses, and 0 for what is left."""
+
+    def minus(loss: Number) -> Callable[[], arb]:
+        return lambda: -number_ball(loss)
+
+    def mirrored(loss: Number, mass: Number) -> Callable[[], arb]:
+        return lambda: number_ball(mass) * (-number_ball(loss)).exp()
+
+    pairs = list(zip(losses, masses, strict=True))
+    below = [mirrored(*pair) for pair in pairs]
+
+    def rest() -> arb:
+        both = [number_ball(mass) for mass in (*masses, *below)]
+        return 1 - number_ball(failure) - sum(both, arb(0))
+
+    return FiniteTransform(
+        [*(minus(loss) for loss in reversed(losses)), Fraction(0), *losses],
+        [*reversed(below), rest, *masses],
+        failure=failure,
+        reverse_failure=failure,
+        symmetric=True,
+        # one loss and its negative are on a lattice of their own
+        spacing=losses[0] if len(losses) == 1 else None,
+        places=(-1, 0, 1) if len(losses) == 1 else None,
+    )
+
+
+def sampled_exponential(loss: ExponentialLoss, gamma: Fraction, units: int) -> FiniteTransform:
+    """Return a loss on a lattice that dominates that of a sampled density of e^{±x/2}, both ways.
+
+    Args:
+        loss: the loss without sampling.
+        gamma: the chance of a record to be in the sample, in (0, 1).
+        units: how many multiples of the unit the losses span.
+    """
+    with precision(_BITS):
+        kept, share = ball(1 - gamma), ball(gamma)
+        width = ball(loss.width)
+        ends = [(kept + share * end.exp()).log() for end in (-width, width)]
+        unit = Fraction(float(ends[1] - ends[0])).limit_denominator(10**12) / units
+        shares = Shares(unit)
+        scale = number_ball(loss.density) * (-width / 2).exp()
+
+        def masses(low: arb, high: arb) -> tuple[arb, arb]:
+            q = scale * ((-low / 2).exp() - (-high / 2).exp())
+            p = scale * ((high / 2).exp() - (low / 2).exp())
+            return kept * q + share * p, q
+
+        first, last = places(ends[0].union(ends[1]), unit)
+        before = -width
+        for place in range(first + 1, last):
+            inner = ((ball(unit) * place).exp() - kept) / share
+            after = inner.log().min(width).max(-width)
+            shares.add((place - 1, place), *masses(before, after))
+            before = after
+        shares.add((last - 1, last), *masses(before, width))
+        for end, at, q in zip((-width, width), ends, (arb(1), (-width).exp()), strict=True):
+            atom = ball(loss.atom) * q
+            shares.add(places(at, unit), atom * (kept + share * end.exp()), atom)
+        if loss.failure:
+            # where p is 0, P' has (1 - γ)Q
+            q = ball(loss.failure)
+            shares.add(places(kept.log(), unit), kept * q, q)
+    return shares.transform(gamma * loss.failure, Fraction(0))
