@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from flint import acb, arb
 
+from gdpbridge.losses import line_integral
+from gdpbridge.losses.direction import Direction
 from gdpbridge.losses.line import Kind, _Panel
-from gdpbridge.losses.line_integral import ComposedLoss, Direction
+from gdpbridge.losses.line_integral import ComposedLoss
 from gdpbridge.losses.moments import Part, product
 from gdpbridge.losses.roots import _proved
 from gdpbridge.losses.stretches import Stretch
@@ -107,14 +109,17 @@ def test_what_is_at_most_a_number_is_proved() -> None:
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_the_larger_one_of_both_directions_counts(turned: bool) -> None:
+def test_the_larger_one_of_both_directions_counts(
+    turned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """At each end by itself."""
+    monkeypatch.setattr(line_integral, "epsilon_of", lambda one, _: one.least)
 
     def one(delta: tuple[float, float], eps: tuple[int, int]) -> Any:
         return SimpleNamespace(
             bits=96,
             delta=lambda *_: tuple(map(arb, delta)),
-            epsilon=lambda _: tuple(map(Fraction, eps)),
+            least=tuple(map(Fraction, eps)),
             is_at_most=lambda *_: False,
         )
 

@@ -7,7 +7,8 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from gdpbridge.losses.line_integral import ComposedLoss, Direction
+from gdpbridge.losses.direction import Direction
+from gdpbridge.losses.line_integral import ComposedLoss, epsilon_of
 from gdpbridge.losses.moments import Part
 from gdpbridge.losses.rare import RareDirection, rare_direction
 from gdpbridge.losses.transforms.gaussian import GaussianTransform
@@ -74,7 +75,7 @@ def test_what_is_split_off_counts() -> None:
 def test_an_epsilon_is_found_where_lines_of_the_whole_take_too_many_nodes() -> None:
     """σ = .3323, q = .0001793, T = 57 at δ = 1e-5, to 12 digits; δ there is on both its sides."""
     direction = _direction("0.3323", "0.0001793", 57)
-    low, high = direction.epsilon(DELTA) or (Fraction(0), Fraction(0))
+    low, high = epsilon_of(direction, DELTA) or (Fraction(0), Fraction(0))
     assert Fraction("4.5521342") < low < high < Fraction("4.5521344")
     assert (high - low) / high < Fraction(1, 10**11)
 

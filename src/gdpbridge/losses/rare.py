@@ -17,8 +17,8 @@ from functools import cached_property
 import numpy as np
 from flint import acb, arb
 
+from gdpbridge.losses.direction import Direction
 from gdpbridge.losses.line import Kind
-from gdpbridge.losses.line_integral import Direction
 from gdpbridge.losses.moments import Factor, Moments, kappa
 from gdpbridge.losses.stretches import Guess
 from gdpbridge.losses.tilts import log_kappa

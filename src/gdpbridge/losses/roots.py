@@ -16,7 +16,7 @@ from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 
 if TYPE_CHECKING:
-    from gdpbridge.losses.line_integral import Direction
+    from gdpbridge.losses.direction import Direction
 
 __all__ = ["TILTS", "least_epsilon"]
 
