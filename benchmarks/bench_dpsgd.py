@@ -1,9 +1,11 @@
 """DP-SGD beside the tools of today: μ, ε, and settings drawn at random, on one core.
 
 Run it with ``python benchmarks/bench_dpsgd.py``; ``--settings N`` for another number of settings at
-random, ``--peers`` for the peers alone. A peer that is not installed is left out; name another
-interpreter that has it with GDPNUM_PYTHON or DP_ACCOUNTING_PYTHON. Each program runs in a fresh
-process, in turns; CPU seconds count, imports left out, and of several turns the best.
+random (``--first M`` of which are summed up, too), ``--random`` for those alone, ``--peers`` for
+the peers alone. A peer that is not installed is left out; name another interpreter that has it
+with GDPNUM_PYTHON or DP_ACCOUNTING_PYTHON. Each program runs in a fresh process, in turns;
+seconds of the processor count, imports left out, the best of several turns; those in all stand
+behind.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ import time
 
 import numpy as np
 
+from gdpbridge.interval import Interval
+
 TURNS = 3
 DELTA = 1e-5
 MU = ((9.4, 0.328, 2000), (1.0, 0.01, 10_000))
@@ -30,9 +34,9 @@ TIMED = f"""
 import json, sys, time
 def timed(work):
     work(*{WARM})
-    start = time.process_time()
+    start, began = time.process_time(), time.perf_counter()
     found = work(*json.loads(sys.argv[1]))
-    print(json.dumps([time.process_time() - start, found]))
+    print(json.dumps([time.process_time() - start, time.perf_counter() - began, found]))
 """
 RUN = """
 import gdpbridge as gdp
@@ -61,32 +65,36 @@ timed(work)
 """
 
 
-def output(python: str, program: str, setting: tuple[float, float, int]) -> tuple[float, object]:
-    """Return the seconds of a program in a fresh process, and what it found; inf if it fails."""
+def output(
+    python: str, program: str, setting: tuple[float, float, int]
+) -> tuple[float, float, object]:
+    """Return a program's seconds in a fresh process, and what it found; inf if it fails."""
     words = [python, "-c", program, json.dumps(setting)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
-        return float("inf"), None
-    seconds, found = json.loads(done.stdout.splitlines()[-1])
-    return seconds, found
+        return float("inf"), float("inf"), None
+    seconds, whole, found = json.loads(done.stdout.splitlines()[-1])
+    return seconds, whole, found
 
 
 def beside(
     what: str, setting: tuple[float, float, int], programs: dict[str, tuple[str, str]]
 ) -> None:
     """Time programs in turns, and print the best of each and the ratio."""
-    best: dict[str, tuple[float, object]] = {}
+    best: dict[str, tuple[float, float, object]] = {}
     for _ in range(TURNS):
         for name, (python, program) in programs.items():
             best[name] = min(
-                best.get(name, (np.inf, None)),
+                best.get(name, (np.inf, np.inf, None)),
                 output(python, program, setting),
                 key=lambda one: one[0],
             )
-    (ours, found), (theirs, other) = best.values()
+    (ours, whole, found), (theirs, others_whole, other) = best.values()
     ratio = f"{ours / theirs:5.2f}" if other is not None else "not installed"
     print(
-        f"{what} {setting}: {ours:.3f} s, {found}; {list(best)[1]} {theirs:.3f} s, {other}; {ratio}"
+        f"{what} {setting}: {ours:.3f} s ({whole:.3f} in all), {found}; {list(best)[1]} "
+        f"{theirs:.3f} s ({others_whole:.3f}), {other}; {ratio}",
+        flush=True,
     )
 
 
@@ -100,34 +108,48 @@ def settings(count: int) -> list[tuple[float, float, int]]:
     return [(drawn(0.3, 20), drawn(1e-5, 1), int(drawn(1, 2e5))) for _ in range(count)]
 
 
-def at_random(count: int) -> None:
-    """Find ε of settings at random, and print the times and the widest interval."""
+def at_random(count: int, first: int) -> None:
+    """Find ε of settings at random; print times, of the first ones too, and the widest interval."""
     from gdpbridge import profiles
     from gdpbridge.convert import epsilon_at
 
-    seconds, widths = [], []
-    for sigma, rate, steps in settings(count):
-        start = time.process_time()
+    def found(setting: tuple[float, float, int]) -> Interval:
+        sigma, rate, steps = setting
         run = profiles.DPSGD(noise_multiplier=sigma, sample_rate=rate, steps=steps)
-        found = epsilon_at(run, DELTA)
+        return epsilon_at(run, DELTA)
+
+    found(WARM)
+    began, seconds, widths = time.perf_counter(), [], []
+    for setting in settings(count):
+        start = time.process_time()
+        answer = found(setting)
         seconds.append(time.process_time() - start)
-        widths.append(found.width / found.upper if found.upper else 0.0)
+        widths.append(answer.width / answer.upper if answer.upper else 0.0)
         if seconds[-1] > 1:
-            print(f"  slow: {(sigma, rate, steps)} {seconds[-1]:.1f} s, {found}", flush=True)
+            print(f"  slow: {setting} {seconds[-1]:.1f} s, {answer}", flush=True)
+        if len(seconds) in {first, count}:
+            print(
+                f"{len(seconds)} settings at random, ε at δ = {DELTA:g}: {sum(seconds):.1f} s of "
+                f"the processor, {time.perf_counter() - began:.1f} s in all, median "
+                f"{np.median(seconds):.3f} s, longest {max(seconds):.2f} s, widest interval "
+                f"{max(widths):.1e} of ε",
+                flush=True,
+            )
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(
-        f"{count} settings at random, ε at δ = {DELTA:g}: {sum(seconds):.1f} s, median "
-        f"{np.median(seconds):.3f} s, longest {max(seconds):.2f} s, widest interval "
-        f"{max(widths):.1e} of ε, peak memory {peak:.0f} MiB"
-    )
+    print(f"peak memory of the process, imports included: {peak:.0f} MiB")
 
 
 def main() -> None:
     """Time, compare and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--settings", type=int, default=200)
+    parser.add_argument("--settings", type=int, default=1000)
+    parser.add_argument("--first", type=int, default=200)
     parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--random", action="store_true")
     asked = parser.parse_args()
+    if asked.random:
+        at_random(asked.settings, asked.first)
+        return
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
@@ -140,7 +162,9 @@ def main() -> None:
         ours = (sys.executable, OUR_EPSILON)
         beside("epsilon", setting, {"gdpbridge": ours, "dp_accounting": (accounting, PLD)})
     if not asked.peers:
-        at_random(asked.settings)
+        # a process of its own, whose memory is that of these settings alone
+        words = ["--random", f"--settings={asked.settings}", f"--first={asked.first}"]
+        subprocess.run([sys.executable, __file__, *words], check=True)
 
 
 if __name__ == "__main__":

@@ -130,6 +130,14 @@ def _gaussian(values: dict[str, Fraction]) -> Transform:
     return _of_square(mu**2)
 
 
+def _response(values: dict[str, Fraction]) -> Transform:
+    if "epsilon" not in values:
+        return randomized_response(values["noise_parameter"], int(values["buckets"]))
+    if values["buckets"] != 2:
+        raise Malformed("mechanism.buckets", int(values["buckets"]), "2 beside an epsilon")
+    return two_valued(values["epsilon"])
+
+
 def _of_square(square: Fraction) -> Transform:
     return Gaussian(square) if square else two_valued(Fraction(0))
 
@@ -148,9 +156,7 @@ _LEAVES: dict[str, Callable[[dict[str, Fraction]], Transform]] = {
     "pure-dp": lambda values: two_valued(values["epsilon"]),
     "shuffled-epochs": lambda values: Gaussian(values["epochs"] / values["noise_multiplier"] ** 2),
     "sparse-vector": lambda values: two_valued(epsilon_of_sparse_vector(values)),
-    "randomized-response": lambda values: randomized_response(
-        values["noise_parameter"], int(values["buckets"])
-    ),
+    "randomized-response": _response,
 }
 
 

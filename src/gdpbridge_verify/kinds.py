@@ -48,6 +48,8 @@ class Kind:
     relations: tuple[str, ...] = ()
     # parameters that are one of some words; their value is its place; None: may be left out
     words: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
+    # parameters in whose place another one may be given, a number ≥ 0
+    instead: dict[str, str] = field(default_factory=dict)
     texts: tuple[str, ...] = ()  # parameters that are read elsewhere
     has_breakpoints: bool = False  # its formula changes at places that are not rational
     composes: bool = False  # it may be run among others, or several times
@@ -94,7 +96,9 @@ KINDS = {
     "permute-and-flip": Kind({"epsilon": _NON_NEGATIVE}, "class", per_record="epsilon"),
     "pld": Kind(composes=True, discrete=True),
     "pure-dp": Kind({"epsilon": _NON_NEGATIVE}, "class", composes=True, per_record="epsilon"),
-    "randomized-response": Kind(_RESPONSE, relations=(_REPLACED,), composes=True),
+    "randomized-response": Kind(
+        _RESPONSE, relations=(_REPLACED,), composes=True, instead={"noise_parameter": "epsilon"}
+    ),
     "renyi": Kind(nature="class", alone=True, has_rows=True),
     "sequence": Kind(of_others=True),
     "sgd-family": Kind(_SGD, "bound", has_breakpoints=True),
@@ -143,7 +147,11 @@ def parameters_of(spec: dict[str, str | None]) -> dict[str, Fraction]:
     kind, neighbours = given.pop("kind", None), given.pop("neighbours", None)
     if kind is None or kind not in KINDS:
         raise Malformed("mechanism.kind", kind, f"one of {', '.join(KINDS)}")
-    names, relations = KINDS[kind].parameters, KINDS[kind].relations
+    names, relations = dict(KINDS[kind].parameters), KINDS[kind].relations
+    for one, other in KINDS[kind].instead.items():
+        if other in given and one not in given:
+            del names[one]
+            names[other] = _NON_NEGATIVE
     values = {
         name: _place(name, given.pop(name, None), words)
         for name, words in KINDS[kind].words.items()

@@ -213,6 +213,8 @@ def _truncated_laplace(values: Values, _: list[Bracket], of: Arithmetic) -> Form
 
 def _randomized_response(values: Values, _: list[Bracket], of: Arithmetic) -> Formulas:
     # with s = p/k and e^ε₀ = 1 + (1 - p)/s: δ = s(e^ε₀ - e^ε), 1 - δ = s(k - 1 + e^ε)
+    if "epsilon" in values:
+        return _response_of(values["epsilon"], values["buckets"], of)
     share = values["noise_parameter"] / values["buckets"]
     top = 1 + (1 - values["noise_parameter"]) / share
     end = of.exactly(top).log()
@@ -220,6 +222,17 @@ def _randomized_response(values: Values, _: list[Bracket], of: Arithmetic) -> Fo
     def level(eps: Interval) -> Level:
         fall = -(eps - end).expm1() * (top * share)
         return Level(fall, (eps.exp() + (values["buckets"] - 1)) * share)
+
+    return _bounded(level, end)
+
+
+def _response_of(end: Fraction, buckets: Fraction, of: Arithmetic) -> Formulas:
+    # s = 1/(e^ε₀ + k - 1)
+    top = of.exactly(end).exp()
+    norm = top + (buckets - 1)
+
+    def level(eps: Interval) -> Level:
+        return Level(-(eps - end).expm1() * top / norm, (eps.exp() + (buckets - 1)) / norm)
 
     return _bounded(level, end)
 

@@ -23,6 +23,8 @@ _COST_OF_TERM, _COST_OF_BALL = 0.7, 12.0
 # where an upper bound at one real place is all that is needed: half a strip, and how far φ reaches
 _STRIP, _REACH, _STEPS_PER_STRIP = Fraction(2), 14, 8
 _HALF = Fraction(1, 2)
+# of -w·q, up to which (1 - q)^w needs no shorter strip
+_MODEST = 8
 
 
 class Transform(ABC):
@@ -177,7 +179,9 @@ class SampledGaussian(Transform):
     def at(self, of: Arithmetic, w: Fraction) -> Interval:
         """Bound F(w): the trapezoid rule on the real line, in steps that need no search."""
         strip = min(_STRIP, self.sigma * Fraction(3, 2))
-        if powers := self._below_zero(w):
+        powers = self._below_zero(w)
+        flat = not self.symmetric and 2 * self.rate <= 1 and -powers * self.rate < _MODEST
+        if powers and not flat:
             # so that the cosine to that power is at most about e^4
             strip = min(strip, self.sigma * _root(Fraction(32) / -powers))
         zero = Fraction(0)
@@ -256,26 +260,34 @@ class SampledGaussian(Transform):
     def _growth(
         self, of: Arithmetic, w: Fraction, rise: Fraction, height: Fraction, nodes: Nodes
     ) -> Interval:
-        """Return e^{rise²/2}/(e^{2πa/η} - 1) times a power of the cosine at a height."""
-        growth = of.exactly(rise**2 / 2).exp() * self._cosine(of, w, height)
+        """Return e^{rise²/2}/(e^{2πa/η} - 1), as much more as |g| may be smaller at a height."""
+        growth = of.exactly(rise**2 / 2).exp() * self._thinned(of, w, height)
         return growth / (2 * of.pi * (nodes.strip / nodes.step)).expm1()
 
-    def _cosine(self, of: Arithmetic, w: Fraction, height: Fraction) -> Interval:
-        """Bound how much smaller |g| is than on the real line, to a power below 0."""
+    def _thinned(self, of: Arithmetic, w: Fraction, height: Fraction) -> Interval:
+        """Bound how much smaller |g| is than on the real line, to a power below 0.
+
+        It is at least cos(height/2σ) of what it is there, and at least 1 - q where 2·height < πσ;
+        without v, F(w) ≥ 1 for w < 0.
+        """
         powers = self._below_zero(w)
         if powers == 0:
             return of.exactly(1)
         cosine = of.exactly(height / (2 * self.sigma)).cos()
         if not cosine > 0:
             raise Refused("evidence.lines: strip", "it is too wide")
-        return (cosine.log() * powers).exp()
+        found = (cosine.log() * powers).exp()
+        if self.symmetric or not of.pi * self.sigma > 2 * height:
+            return found
+        flat = (of.exactly(1 - self.rate).log() * w).exp()
+        return flat if flat < found else found
 
     def _cut(self, of: Arithmetic, w: Fraction, nodes: Nodes) -> Interval:
         """Bound the nodes left out, all on Im u = shift."""
         below, above, v = nodes.first * nodes.step, nodes.last * nodes.step, self._other(w)
         if below > 0 or above < 0 or below * self.sigma > -v or above * self.sigma < w:
             raise Refused("evidence.lines: nodes", "they leave out the middle")
-        cost = of.exactly(nodes.shift**2 / 2).exp() * self._cosine(of, w, nodes.shift)
+        cost = of.exactly(nodes.shift**2 / 2).exp() * self._thinned(of, w, nodes.shift)
         return cost * (self._cut_above(of, w, v, above) + self._cut_above(of, v, w, -below))
 
     def _cut_above(self, of: Arithmetic, w: Fraction, v: Fraction, x: Fraction) -> Interval:
@@ -286,7 +298,11 @@ class SampledGaussian(Transform):
         log_g = self._log_g(of, x)
         back = self._log_g(of, -x) if v >= 0 else of.exactly(1 - self.rate).log()
         if w < 0:
-            return (log_g * w + back * v).exp() * _normal_tail(of.exactly(x))
+            power = (log_g * w).exp()
+            if not self.symmetric and power < 1:
+                # off the real line g may be near its least, 1 - q, everywhere
+                power = of.exactly(1)
+            return power * (back * v).exp() * _normal_tail(of.exactly(x))
         log_k = log_g - (x / self.sigma - 1 / (2 * self.sigma**2))
         moved = log_k * w + back * v + w * (w - 1) / (2 * self.sigma**2)
         return moved.exp() * _normal_tail(of.exactly(x - w / self.sigma))

@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator, ValidationError
 
 NUMBER = re.compile(r"0x([0-9a-f]+)p([+-][0-9]{1,4})|[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?")
 SCHEMA = Path(__file__).parents[2] / "docs" / "certificate.schema.json"
+WRONG = AttributeError, KeyError, RecursionError, TypeError, ValidationError, ValueError
 INF, ZERO, HALF = arb("inf"), fmpq(0), fmpq(1, 2)
 PARAMETERS = {
     "laplace": "scale sensitivity", "pure-dp": "epsilon", "approx-dp": "epsilon delta",
@@ -43,16 +44,15 @@ def le(x, y):
 
 def tangent(mu, c):
     """P, Q and 1 - P of the tangent P - e^ε·Q to δ_μ at c."""
-    c, mu, root = arb(c), arb(mu), arb(2).sqrt()
-    x, y = c / mu - mu / 2, c / mu + mu / 2
-    return (x / root).erfc() / 2, (y / root).erfc() / 2, (-x / root).erfc() / 2
+    c, mu = arb(c), arb(mu)
+    x, y = ((c / mu + half) / arb(2).sqrt() for half in (-mu / 2, mu / 2))
+    return x.erfc() / 2, y.erfc() / 2, (-x).erfc() / 2
 
 
 def gauss(mu, e):
     """δ_μ and 1 - δ_μ at ε."""
     inside, outside, rest = tangent(mu, e)
-    fall = arb(e).exp() * outside
-    return inside - fall, rest + fall
+    return inside - arb(e).exp() * outside, rest + arb(e).exp() * outside
 
 
 class Checker:
@@ -338,17 +338,17 @@ def check(document):
     """The answer for a document: valid, refused, malformed or undecided."""
     try:
         document = json.loads(document) if isinstance(document, bytes) else document
-        more = [name for name in ("beyond", "releases", "table") if document.get(name)]
-        if more or document["claim"].get("answers"):
-            raise ValueError(f"it claims what is not checked here: {more or ['answers']}")
+        beside = map(document.get, ("beyond", "releases", "table"))
+        if any((*beside, document["claim"].get("answers"))):
+            raise ValueError("it claims what is not checked here")
         kind = Concentrated if document["mechanism"]["kind"] == "zcdp" else Checker
         for name, holds in kind(document).lines():
             answers = (decided(holds, 128 << doubling) for doubling in range(6))
             answer = next((x for x in answers if x is not None), None)
             if not answer:
                 return f"{'undecided' if answer is None else 'refused'}: line {name}"
-    except (ValidationError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
-        return f"malformed: {str(e).splitlines()[0]}"
+    except WRONG as error:
+        return f"malformed: {str(error).splitlines()[0]}"
     return "valid"
 
 

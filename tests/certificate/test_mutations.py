@@ -33,6 +33,10 @@ EXAMPLES = {
         profiles.RandomizedResponse(noise_parameter=0.5, buckets=3),
         {"eps_h": 1},
     ),
+    "randomized-response by epsilon": (
+        profiles.RandomizedResponse(epsilon=1, buckets=4),
+        {"failure": 0.01},
+    ),
     "approx-dp": (profiles.ApproxDP(epsilon=1.1, delta=0.01), {}),
     "approx-dp head": (profiles.ApproxDP(epsilon=1.1, delta=0.01), {"eps_h": 2}),
     "approx-dp approximate": (profiles.ApproxDP(epsilon=1.1, delta=0.01), {"failure": 0.02}),
@@ -147,7 +151,8 @@ def profile_of(spec: dict[str, str | None]) -> Callable[[mpmath.mpf], mpmath.mpf
         top, floor = exp(at["epsilon"]), at.get("delta", mpmath.mpf(0))
         return lambda e: floor + (1 - floor) * positive(top - exp(e)) / (1 + top)
     if kind == "randomized-response":
-        p, k = at["noise_parameter"], at["buckets"]
+        k = at["buckets"]
+        p = at["noise_parameter"] if "epsilon" not in at else k / (k + mpmath.expm1(at["epsilon"]))
         top = 1 + k * (1 - p) / p
         return lambda e: p / k * positive(top - exp(e))
     if kind == "sparse-vector":

@@ -244,11 +244,11 @@ def test_texts_are_no_markup(browser: Browser, page_url: str) -> None:
     [
         ("dpsgd|randomized-response", "one neighbouring relation"),
         ("dpsgd;batch_size=70000;records=60000", "at most the number of records"),
-        ("discrete-gaussian;count=2", "does not compose"),
+        ("discrete-gaussian;count=2", "not composed on this page"),
     ],
 )
 def test_refuses(browser: Browser, page_url: str, steps: str, says: str) -> None:
-    """What the library does not answer the page does not either."""
+    """What the library does not answer the page does not either, and it says what it cannot."""
     browser.open(f"{page_url}#{urlencode({'m': steps})}")
     assert says in browser.run(READ)[0]["complaint"]
 

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from flint import acb, arb
 
-from gdpbridge.losses.line import Kind, _Panel, _product
-from gdpbridge.losses.line_integral import ComposedLoss, Direction
-from gdpbridge.losses.moments import Part
+from gdpbridge.losses import line_integral
+from gdpbridge.losses.direction import Direction
+from gdpbridge.losses.line import Kind, _Panel
+from gdpbridge.losses.line_integral import ComposedLoss
+from gdpbridge.losses.moments import Part, product
 from gdpbridge.losses.roots import _proved
 from gdpbridge.losses.stretches import Stretch
 from gdpbridge.losses.transforms.finite import FiniteTransform, two_valued
@@ -107,14 +109,17 @@ def test_what_is_at_most_a_number_is_proved() -> None:
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_the_larger_one_of_both_directions_counts(turned: bool) -> None:
+def test_the_larger_one_of_both_directions_counts(
+    turned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """At each end by itself."""
+    monkeypatch.setattr(line_integral, "epsilon_of", lambda one, _: one.least)
 
     def one(delta: tuple[float, float], eps: tuple[int, int]) -> Any:
         return SimpleNamespace(
             bits=96,
             delta=lambda *_: tuple(map(arb, delta)),
-            epsilon=lambda _: tuple(map(Fraction, eps)),
+            least=tuple(map(Fraction, eps)),
             is_at_most=lambda *_: False,
         )
 
@@ -154,7 +159,7 @@ def test_a_product_of_what_may_be_zero_holds_its_powers() -> None:
     """By the size of the factors, in every direction."""
     spread = arb(0, 1)
     factors = [acb(arb(1) + spread, spread), acb(arb(2), arb(1))]
-    found = _product(factors, [2, 1])
+    found = product(factors, [2, 1])
     for x, y in ((2, 1), (2, -1), (0, 1), (0, 0)):
         assert found.contains(acb(x, y) ** 2 * factors[1])
 

@@ -11,8 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gdpbridge.gaussian.expansion import expansion_of
+from gdpbridge.losses.direction import Direction
 from gdpbridge.losses.line import Kind
-from gdpbridge.losses.line_integral import ComposedLoss, Direction
+from gdpbridge.losses.line_integral import ComposedLoss
 from gdpbridge.losses.moments import Part
 from gdpbridge.losses.transforms.gaussian import GaussianTransform
 from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
 import mpmath
 import pytest
+from flint import arb
 
 from gdpbridge.losses.transforms.base import Transform
 from gdpbridge.losses.transforms.exponential import laplace_transform
 from gdpbridge.losses.transforms.finite import only_fails, two_valued
 from gdpbridge.losses.transforms.fixed_size import FixedSizeTransform
 from gdpbridge.losses.transforms.gaussian import GaussianTransform
+from gdpbridge.losses.transforms.rare_gaussian import SplitGaussianTransform
 from gdpbridge.losses.transforms.replace_one import ReplaceOneTransform
 from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
 from gdpbridge.numeric.flint_context import precision
@@ -52,6 +55,20 @@ def _sampled(sigma: str, rate: str) -> tuple[Transform, Integral]:
         return _line_sum(inside, min(far, 0) - 12, max(far, 0) + 12)
 
     return SampledGaussianTransform(Fraction(sigma), Fraction(rate)), integral
+
+
+def _rare(sigma: str, rate: str, start: str, width: str) -> tuple[Transform, Integral]:
+    def integral(w: mpmath.mpc) -> mpmath.mpc:
+        s, q, from_, soft = (_mp(Fraction(one)) for one in (sigma, rate, start, width))
+
+        def inside(u: mpmath.mpf) -> mpmath.mpc:
+            share = mpmath.ncdf((u - from_) / soft)
+            return share * _normal(u) * mpmath.exp(w * _log_density(s, q, u))
+
+        return _line_sum(inside, mpmath.mpf(-1), max(w.real / s, from_) + 12)
+
+    numbers = (Fraction(one) for one in (sigma, rate, start, width))
+    return SplitGaussianTransform(*numbers, rare=True), integral
 
 
 def _replace_one(sigma: str, rate: str) -> tuple[Transform, Integral]:
@@ -127,6 +144,7 @@ CASES = {
     "sampled, rare": _sampled("0.8", "0.00001"),
     "sampled, narrow noise": _sampled("0.3", "0.05"),
     "sampled, wide noise": _sampled("9.4", "0.328"),
+    "rare": _rare("0.5", "0.001", "3", "0.25"),
     "replace-one": _replace_one("1", "0.01"),
     "replace-one, rare": _replace_one("0.8", "0.00001"),
     "replace-one, narrow noise": _replace_one("0.4", "0.3"),
@@ -204,3 +222,32 @@ def test_what_only_fails_tells_nothing_else() -> None:
         ):
             assert value.real.contains(0.875)
             assert value.imag.contains(0)
+
+
+@pytest.mark.parametrize("coarser", [1, 3, 5])
+def test_a_steep_tilt_of_rare_samples_takes_few_nodes(coarser: int) -> None:
+    """|g| ≥ 1 - q bounds a wide strip; nodes too far apart make wide balls, not wrong ones."""
+    w = Fraction(-47_088)
+    transform = SampledGaussianTransform(Fraction(2), Fraction(1, 20_000))
+    with precision(110), mpmath.workdps(30):
+        fine = transform.plan(w, -45.0)
+        assert fine.terms < 300
+        plan = replace(
+            fine,
+            step=fine.step * coarser,
+            first=fine.first // coarser,
+            last=-(-fine.last // coarser),
+        )
+        found = transform.values(plan, w, Fraction(9000), 3)
+        s, rate = mpmath.mpf(2), mpmath.mpf(1) / 20_000
+        for number in range(3):
+            place = mpmath.mpc(_mp(w), 9000 * number)
+            points = [mpmath.mpf(j) / 60 for j in range(-900, 721)]
+            terms = (_normal(u) * mpmath.exp(place * _log_density(s, rate, u)) for u in points)
+            want = mpmath.fsum(terms) / 60
+            for part, true in ((found[number].real, want.real), (found[number].imag, want.imag)):
+                off = abs(part - arb(mpmath.nstr(true, 28)))
+                assert not off > arb("1e-20") * found[0].real.upper()
+        real = transform.size(w, -30.0)
+        assert real >= found[0].real.lower()
+        assert real < found[0].real.upper() * (1 + arb("1e-9"))

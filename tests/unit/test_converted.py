@@ -173,6 +173,10 @@ def test_kinds_for_one_relation_alone() -> None:
     for kind, given in [
         (P.RandomAllocation, {"noise_multiplier": 2, "steps": 10, "neighbours": "replace-one"}),
         (P.ShuffledEpochs, {"noise_multiplier": 2, "steps": 10, "neighbours": "add-remove"}),
+        (
+            P.ThresholdedRelease,
+            {"noise": "laplace", "scale": 1, "threshold": 9, "neighbours": "replace-one"},
+        ),
     ]:
         with pytest.raises(gdp.InputError, match=r"neighbours is '(replace-one|add-remove)'"):
             kind(**given)

@@ -167,11 +167,11 @@ def test_the_lower_end_of_a_bound() -> None:
     [
         (LAPLACE, True, True, "both ends proved in ball arithmetic"),
         (
-            P.RandomizedResponse(epsilon=1, buckets=3),
+            P.TradeoffFunction(alpha=[0, 0.2, 1], beta=[1, 0.5, 0], steps=True),
             True,
             False,
-            "both ends proved in ball arithmetic; randomized-response with epsilon and more than "
-            "two buckets has no certificate",
+            "both ends proved in ball arithmetic; there is no certificate for a trade-off function "
+            "with steps yet",
         ),
     ],
 )

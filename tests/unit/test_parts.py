@@ -259,3 +259,20 @@ def test_samples_that_do_not_compose(base: dict[str, Any], scheme: str) -> None:
     """Others are refused by name."""
     with pytest.raises(gdp.InputError, match=f"{base['kind']} with {scheme} sampling"):
         gdp.load_profile(_sampled(base, 0.1, scheme)).compose(2)
+
+
+def test_right_values() -> None:
+    """Values that other programs and quadratures found: a Gaussian that may fail, two steps."""
+    fails = {"kind": "approx-dp", "epsilon": 0, "delta": 1e-6}
+    failing = gdp.load_profile({"parts": [{"kind": "gaussian", "sigma": 1}, fails]})
+    # 10⁻⁶ and 1 - 10⁻⁶ of the Gaussian curve
+    want = 1e-6 + (1 - 1e-6) * _gaussian(0.5, 1.0)
+    assert failing.delta_bounds(0.5) == pytest.approx((want, want), rel=1e-11)
+    assert failing.delta_bounds(0.5) == pytest.approx((0.238422470, 0.238422470), abs=5e-10)
+    assert failing.epsilon_bounds(1e-5) == pytest.approx((4.40170826, 4.40170826), abs=5e-9)
+    steps = gdp.profiles.DPSGD(
+        noise_multiplier=3.79, sample_rate=0.01345, steps=2, neighbours="add-remove"
+    )
+    low, high = steps.delta_bounds(0.05)
+    assert low == pytest.approx(1.981842292061e-11, rel=1e-12)
+    assert high == pytest.approx(1.981842292061e-11, rel=1e-12)

@@ -6,12 +6,6 @@ from collections.abc import Iterator
 
 from gdpbridge.curves.base import Form
 from gdpbridge.mechanisms.base import Profile
-from gdpbridge.mechanisms.formula import Written
-from gdpbridge.mechanisms.renyi import Renyi
-from gdpbridge.mechanisms.tradeoff import Tradeoff
-from gdpbridge.numeric.exact import exact
-from gdpbridge.transformations.subsample import Subsampled
-from gdpbridge.transformations.tuned import Tuned
 from gdpbridge_verify.kinds import KINDS, ONLY_COMPOSED, SAMPLED
 
 __all__ = ["uncertifiable_because"]
@@ -23,11 +17,9 @@ _BY_LINES = ("gaussian", "gdp")
 def uncertifiable_because(profile: Profile) -> str:
     """Return why no certificate can be written about a mechanism; empty if one can."""
     named = profile.certified_as
-    if isinstance(named, Tuned):
-        of_truncated = named.distribution == "truncated-negative-binomial"
-        if not (isinstance(named.base, Renyi) and of_truncated):
-            return f"there is no certificate for tuned runs of {named.base.kind}, or poisson, yet"
-        return named.base.beyond_certificates
+    # what is imported here takes longer than a simple mechanism is measured
+    if named.kind == "tuned":
+        return _tuned(named)
     for one in _all(named):
         if one.kind not in KINDS:
             return f"there is no certificate for a mechanism of kind {one.kind} yet"
@@ -42,29 +34,61 @@ def uncertifiable_because(profile: Profile) -> str:
             return f"there is no certificate yet for compositions of sampled {one.inner[0].kind}"
         if one.kind == "sequence" and any("count" in part.parameters() for part in one.inner):
             return "there is no certificate yet for sparse-vector run among others"
+        if named.kind in ONLY_COMPOSED and _is_by_epsilon(one):
+            return (
+                "there is no certificate yet for compositions of more than two buckets by epsilon"
+            )
         if one.kind == "grouped" and not _is_per_record(one.inner[0]):
             return f"there is no certificate for groups of {one.inner[0].kind} yet"
         whole = known.alone or (known.discrete and named.kind not in ONLY_COMPOSED)
         if whole and one is not named and named.kind != "grouped":
             return f"there is no certificate yet for what is made of {one.kind}"
     composed = Form.COMPOSED, Form.LINEAR, Form.BETWEEN
-    if isinstance(named, Subsampled) and named.base.kind in SAMPLED and named.rate is not None:
+    if named.kind == "subsampled" and _is_sampled(named):
         return named.beyond_certificates
     if named.kind in ONLY_COMPOSED and named.curve.form not in composed:
         return f"there is no certificate for {named.kind} without a part that is composed by lines"
-    return named.beyond_certificates or _unread(named)
+    why = named.beyond_certificates
+    return _unread(named) if not why and named.kind in ("formula", "tradeoff") else why
+
+
+def _tuned(profile: Profile) -> str:
+    from gdpbridge.transformations.tuned import Tuned
+
+    assert isinstance(profile, Tuned)
+    of_truncated = profile.distribution == "truncated-negative-binomial"
+    if profile.base.kind != "renyi" or not of_truncated:
+        return f"there is no certificate for tuned runs of {profile.base.kind}, or poisson, yet"
+    return profile.base.beyond_certificates
+
+
+def _is_by_epsilon(profile: Profile) -> bool:
+    if profile.kind != "randomized-response":
+        return False
+    from gdpbridge.mechanisms.randomized_response import RandomizedResponse
+
+    assert isinstance(profile, RandomizedResponse)
+    return profile.by_epsilon
+
+
+def _is_sampled(profile: Profile) -> bool:
+    from gdpbridge.transformations.subsample import Subsampled
+
+    assert isinstance(profile, Subsampled)
+    return profile.base.kind in SAMPLED and profile.rate is not None
 
 
 def _unread(profile: Profile) -> str:
     """Return why the checker cannot read the text that a mechanism is known by."""
-    if not isinstance(profile, Written):
-        return ""
+    from gdpbridge.mechanisms.formula import Written
+    from gdpbridge.numeric.exact import exact
     from gdpbridge_verify.refusal import Malformed
     from gdpbridge_verify.trees import isolated, parsed, sides_of
 
+    assert isinstance(profile, Written)
     known = {name: exact(value) for name, value in profile.values.items()}
     try:
-        if isinstance(profile, Tradeoff):
+        if profile.kind == "tradeoff":
             isolated(profile.text, *sides_of(profile.text, known))
         else:
             parsed(profile.text, known)

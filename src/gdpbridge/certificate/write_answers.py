@@ -35,7 +35,8 @@ from gdpbridge.errors import Advice, InputError, UndecidedError, WorkLimitError
 from gdpbridge.guarantees.boundary import zcdp_boundary
 from gdpbridge.identify import Verdict, identify
 from gdpbridge.interval import Interval
-from gdpbridge.losses.line_integral import ComposedLoss, Direction
+from gdpbridge.losses.direction import Direction
+from gdpbridge.losses.line_integral import ComposedLoss
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.formula import Written

@@ -21,8 +21,9 @@ from gdpbridge.curves.tail import Tail
 from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.errors import InputError, Words
 from gdpbridge.interval import Interval
+from gdpbridge.losses.direction import Direction
 from gdpbridge.losses.line import Line
-from gdpbridge.losses.line_integral import DEFAULT_DIGITS, ComposedLoss, Direction
+from gdpbridge.losses.line_integral import DEFAULT_DIGITS, ComposedLoss
 from gdpbridge.losses.moments import Part
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.exact import (

@@ -12,7 +12,6 @@ in (-1, 0) minus the same sum is the like of 1 - δ. See docs/composition.md for
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -39,8 +38,6 @@ __all__ = ["Evidence", "Kind", "Line"]
 _REACH, _REACH_OF_MANY, _MANY = 3.0, 1.0, 4096
 # nodes up to which a sum is a polynomial by Horner's rule
 _POWERS = 256
-# runs whose product is one of a few factors
-_FEW_RUNS = 16
 # places that were asked for last, about which more may be asked
 _KEPT = 4
 # a panel may be used to so many of its radii
@@ -156,13 +153,12 @@ class Line:
         """
         choice = self.choice
         count = choice.count + 1
-        times = [factor.times for factor in self.moments.factors]
         start, after, step = ball(choice.c), ball(choice.c + 1), ball(choice.h)
         unit = step / arb.pi() * (-1 if self.complement else 1)
         found = []
         for number, values in enumerate(zip(*columns, strict=True)):
             y = step * number
-            found.append(_product(values, times) * unit / (acb(start, y) * acb(after, y)))
+            found.append(self.moments.product(values) * unit / (acb(start, y) * acb(after, y)))
         found[0] /= 2
         row = math.isqrt(count - 1) + 1
         rows = -(-count // row)
@@ -428,22 +424,3 @@ class _Panel:
             moved = moved.derivative() * arb(fmpq(1, number + 1))
             unit /= radius
         return found
-
-
-def _product(values: Sequence[acb], times: Sequence[int]) -> acb:
-    """Return ∏ v^T by logarithms, which widen least; where v may be 0, only by its size."""
-    if len(values) == 1 and times[0] <= _FEW_RUNS:
-        power: acb = values[0] ** times[0]
-        return power
-    if all(not value.contains(0) for value in values):
-        total, sign = acb(0), 1
-        for value, count in zip(values, times, strict=True):
-            # off the branch cut, which a ball must not straddle
-            turned = certainly(value.real < 0)
-            total += (-value if turned else value).log() * count
-            sign *= (-1) ** (count % 2) if turned else 1
-        return total.exp() * sign
-    size = arb(1)
-    for value, count in zip(values, times, strict=True):
-        size *= arb(value.abs_upper()) ** count
-    return acb(arb(0, size), arb(0, size))

@@ -2,169 +2,27 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from copy import copy
 from fractions import Fraction
-from functools import cached_property
 
-import numpy as np
 from flint import arb
 
 from gdpbridge.errors import UndecidedError, WorkLimitError
-from gdpbridge.losses.line import Kind
+from gdpbridge.losses.direction import Direction
 from gdpbridge.losses.moments import Moments, Part
-from gdpbridge.losses.roots import TILTS, least_epsilon
-from gdpbridge.losses.stretches import Stretches, log_of
-from gdpbridge.losses.tilts import log_kappa
-from gdpbridge.losses.transforms.base import short
-from gdpbridge.numeric.arrays import Floats
+from gdpbridge.losses.rare import can_be_split, rare_direction
+from gdpbridge.losses.roots import least_epsilon
 from gdpbridge.numeric.decide import certainly
-from gdpbridge.numeric.flint_context import precision, working_precision
-from gdpbridge.numeric.kinds import ball, to_fraction
+from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import ball
 
-__all__ = ["DEFAULT_DIGITS", "ComposedLoss", "Direction"]
+__all__ = ["DEFAULT_DIGITS", "ComposedLoss", "epsilon_of"]
 
 DEFAULT_DIGITS = 12
-# enough to see that one direction is below the other
-_COARSE_DIGITS = 2
-# Newton's steps towards where Chernoff's bound falls to a number, and how far beyond is enough
-_CHERNOFF_STEPS, _HAIR = 2, 1e-3
-# log of a δ that may be far enough below that bound
-_CLOSE = 15.0
-
-
-class Direction(Stretches):
-    """The composed loss in one direction: δ(ε) and ε(δ), enclosed."""
-
-    @cached_property
-    def end(self) -> Fraction | None:
-        """An ε that no finite loss exceeds, so that δ = p_∞ from there on, if there is one."""
-        with precision(self.bits):
-            largest = self.moments.largest()
-            return None if largest is None else max(to_fraction(largest.upper()), Fraction(0))
-
-    def delta(self, eps: Fraction, stop: Fraction | None = None) -> tuple[arb, arb]:
-        """Return exact numbers that enclose δ(ε), one below and one above.
-
-        A line that is made for it goes on towards ``stop``, if that is given. They are as close as
-        the digits where a line can be, else as what a coarser one or Chernoff's bound shows.
-        """
-        with precision(self.bits):
-            if self.end is not None and eps >= self.end:
-                failure = self.moments.failure()
-                return failure.lower(), failure.upper()
-            try:
-                line = self.stretch(eps, stop if stop is not None and stop > eps else None).line
-            except WorkLimitError:
-                if self.coarser is not None:
-                    return self.coarser.delta(eps, stop)
-                return self._without_line(ball(eps))
-            except UndecidedError:
-                return self._without_line(ball(eps))
-        with precision(max(self.bits, line.bits)):
-            if line.kind is Kind.REST:
-                rest = self.complements(line, ball(eps))
-                # so many digits that 1 is not what is left
-                with precision(working_precision() + max(0, int(-log_of(rest[1].upper()) * 2))):
-                    return (1 - rest[1]).lower().max(arb(0)), (1 - rest[0]).upper().min(arb(1))
-            low, high = self.bounds(line, ball(eps))
-            return low.lower().max(arb(0)), high.upper().min(arb(1))
-
-    def _without_line(self, eps: arb) -> tuple[arb, arb]:
-        """Return what is known without a line: δ is at least p_∞, and Chernoff's bound holds."""
-        failure = self._failure
-        if not self.moments.domain[1] > 0:
-            return failure.lower(), arb(1)
-        best = float(self.moments.tilts.at(np.array([float(eps)])).tilt[0])
-        bound = self.moments.chernoff(short(best), eps) + failure
-        return failure.lower(), bound.upper().min(arb(1))
-
-    def is_at_most(self, eps: Fraction, value: arb, stop: Fraction | None = None) -> bool:
-        """Whether δ(ε) ≤ value is proved with little work; False where that does not tell."""
-        with precision(self.bits):
-            at, failure = ball(eps), self.moments.failure()
-            if self.end is not None and eps >= self.end:
-                return certainly(failure <= value)
-            if not certainly(failure < value):
-                return False
-            tilt = self._tilt_for(float(eps), log_of(value - failure) - 1.0)
-            if tilt is not None and certainly(self.moments.chernoff(tilt, at) + failure <= value):
-                return True
-            return certainly(self.coarse.delta(eps, stop)[1] <= value)
-
-    def end_by_chernoff(self, delta: Fraction) -> Fraction | None:
-        """Return an ε with δ(ε) ≤ δ by Chernoff's bound, None where that is far from the least."""
-        moments = self.moments
-        if not moments.domain[1] > 0 or not moments.failure().is_zero():
-            return None
-        top = float(
-            ((self.chernoff_logs - math.log(delta)) / TILTS[: self.chernoff_logs.size]).min()
-        )
-        if self.end is not None and float(self.end) <= 2 * top:
-            return None
-        if not 0 < top < math.inf:
-            return None
-        for _ in range(_CHERNOFF_STEPS):
-            saddle = moments.tilts.at(np.array([top]))
-            if float(saddle.bound[0] - saddle.guess[0]) > _CLOSE:
-                return None
-            # along the best tilt's line, which lies above
-            top += (float(saddle.bound[0]) - math.log(delta)) / float(saddle.tilt[0])
-        tilt, found = short(float(saddle.tilt[0])), short(top * (1 + _HAIR), up=True)
-        with precision(self.bits):
-            enough = certainly(moments.chernoff(tilt, ball(found)) <= ball(delta))
-        return found if enough else None
-
-    def _tilt_for(self, eps: float, log_value: float) -> Fraction | None:
-        """Return the least tilt of a few at which Chernoff's bound is below a number."""
-        # large tilts need many nodes, and a few ones serve many ε
-        tilts = TILTS[self.moments.domain[1] > TILTS]
-        enough = tilts[self.chernoff_logs[: tilts.size] - tilts * eps <= log_value]
-        if not enough.size:
-            return None
-        b = float(enough[0])
-        return Fraction(b) if b.is_integer() else short(b)
-
-    @cached_property
-    def chernoff_logs(self) -> Floats:
-        """Log of κ(b)·M(b) for a few tilts."""
-        tilts = TILTS[self.moments.domain[1] > TILTS]
-        return log_kappa(tilts) + self.moments.logs(tilts)
-
-    @cached_property
-    def coarse(self) -> Direction:
-        """The same, to a few digits."""
-        if self.digits <= _COARSE_DIGITS:
-            return self
-        return Direction(self.moments, self.opposite, _COARSE_DIGITS)
-
-    @cached_property
-    def coarser(self) -> Direction | None:
-        """The same to three quarters of the digits, as long as that says anything."""
-        fewer = self.digits * 3 // 4
-        if fewer <= _COARSE_DIGITS:
-            return None if self.digits <= _COARSE_DIGITS else self.coarse
-        found = Direction(self.moments, self.opposite, fewer)
-        # what it finds first is found already
-        found.coarse = self.coarse
-        return found
-
-    def epsilon(self, delta: Fraction) -> tuple[Fraction, Fraction] | None:
-        """Return ε with δ(ε) > δ, or 0, and ε with δ(ε) ≤ δ; None for none.
-
-        They are as close as the digits, or as fewer of them where a line would be too much work.
-
-        Raises:
-            UndecidedError: if no line is close enough there.
-            WorkLimitError: if one would need too many nodes, to few digits even.
-        """
-        try:
-            return least_epsilon(self, delta)
-        except (UndecidedError, WorkLimitError):
-            if self.coarser is None:
-                raise
-        return self.coarser.epsilon(delta)
+# nodes of a line up to which nothing has to be split off
+_FEW_NODES = 512
 
 
 class ComposedLoss:
@@ -197,9 +55,7 @@ class ComposedLoss:
             return self
         found = copy(self)
         found.digits = digits
-        found.directions = tuple(
-            Direction(one.moments, one.opposite, digits) for one in self.directions
-        )
+        found.directions = tuple(one.to(digits) for one in self.directions)
         return found
 
     def delta(self, eps: Fraction, stop: Fraction | None = None) -> tuple[arb, arb]:
@@ -227,13 +83,50 @@ class ComposedLoss:
             WorkLimitError: if one would need too many nodes.
         """
         first, *others = self.directions
-        found = first.epsilon(delta)
+        found = epsilon_of(first, delta)
         for other in others:
             if found is None:
                 return None
             with precision(other.bits):
                 if other.is_at_most(found[0], ball(delta)):
                     continue
-            more = other.epsilon(delta)
+            more = epsilon_of(other, delta)
             found = more and (max(found[0], more[0]), max(found[1], more[1]))
         return found
+
+
+def epsilon_of(direction: Direction, delta: Fraction) -> tuple[Fraction, Fraction] | None:
+    """Return ε with δ(ε) > δ, or 0, and ε with δ(ε) ≤ δ of one direction; None for none.
+
+    They are as close as the digits, or as fewer of them where a line would be too much work.
+
+    Raises:
+        UndecidedError: if no line is close enough there.
+        WorkLimitError: if one would need too many nodes, to few digits even.
+    """
+    if can_be_split(direction):
+        with suppress(UndecidedError, WorkLimitError), _few_nodes(direction):
+            return least_epsilon(direction, delta)
+        rare = rare_direction(direction, float(delta))
+        if rare is not None and rare.is_cheaper_than(direction, float(delta)):
+            with suppress(UndecidedError, WorkLimitError):
+                return least_epsilon(rare, delta)
+    try:
+        return least_epsilon(direction, delta)
+    except (UndecidedError, WorkLimitError):
+        if direction.coarser is None:
+            raise
+    return epsilon_of(direction.coarser, delta)
+
+
+@contextmanager
+def _few_nodes(direction: Direction) -> Iterator[None]:
+    """Make no line of many nodes."""
+    both = direction, direction.coarse
+    for one in both:
+        one.most_nodes = _FEW_NODES
+    try:
+        yield
+    finally:
+        for one in both:
+            one.most_nodes = None

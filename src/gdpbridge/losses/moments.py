@@ -18,11 +18,13 @@ from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["Factor", "Losses", "Moments", "Part", "kappa"]
+__all__ = ["Factor", "Losses", "Moments", "Part", "kappa", "product"]
 
 _BITS = 96
 # of log M at a real place, where it is a bound
 _LOG_ERROR = -12.0
+# runs whose product is one of a few factors
+_FEW_RUNS = 16
 
 
 @dataclass(frozen=True)
@@ -194,6 +196,10 @@ class Moments:
             ]
             return sum(logs, arb(0)).exp().upper()
 
+    def product(self, values: Sequence[acb]) -> acb:
+        """Return M of one run's values of each factor."""
+        return product(values, [factor.times for factor in self.factors])
+
     def log_decay(self, s: float, y: float) -> float:
         """Return about log of the bound of |M| beyond y, over M(s)."""
         return sum(factor.log_decay(s, y) for factor in self.factors)
@@ -231,3 +237,22 @@ class Moments:
         """Return mean and standard deviation of the loss under the tilt s."""
         _, mean, variance = self.shapes(np.array([s]))
         return float(mean[0]), math.sqrt(float(variance[0]))
+
+
+def product(values: Sequence[acb], times: Sequence[int]) -> acb:
+    """Return ∏ v^T by logarithms, which widen least; where v may be 0, only by its size."""
+    if len(values) == 1 and times[0] <= _FEW_RUNS:
+        power: acb = values[0] ** times[0]
+        return power
+    if all(not value.contains(0) for value in values):
+        total, sign = acb(0), 1
+        for value, count in zip(values, times, strict=True):
+            # off the branch cut, which a ball must not straddle
+            turned = certainly(value.real < 0)
+            total += (-value if turned else value).log() * count
+            sign *= (-1) ** (count % 2) if turned else 1
+        return total.exp() * sign
+    size = arb(1)
+    for value, count in zip(values, times, strict=True):
+        size *= arb(value.abs_upper()) ** count
+    return acb(arb(0, size), arb(0, size))

@@ -9,20 +9,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import arb, arb_series
 
-from gdpbridge.errors import UndecidedError
+from gdpbridge.errors import UndecidedError, WorkLimitError
 from gdpbridge.losses.line import Kind
 from gdpbridge.numeric.decide import certainly, is_above
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 
 if TYPE_CHECKING:
-    from gdpbridge.losses.line_integral import Direction
+    from gdpbridge.losses.direction import Direction
 
 __all__ = ["TILTS", "least_epsilon"]
 
 _NEWTON_STEPS = 60
+# a line of so few nodes is made to all digits at once
+_FEW_NODES = 128
 # at first a root is found to this share of itself
 _CLOSE = 50
+# of a first guess
+_GUESS_BITS = 24
 # tilts of Chernoff's bound in a first look
 TILTS = 2.0 ** np.arange(-8, 23, 0.5)
 # an ε below which none is told from 0
@@ -46,13 +50,37 @@ def least_epsilon(direction: Direction, delta: Fraction) -> tuple[Fraction, Frac
         at, top = _guessed(
             direction, float(share.log().mid()) if certainly(share > 0) else -math.inf
         )
+        if direction.start is not None:
+            at, top = direction.start, max(top, 2 * direction.start)
         if at == 0 and direction.is_at_most(at, target):
             return at, at
-        at = _root(direction.coarse, at or top / 4, top, target, Fraction(1, _CLOSE))
+        near = _served(direction, top, share)
+        if near is not None:
+            at = near
+        else:
+            at = _root(direction.coarse, at or top / 4, top, target, Fraction(1, _CLOSE))
+            if at == 0:
+                return at, at
+        at = _root(direction, at, top, target, Fraction(1, 10**direction.digits))
         if at == 0:
             return at, at
-        at = _root(direction, at, top, target, Fraction(1, 10**direction.digits))
         return _proved(direction, at, target)
+
+
+def _served(direction: Direction, top: Fraction, share: arb) -> Fraction | None:
+    """Return about where D falls to a number, if a line of all digits with few nodes says so."""
+    if not certainly(share > 0) or not direction.moments.domain[1] > 0:
+        return None
+    guess = direction.moments.tilts.eps_of(float(share.log().mid()))
+    if guess is None or not 0 < guess < float(top):
+        return None
+    at = short_of(Fraction(guess), _GUESS_BITS)
+    try:
+        line = direction.stretch(at, None, _FEW_NODES).line
+    except (UndecidedError, WorkLimitError):
+        return None
+    found = direction.bounds(line, ball(at))[1] - direction.moments.failure()
+    return at if certainly(abs((found / share).log()) < 1) else None
 
 
 def _root(

@@ -17,6 +17,7 @@ from gdpbridge.losses.shares import Shares, places
 from gdpbridge.losses.transforms.base import Number, number_ball
 from gdpbridge.losses.transforms.exponential import ExponentialLoss
 from gdpbridge.losses.transforms.finite import FiniteTransform
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 
@@ -54,7 +55,7 @@ def sampled_finite(one: FiniteTransform, gamma: Fraction, *, replaced: bool) -> 
     never = gamma * one.failure if isinstance(one.failure, Fraction) else failure
     if replaced:
         with precision(_BITS):
-            first = next(k for k, loss in enumerate(one.losses) if number_ball(loss) > 0)
+            first = next(k for k, y in enumerate(one.losses) if certainly(number_ball(y) > 0))
         return _both_ways(losses[first:], masses[first:], never)
     if one.reverse_failure:
         # where p is 0, P' has (1 - γ)Q
@@ -119,12 +120,12 @@ def sampled_exponential(loss: ExponentialLoss, gamma: Fraction, units: int) -> F
 
         first, last = places(ends[0].union(ends[1]), unit)
         before = -width
-        for place in range(first, last):
-            at = ball(unit) * (place + 1)
-            inner = (at.exp() - kept) / share
-            after = width if place + 1 == last else inner.log().min(width).max(-width)
-            shares.add((place, place + 1), *masses(before, after))
+        for place in range(first + 1, last):
+            inner = ((ball(unit) * place).exp() - kept) / share
+            after = inner.log().min(width).max(-width)
+            shares.add((place - 1, place), *masses(before, after))
             before = after
+        shares.add((last - 1, last), *masses(before, width))
         for end, at, q in zip((-width, width), ends, (arb(1), (-width).exp()), strict=True):
             atom = ball(loss.atom) * q
             shares.add(places(at, unit), atom * (kept + share * end.exp()), atom)

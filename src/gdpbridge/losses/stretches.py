@@ -30,7 +30,7 @@ from gdpbridge.numeric.discs import Disc, Entire
 from gdpbridge.numeric.flint_context import precision, series_length, working_precision
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["Stretch", "Stretches", "log_of"]
+__all__ = ["Guess", "Stretch", "Stretches", "log_of"]
 
 # a line is made for so many deviations of the loss at once
 _SPAN = 8.0
@@ -71,7 +71,7 @@ class Stretch:
 
 
 @dataclass(frozen=True)
-class _Guess:
+class Guess:
     """What is thought to lie at an ε.
 
     Attributes:
@@ -107,11 +107,15 @@ class Stretches:
         moments: its M.
         opposite: M of the opposite direction, where that is of the same two distributions.
         digits: the digits of δ, or of 1 - δ where that is smaller, that lines are made for.
+
+    Attributes:
+        most_nodes: how many nodes a line may have, None for as many as it takes.
     """
 
     def __init__(self, moments: Moments, opposite: Moments | None, digits: int) -> None:
         self.moments, self.opposite, self.digits = moments, opposite, digits
         self.log_tol = -digits * math.log(10)
+        self.most_nodes: int | None = None
         self._stretches: list[Stretch] = []
 
     @property
@@ -138,7 +142,7 @@ class Stretches:
             for known in self._stretches[-_RECENT:]:
                 if self._judged(known.line, eps).log_off <= known.share * self.log_tol:
                     return replace(known, start=eps, stop=eps)
-        found = self._made(eps, stop, most)
+        found = self._made(eps, stop, self.most_nodes if most is None else most)
         self._stretches.append(found)
         return found
 
@@ -194,7 +198,7 @@ class Stretches:
                 guesses = self._guesses(places)
             # above D and above 1 - δ lies what the line has found
             guesses = [
-                _Guess(min(old.call, new.call), min(old.put, new.put))
+                Guess(min(old.call, new.call), min(old.put, new.put))
                 for old, new in zip(guesses, found, strict=True)
             ]
             if max(min(one.call, one.put) for one in guesses) < _LOG_LEAST:
@@ -204,10 +208,27 @@ class Stretches:
                 below = 2 * below if below else _FURTHER
         raise UndecidedError(f"no line comes close enough to δ at ε = {float(eps):g}")
 
+    def nodes_for(self, eps: Fraction, log_delta: float) -> float:
+        """Return about how many nodes a line takes at an ε of known log δ; inf for too many."""
+        try:
+            return self._chosen([eps], [Guess(log_delta, 0.0)], 0.0)[0].count
+        except WorkLimitError:
+            return math.inf
+
     def _cheapest(
-        self, places: list[Fraction], guesses: list[_Guess], below: float, most: int | None
+        self, places: list[Fraction], guesses: list[Guess], below: float, most: int | None
     ) -> Line:
         """Return the line that needs fewest nodes for errors so far below what is guessed."""
+        choice, log_error, kind = self._chosen(places, guesses, below)
+        if most is not None and choice.count > most:
+            raise WorkLimitError("more nodes than are wanted", choice.count, most)
+        mirrored = kind is Kind.PUT
+        found = self._moments_for(kind)
+        return Line(found, choice, log_error, mirrored=mirrored, log_tol=self.log_tol)
+
+    def _chosen(
+        self, places: list[Fraction], guesses: list[Guess], below: float
+    ) -> tuple[Choice, float, Kind]:
         targets = [min(one.call, one.put) + self.log_tol - below for one in guesses]
         best: tuple[Choice, float, Kind] | None = None
         failed: WorkLimitError | None = None
@@ -232,12 +253,7 @@ class Stretches:
         if best is None:
             assert failed is not None
             raise failed
-        choice, log_error, kind = best
-        if most is not None and choice.count > most:
-            raise WorkLimitError("more nodes than are wanted", choice.count, most)
-        mirrored = kind is Kind.PUT
-        found = self._moments_for(kind)
-        return Line(found, choice, log_error, mirrored=mirrored, log_tol=self.log_tol)
+        return best
 
     def _moments_for(self, kind: Kind) -> Moments:
         if kind is not Kind.PUT:
@@ -245,14 +261,14 @@ class Stretches:
         assert self.opposite is not None
         return self.opposite
 
-    def _logs(self, kind: Kind, places: list[Fraction], guesses: list[_Guess]) -> list[float]:
+    def _logs(self, kind: Kind, places: list[Fraction], guesses: list[Guess]) -> list[float]:
         """Return log of what a line of a kind finds, roughly."""
         if kind is Kind.PUT:
             assert self.opposite is not None
             return [float(one) for one in self.opposite.tilts.at(-_floats(places)).guess]
         return [one.put if kind is Kind.REST else one.call for one in guesses]
 
-    def _kinds(self, guesses: list[_Guess]) -> list[Kind]:
+    def _kinds(self, guesses: list[Guess]) -> list[Kind]:
         """Return which lines are worth a look, the likeliest first."""
         found = []
         if self.moments.domain[1] > 0 and any(one.put >= _SMALL for one in guesses):
@@ -273,17 +289,17 @@ class Stretches:
         moments = self.moments
         return moments.tilts if moments.domain[1] > 0 else moments.tilts_inside
 
-    def _guesses(self, places: list[Fraction]) -> list[_Guess]:
+    def _guesses(self, places: list[Fraction]) -> list[Guess]:
         eps = _floats(places)
         if self.moments.domain[1] <= 0:
             # δ is known to be small only when it is seen
-            return [_Guess(0.0, log) for log in self.moments.tilts_inside.at(eps).guess.tolist()]
+            return [Guess(0.0, log) for log in self.moments.tilts_inside.at(eps).guess.tolist()]
         saddles = self.moments.tilts.at(eps)
         call = saddles.guess.tolist()
         if (saddles.bound < _SMALL).all():
-            return [_Guess(log, 0.0) for log in call]
+            return [Guess(log, 0.0) for log in call]
         put = self.moments.tilts_inside.at(eps).guess.tolist()
-        return [_Guess(*both) for both in zip(call, put, strict=True)]
+        return [Guess(*both) for both in zip(call, put, strict=True)]
 
     def _judged(self, line: Line, eps: Fraction) -> _Judged:
         """Look at how close a line is at ε."""

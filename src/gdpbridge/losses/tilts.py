@@ -71,7 +71,7 @@ class Tilts:
             top = min(moments.domain[1] * (1 - 1e-9), LARGEST_TILT)
             count = math.ceil(math.log(top / min(_LEAST_TILT, top / 2), _RATIO))
             self._nodes = top * _RATIO ** np.arange(-count, 1.0)
-        slopes, self._bends, _ = self._slope(self._nodes)
+        slopes, self._bends, self._logs = self._slope(self._nodes)
         self._slopes = np.maximum.accumulate(slopes)
         self._kept: dict[bytes, Saddles] = {}
 
@@ -81,6 +81,20 @@ class Tilts:
         if self._complement:
             return mean, variance, log
         return mean - np.log1p(1 / b), variance + 1 / (b * (1 + b)), log
+
+    def eps_of(self, log_value: float) -> float | None:
+        """Return about the ε at which log D is a number, None if the table does not reach it."""
+        b, eps = self._nodes, self._slopes
+        deviations = np.sqrt(np.maximum(self._bends - 1 / (b * (1 + b)), 0.0))
+        widths = math.sqrt(2 * math.pi) * deviations * b * (1 + b)
+        guesses = self._logs - b * eps - np.log(np.maximum(widths, 1.0))
+        after = int((guesses < log_value).argmax())
+        if after < 1 or not eps[after] > eps[after - 1]:
+            return None
+        share = (guesses[after - 1] - log_value) / (guesses[after - 1] - guesses[after])
+        found = float(eps[after - 1] + share * (eps[after] - eps[after - 1]))
+        near = self.at(np.array([found]))
+        return found + (float(near.guess[0]) - log_value) / float(near.tilt[0])
 
     def at(self, eps: Floats) -> Saddles:
         """Return the best tilts, and what is known there."""

@@ -14,8 +14,8 @@ from gdpbridge.curves.pieces import Formula
 from gdpbridge.errors import UndecidedError
 from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.gaussian.kernels import log1mexp, mu_from_logs
+from gdpbridge.losses.direction import Direction
 from gdpbridge.losses.line import Kind, Line
-from gdpbridge.losses.line_integral import Direction
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision

@@ -103,11 +103,9 @@ class RandomizedResponse(Profile):
         return PureDP(epsilon=self.epsilon, neighbours=self.neighbours)
 
     @property
-    def beyond_certificates(self) -> str:
-        """A certificate holds p, which is no fraction where ε₀ is given."""
-        if self.epsilon is None or self.buckets == 2:
-            return ""
-        return "randomized-response with epsilon and more than two buckets has no certificate"
+    def by_epsilon(self) -> bool:
+        """Whether ε₀ says what the chances of more than two answers are: no fractions."""
+        return self.epsilon is not None and self.buckets > 2
 
     def _ratio(self) -> Fraction | None:
         """Return e^ε₀, where it is rational."""

@@ -52,6 +52,7 @@ class ThresholdedRelease(Profile):
     """Noisy counts of the groups that occur, released where they are above a threshold."""
 
     nature: ClassVar[Nature] = Nature.OWN
+    stated_for: ClassVar[tuple[Neighbours, ...]] = ("add-remove",)
     kind: Literal["thresholded-release"] = "thresholded-release"
     neighbours: Neighbours = "add-remove"
     noise: Literal["gaussian", "laplace"] = Field(

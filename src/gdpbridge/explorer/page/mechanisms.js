@@ -211,7 +211,7 @@ export function curveOf(steps) {
   const parts = [];
   for (const step of steps) {
     const one = KINDS[step.kind].parts;
-    if (!one) throw new Refused(`${step.kind} does not compose: it stands alone, once`);
+    if (!one) throw new Refused(`${step.kind} is not composed on this page: it stands alone, once`);
     for (const part of one(step.values)) parts.push({ ...part, times: part.times * step.count });
   }
   const mu = gaussianOf(parts);

@@ -12,6 +12,7 @@ which also has why the pair dominates.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -57,6 +58,9 @@ class ReplaceOneTransform(SampledGaussianTransform):
     def _below_zero(self, w: Any) -> Any:
         return min(w, 0) + min(1 - w, 0)
 
+    def _log_flat(self, w: float) -> float:
+        return math.inf
+
     def _maxima(self, w: Floats) -> tuple[Floats, Floats]:
         """Return places before and after all maxima: uσ = w·pull(u) + (w - 1)·pull(-u) there.
 
@@ -98,6 +102,10 @@ class ReplaceOneTransform(SampledGaussianTransform):
         drift = 1 / (2 * sigma * sigma)
         bases = [(1 - rate + rate * (-u / sigma - drift).exp()).log() for u in places]
         return [log - base for log, base in zip(logs, bases, strict=True)], bases
+
+    def _least_modulus(self) -> None:
+        """Return None: of A and B one has a positive power."""
+        return None
 
     def _cut_above(self, w: Fraction, x: arb) -> arb:
         """Bound the integrand's integral above x: A as for one mixture, B falls to 1 - q."""

@@ -138,14 +138,10 @@ class SampledExponentialTransform(Transform):
         # where the bound by parts is as small as what is seen before
         places = y * np.geomspace(1.0, max(1.5, 8 * rest / y), _LOOKS)
         seen = np.abs(np.exp(1j * places[:, None] * losses) @ tilted)
-        bounds = atoms + rest / places
         best = np.minimum(np.maximum.accumulate(seen), 1.0)
-        value = float(np.minimum(np.maximum(best, 0.0), 1.0)[-1]) if rest else 1.0
-        ends = np.flatnonzero(bounds <= best)
-        if ends.size:
-            value = float(best[ends[0]])
-        value = value + _SHARE * (1 - value)
-        return math.log(min(max(value, 1e-300), 1.0))
+        ends = np.flatnonzero(np.less_equal(atoms + rest / places, best))
+        value = float(best[ends[0]]) if ends.size else 1.0
+        return math.log(value + _SHARE * (1 - value))
 
     def beyond(self, plan: Plan, w: Fraction, y: Fraction, size: arb) -> arb:
         """Bound |F(w + iy')| for y' ≥ y, on boxes and then by parts."""

@@ -87,20 +87,40 @@ class SampledGaussianTransform(SampledGaussianSearch):
         losses = [(kept + rate * (u * inverse - drift).exp()).log() for u in places]
         return losses, [arb(0)] * len(places)
 
+    def _far_logs(self, places: list[Any], shift: arb) -> tuple[list[Any], list[Any]]:
+        """Return L and b on Im u = shift."""
+        return self._logs([acb(x, shift) for x in places])
+
+    def _lift(self, height: Fraction) -> arb:
+        """Bound |φ| on Im u = height, over φ on the real line."""
+        return (ball(height * height) / 2).exp()
+
     def _strip_error(self, plan: Quadrature, w: Fraction, height: Fraction) -> arb:
-        """Return e^{height²/2}·cos(height/2σ)^{min(0, w)}/(e^{2πa/η} - 1)."""
-        growth = (ball(height * height) / 2).exp() * self._cosine(w, height)
+        """Return e^{height²/2}/(e^{2πa/η} - 1), as much more as |g| may be smaller off the line."""
+        growth = self._lift(height) * self._thinned(w, height)
         return growth / (2 * arb.pi() * ball(plan.strip / plan.step)).expm1()
 
-    def _cosine(self, w: Fraction, height: Fraction) -> arb:
-        """Bound how much smaller |g|, to a power below 0, may be on Im u = height."""
+    def _thinned(self, w: Fraction, height: Fraction) -> arb:
+        """Bound the integral of |e^{b + wL}|·φ on Im u = height, over F(w), but for e^{height²/2}.
+
+        |g| may be smaller than on the real line, which counts where its power is below 0.
+        """
         powers = self._below_zero(w)
         if powers == 0:
             return arb(1)
         cosine = ball(height / (2 * self.sigma)).cos()
         if not cosine > 0:
             raise ArithmeticError("a strip that is too wide")
-        return (ball(powers) * cosine.log()).exp()
+        found = (ball(powers) * cosine.log()).exp()
+        least = self._least_modulus()
+        if least is None or not certainly(2 * ball(height) < arb.pi() * ball(self.sigma)):
+            return found
+        # F(w) ≥ 1 there
+        return found.min((ball(w) * least.log()).exp())
+
+    def _least_modulus(self) -> arb | None:
+        """Bound |g| from below where cos(Im u/σ) ≥ 0; None where that bounds no integrand."""
+        return 1 - ball(self.rate)
 
     def _cut(self, plan: Quadrature, w: Fraction) -> arb:
         """Bound the nodes left out, all on Im u = shift."""
@@ -108,7 +128,7 @@ class SampledGaussianTransform(SampledGaussianSearch):
         low, high = self._middle(w)
         if below > low or above < high:
             raise ArithmeticError("nodes that leave out the middle")
-        cost = (ball(plan.shift**2) / 2).exp() * self._cosine(w, plan.shift)
+        cost = self._lift(plan.shift) * self._thinned(w, plan.shift)
         return cost * (self._cut_below(w, ball(below)) + self._cut_above(w, ball(above)))
 
     def _log_g_ball(self, x: arb) -> arb:
@@ -122,10 +142,13 @@ class SampledGaussianTransform(SampledGaussianSearch):
         return (ball(w) * power).exp() * tail
 
     def _cut_above(self, w: Fraction, x: arb) -> arb:
-        """Bound ∫ φ·g^w above x: g ≤ (g(x)/e^{t(x)})·e^t there, and g ≥ g(x)."""
+        """Bound ∫ φ·g^w above x: g ≤ (g(x)/e^{t(x)})·e^t there, and g ≥ g(x).
+
+        For w < 0 by no less than the tail itself, as off the real line g may be near its least.
+        """
         tilt, log_g = ball(w), self._log_g_ball(x)
         if w < 0:
-            return (tilt * log_g).exp() * normal_tail(x)
+            return (tilt * log_g).exp().max(arb(1)) * normal_tail(x)
         sigma = ball(self.sigma)
         log_k = log_g - (x / sigma - 1 / (2 * sigma * sigma))
         moved = tilt * log_k + tilt * (tilt - 1) / (2 * sigma * sigma)
@@ -140,13 +163,13 @@ class SampledGaussianTransform(SampledGaussianSearch):
 
         |F| ≤ e^{v²/2} ∫ φ·|g(u + iv)|^w e^{-y·arg g(u + iv)} du, which falls in y. That integral is
         the trapezoid sum of a real function, analytic in a strip with a + v ≤ πσ/2, in which its
-        modulus is at most e^{a²/2}·cos((a + v)/2σ)^{min(0, w)}·φ·g^w, whatever y.
+        modulus is bounded as on a line, with e^{a²/2}, whatever y.
         """
         assert isinstance(plan, Quadrature)
         if not certainly(2 * ball(plan.shift + plan.strip) < arb.pi() * ball(self.sigma)):
             raise ArithmeticError("a strip that is too wide")
         places, shift = _places(plan), ball(plan.shift)
-        losses, bases = self._logs([acb(x, shift) for x in places])
+        losses, bases = self._far_logs(places, shift)
         tilt, height = ball(w), ball(y)
         # e^{v²/2}·φ(u) is what is left of |φ(u + iv)|
         total = sum(
@@ -157,9 +180,9 @@ class SampledGaussianTransform(SampledGaussianSearch):
             arb(0),
         )
         total *= ball(plan.step) / (2 * arb.pi()).sqrt()
-        growth = (ball(plan.strip**2) / 2).exp() * self._cosine(w, plan.strip + plan.shift)
+        growth = self._lift(plan.strip) * self._thinned(w, plan.strip + plan.shift)
         error = 2 * growth * size / (2 * arb.pi() * ball(plan.strip / plan.step)).expm1()
-        return (total + error) * (ball(plan.shift**2) / 2).exp() + self._cut(plan, w)
+        return (total + error) * self._lift(plan.shift) + self._cut(plan, w)
 
 
 def _places(plan: Quadrature) -> list[Any]:

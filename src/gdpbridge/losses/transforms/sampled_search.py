@@ -143,6 +143,11 @@ class SampledGaussianSearch(Transform):
         return np.asarray(number * step), np.asarray(begins[::2])
 
     @property
+    def _bend(self) -> float:
+        """What is integrated, but for g, is larger by e^{bend·v²/2} on Im u = v."""
+        return 1.0
+
+    @property
     def _step(self) -> float:
         return min(_STEP, self._s * 0.6)
 
@@ -218,14 +223,26 @@ class SampledGaussianSearch(Transform):
         cost = self._log_shift_cost(w, shift)
         g = self._log_g_at(x)
         if w < 0:
-            return cost + w * g + log_normal_tail(x)
+            return cost + max(w * g, 0.0) + log_normal_tail(x)
         t = x / self._s - 0.5 / self._s**2
         log_k = g - t
         return cost + w * log_k + w * (w - 1) / (2 * self._s**2) + log_normal_tail(x - w / self._s)
 
     def _log_shift_cost(self, w: float, shift: float) -> float:
+        return shift * shift * self._bend / 2 + float(self._log_thinned(w, np.array([shift]))[0])
+
+    def _log_thinned(self, w: float, heights: Floats) -> Floats:
+        """Return log of how much larger the integral of moduli may be on Im u = height."""
         powers = float(self._below_zero(w))
-        return shift * shift / 2 + powers * math.log(math.cos(shift / (2 * self._s)))
+        if not powers:
+            return np.zeros(heights.shape)
+        found = powers * np.log(np.cos(heights / (2 * self._s)))
+        flat = np.where(2 * heights < _EDGE * math.pi * self._s, self._log_flat(w), math.inf)
+        return np.minimum(found, flat)
+
+    def _log_flat(self, w: float) -> float:
+        """Return log of the largest |g|^w where cos(Im u/σ) ≥ 0."""
+        return w * self._log_unsampled
 
     def _range(self, w: float, shift: float, log_error: float) -> tuple[float, float]:
         """Return between which places the nodes must lie for an error of e^log_error·F(w)."""
@@ -278,9 +295,8 @@ class SampledGaussianSearch(Transform):
         strips = min(_EDGE * math.pi * self._s / reach, longest) * _STRIPS
         heights = reach * strips
         # log of 4·e^{height²/2}·cos^{min(0,w)} over the error: e^{2πa/η} must exceed it
-        need = math.log(8) - log_error + heights**2 / 2
-        if powers := self._below_zero(w):
-            need += powers * np.log(np.cos(heights / (2 * self._s)))
+        need = math.log(8) - log_error + heights**2 * self._bend / 2
+        need += self._log_thinned(w, heights)
         best = int(np.argmax(strips / need))
         return float(short(float(strips[best]))), float(need[best])
 
@@ -298,7 +314,7 @@ class SampledGaussianSearch(Transform):
             shifts = shifts[rates >= _LEAST_RATE * rates.max()]
         log_modulus, angle = self._shifted_logs(w, u + 1j * shifts[:, None])
         weight = log_modulus - u * u / 2 + math.log(self._step / math.sqrt(2 * math.pi))
-        return shifts, weight - self.log_size(w), np.maximum(angle, 0.0), shifts**2 / 2
+        return shifts, weight - self.log_size(w), np.maximum(angle, 0.0), shifts**2 * self._bend / 2
 
     def _shifted_logs(self, w: float, u: Complexes) -> tuple[Floats, Floats]:
         """Return log of the modulus of what is integrated, without φ and e^{iyL}, and arg e^L."""
@@ -345,11 +361,10 @@ class SampledGaussianSearch(Transform):
         self, w: float, log_error: float = _USUAL_ERROR
     ) -> Callable[[float], tuple[Floats, Floats]]:
         """Return strips for a shift, and the logarithm by which e^{2πa/η} must exceed 1 in each."""
-        powers = self._below_zero(w)
 
         def found(shift: float) -> tuple[Floats, Floats]:
             strips = min(math.pi * self._s / 2 * _EDGE - shift, _LONGEST_STRIP) * _STRIPS
-            need = math.log(8) - log_error + strips**2 / 2
-            return strips, need + powers * np.log(np.cos((strips + shift) / (2 * self._s)))
+            need = math.log(8) - log_error + strips**2 * self._bend / 2
+            return strips, need + self._log_thinned(w, strips + shift)
 
         return found

@@ -31,8 +31,9 @@ from gdpbridge.curves.tails import UnknownTail
 from gdpbridge.errors import UndecidedError, WorkLimitError
 from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.gaussian.kernels import log1mexp, log_pair
+from gdpbridge.losses.direction import Direction
 from gdpbridge.losses.line import Evidence
-from gdpbridge.losses.line_integral import DEFAULT_DIGITS, Direction
+from gdpbridge.losses.line_integral import DEFAULT_DIGITS
 from gdpbridge.losses.tilts import log_kappa
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.measure.method import PROVED, Method

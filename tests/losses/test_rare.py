@@ -1,0 +1,88 @@
+"""Runs that seldom lose anything: what is split off is bounded, and nothing is lost."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from flint import arb
+
+from gdpbridge.losses.direction import Direction
+from gdpbridge.losses.line_integral import ComposedLoss, epsilon_of
+from gdpbridge.losses.moments import Part
+from gdpbridge.losses.rare import RareDirection, rare_direction
+from gdpbridge.losses.transforms.gaussian import GaussianTransform
+from gdpbridge.losses.transforms.rare_gaussian import SplitGaussianTransform
+from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
+from gdpbridge.numeric.flint_context import precision
+
+DELTA = Fraction(1, 10**5)
+
+
+def _direction(sigma: str, rate: str, steps: int) -> Direction:
+    transform = SampledGaussianTransform(Fraction(sigma), Fraction(rate))
+    return ComposedLoss([Part(transform, steps)]).directions[0]
+
+
+def _rare(direction: Direction) -> RareDirection:
+    found = rare_direction(direction, float(DELTA))
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("place", ["0", "1", "3/2", "4", "40"])
+def test_both_parts_make_the_whole(place: str) -> None:
+    """F = F_A + F_B at real places, each bounded from above, and hardly."""
+    sigma, rate, w = Fraction(3, 5), Fraction(1, 200), Fraction(place)
+    with precision(96):
+        rare, usual = (
+            SplitGaussianTransform(sigma, rate, Fraction(2), Fraction(1, 4), rare=one)
+            for one in (True, False)
+        )
+        both = rare.size(w, -30.0) + usual.size(w, -30.0)
+        whole = SampledGaussianTransform(sigma, rate)
+        found = whole.values(whole.plan(w, -40.0), w, Fraction(1), 1)[0].real
+        assert both > found.lower()
+        assert both < found.upper() * (1 + arb("1e-10"))
+
+
+@pytest.mark.parametrize(
+    ("sigma", "rate", "steps", "eps"),
+    [("0.6917", "0.0478", 3, "3"), ("0.5453", "0.0005522", 17, "2/5")],
+)
+def test_delta_is_that_of_the_whole(sigma: str, rate: str, steps: int, eps: str) -> None:
+    """To the digits of a coarse line of the whole; both hold it."""
+    direction, at = _direction(sigma, rate, steps), Fraction(eps)
+    rare = _rare(direction).to(5)
+    low, high = rare.delta(at)
+    below, above = direction.to(4).delta(at)
+    with precision(96):
+        assert low <= above
+        assert below <= high
+        assert (high - low) < high * arb("1e-5")
+        assert rare.is_at_most(at, high * 2)
+        assert not rare.is_at_most(at, low / 2)
+
+
+def test_what_is_split_off_counts() -> None:
+    """Near 0 all-usual noise is most of δ: the bound is above it, and proves nothing there."""
+    direction = _direction("0.6917", "0.0478", 3)
+    rare = _rare(direction).to(2)
+    assert rare.delta(Fraction(0))[1] >= direction.to(2).delta(Fraction(0))[0]
+    assert not rare.is_at_most(Fraction(0), arb(DELTA.numerator) / DELTA.denominator)
+
+
+def test_an_epsilon_is_found_where_lines_of_the_whole_take_too_many_nodes() -> None:
+    """σ = .3323, q = .0001793, T = 57 at δ = 1e-5, to 12 digits; δ there is on both its sides."""
+    direction = _direction("0.3323", "0.0001793", 57)
+    low, high = epsilon_of(direction, DELTA) or (Fraction(0), Fraction(0))
+    assert Fraction("4.5521342") < low < high < Fraction("4.5521344")
+    assert (high - low) / high < Fraction(1, 10**11)
+
+
+def test_what_cannot_be_split_is_not() -> None:
+    """Other mechanisms, several parts, and the direction of small losses."""
+    sampled = Part(SampledGaussianTransform(Fraction(1, 2), Fraction(1, 1000)), 3)
+    gaussian = Part(GaussianTransform(Fraction(1, 4)), 1)
+    for parts, number in (([gaussian], 0), ([sampled, gaussian], 0), ([sampled], 1)):
+        assert rare_direction(ComposedLoss(parts).directions[number], float(DELTA)) is None
