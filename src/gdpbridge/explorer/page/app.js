@@ -239,6 +239,7 @@ function keepInUrl() {
   else keep();
 }
 
+let drawing = 0;
 /** Answer all, now. */
 function update() {
   const began = performance.now();
@@ -252,8 +253,10 @@ function update() {
     }
   });
   at("answers").replaceChildren(...state.setups.map((setup, place) => answerCard(setup, place, answers[place])));
-  pictures(answers);
   document.documentElement.dataset.took = String(Math.round(performance.now() - began));
+  // answers are seen before pictures are drawn
+  clearTimeout(drawing);
+  drawing = setTimeout(() => pictures(answers));
 }
 
 /** @param {(Answer | Error)[]} answers */

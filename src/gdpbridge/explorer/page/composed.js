@@ -17,7 +17,7 @@ import { logAdd } from "./special.js";
 
 const MOST_NODES = 65536;
 /** what the lines of one curve may cost: a person who moves a slider waits for it */
-const MOST_WORK = 2.4e7;
+const MOST_WORK = 1.9e7;
 /** the aliases, and what is cut from a sum, may be so small a share of it */
 const SHARE = 1e-10;
 /** a δ below is shown as being below */
