@@ -17,9 +17,8 @@ _BY_LINES = ("gaussian", "gdp")
 def uncertifiable_because(profile: Profile) -> str:
     """Return why no certificate can be written about a mechanism; empty if one can."""
     named = profile.certified_as
-    # what is imported here takes longer than a simple mechanism is measured
     if named.kind == "tuned":
-        return _tuned(named)
+        return named.beyond_certificates
     for one in _all(named):
         if one.kind not in KINDS:
             return f"there is no certificate for a mechanism of kind {one.kind} yet"
@@ -48,18 +47,7 @@ def uncertifiable_because(profile: Profile) -> str:
         return named.beyond_certificates
     if named.kind in ONLY_COMPOSED and named.curve.form not in composed:
         return f"there is no certificate for {named.kind} without a part that is composed by lines"
-    why = named.beyond_certificates
-    return _unread(named) if not why and named.kind in ("formula", "tradeoff") else why
-
-
-def _tuned(profile: Profile) -> str:
-    from gdpbridge.transformations.tuned import Tuned
-
-    assert isinstance(profile, Tuned)
-    of_truncated = profile.distribution == "truncated-negative-binomial"
-    if profile.base.kind != "renyi" or not of_truncated:
-        return f"there is no certificate for tuned runs of {profile.base.kind}, or poisson, yet"
-    return profile.base.beyond_certificates
+    return named.beyond_certificates
 
 
 def _is_by_epsilon(profile: Profile) -> bool:
@@ -76,25 +64,6 @@ def _is_sampled(profile: Profile) -> bool:
 
     assert isinstance(profile, Subsampled)
     return profile.base.kind in SAMPLED and profile.rate is not None
-
-
-def _unread(profile: Profile) -> str:
-    """Return why the checker cannot read the text that a mechanism is known by."""
-    from gdpbridge.mechanisms.formula import Written
-    from gdpbridge.numeric.exact import exact
-    from gdpbridge_verify.refusal import Malformed
-    from gdpbridge_verify.trees import isolated, parsed, sides_of
-
-    assert isinstance(profile, Written)
-    known = {name: exact(value) for name, value in profile.values.items()}
-    try:
-        if profile.kind == "tradeoff":
-            isolated(profile.text, *sides_of(profile.text, known))
-        else:
-            parsed(profile.text, known)
-    except Malformed as error:
-        return f"there is no certificate yet for a text that is not {error.allowed}"
-    return ""
 
 
 def _is_per_record(base: Profile) -> bool:

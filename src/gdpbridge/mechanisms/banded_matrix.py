@@ -15,28 +15,22 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import Field, PlainSerializer
-
-from gdpbridge.curves.base import Curve
 from gdpbridge.curves.nature import Nature, weakest
-from gdpbridge.errors import Advice, InputError, Words
+from gdpbridge.errors import InputError
 from gdpbridge.guarantees.participation import Sensitivity, of_banded
-from gdpbridge.mechanisms.base import Neighbours, Profile, Real, Whole, parameter, positive
-from gdpbridge.mechanisms.dpsgd import DPSGD
-from gdpbridge.mechanisms.matrix import MAX_STEPS, matrix_in, matrix_of, plain_matrix
+from gdpbridge.mechanisms.base import Neighbours, Real, Whole, parameter
+from gdpbridge.mechanisms.dpsgd import DPSGD, AsRun
+from gdpbridge.mechanisms.matrix import MAX_STEPS, OfMatrix
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.exact import written_above, written_below
-
-if TYPE_CHECKING:
-    from gdpbridge.losses.moments import Losses
 
 __all__ = ["BandedMatrix"]
 
 
 @register
-class BandedMatrix(Profile):
+class BandedMatrix(OfMatrix, AsRun):
     """Correlated Gaussian noise on samples: banded matrix factorisation, as in DP-FTRL."""
 
     nature: ClassVar[Nature] = Nature.OWN
@@ -44,22 +38,6 @@ class BandedMatrix(Profile):
     samples: ClassVar[bool] = False
     kind: Literal["banded-matrix"] = "banded-matrix"
     neighbours: Neighbours | None = "add-remove"
-    file: str | None = Field(
-        default=None,
-        description="the matrix C, or one column: the coefficients of a Toeplitz matrix",
-        json_schema_extra={"symbol": "FILE", "word": True, "allowed": "an npy or CSV file"},
-    )
-    entries: Annotated[Any, PlainSerializer(plain_matrix)] = Field(
-        default=None,
-        description="the matrix or the coefficients themselves, instead of a file",
-        json_schema_extra={"untyped": True, "allowed": "rows of numbers, or a list of numbers"},
-    )
-    sigma: Real = positive(
-        "standard deviation σ of the noise over the clipping norm",
-        symbol="σ",
-        typical=(0.5, 20.0),
-        effect="lowers",
-    )
     bands: Whole = parameter(
         "number b of bands of C, and of groups of records that take turns",
         symbol="b",
@@ -87,21 +65,16 @@ class BandedMatrix(Profile):
         le=MAX_STEPS,
     )
 
-    def __init__(self, file: str | None = None, **parameters: Any) -> None:
-        super().__init__(**(parameters if file is None else {"file": file, **parameters}))
-
-    def model_post_init(self, _: Any) -> None:
+    def model_post_init(self, context: Any) -> None:
         """Read the matrix, so that errors come at once."""
-        if (self.file is None) == (self.entries is None):
-            given = "neither" if self.file is None else "both"
-            raise InputError("file and entries", Words(given), Advice("give one of them"))
+        super().model_post_init(context)
         self.require("sample_rate", self.bands * self.exact("sample_rate") <= 1, "at most 1/b")
         _ = self.run
 
     @cached_property
     def _parts(self) -> tuple[int, Sensitivity]:
         """The number of steps, and the square of κ."""
-        read = matrix_in(self.file) if self.file is not None else matrix_of(self.entries)
+        read = self._read
         size = self.steps or read.shape[-1]
         if read.ndim == 2 and read.shape != (size, size):
             shape = f"{read.shape[0]} by {read.shape[1]}"
@@ -151,19 +124,9 @@ class BandedMatrix(Profile):
         return self.profile_is
 
     @property
-    def certified_as(self) -> Profile:
-        """The steps of DP-SGD."""
-        return self.run
-
-    @property
     def leaves_no_trace(self) -> bool:
         """Whatever steps it is drawn in, their sums are as without it."""
         return True
-
-    @property
-    def default_failure(self) -> Fraction | None:
-        """That of the steps of DP-SGD."""
-        return self.run.default_failure
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -176,15 +139,3 @@ class BandedMatrix(Profile):
             "by itself (Choquette-Choo et al. 2023)",
             *run.remarks,
         )
-
-    def build_curve(self) -> Curve:
-        """Return the curve of the steps of DP-SGD."""
-        return self.run.curve
-
-    def composed_curve(self, times: int) -> Curve:
-        """Return the curve of several such runs."""
-        return self.run.composed_curve(times)
-
-    def privacy_losses(self) -> Losses:
-        """Return those of the steps of DP-SGD."""
-        return self.run.privacy_losses()

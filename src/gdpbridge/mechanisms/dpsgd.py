@@ -16,6 +16,7 @@ range, whatever q, and the useful statement is one that leaves a failure probabi
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
@@ -43,7 +44,7 @@ from gdpbridge.reading.training import Run, derived, run_of, with_fraction
 if TYPE_CHECKING:
     from gdpbridge.losses.moments import Losses
 
-__all__ = ["DPSGD"]
+__all__ = ["DPSGD", "AsRun"]
 
 MAX_STEPS = 10_000_000
 _WHY_FAILURE = (
@@ -259,3 +260,44 @@ class DPSGD(Profile):
             return [Part(FixedSizeTransform(2 / sigma, rate), self.steps)]
         one = ReplaceOneTransform if self.neighbours == "replace-one" else SampledGaussianTransform
         return [Part(one(sigma, rate), self.steps)]
+
+
+class AsRun(Profile):
+    """A mechanism that is a run of others, as which everything about it is found."""
+
+    @property
+    @abstractmethod
+    def run(self) -> Profile:
+        """The run."""
+
+    @property
+    def certified_as(self) -> Profile:
+        """The run."""
+        return self.run
+
+    @property
+    def default_failure(self) -> Fraction | None:
+        """That of the run."""
+        return self.run.default_failure
+
+    @property
+    def profile_is(self) -> Nature:
+        """That of the run."""
+        return self.run.profile_is
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Those of the run."""
+        return self.run.remarks
+
+    def build_curve(self) -> Curve:
+        """Return the curve of the run."""
+        return self.run.curve
+
+    def composed_curve(self, times: int) -> Curve:
+        """Return the curve of several such runs."""
+        return self.run.composed_curve(times)
+
+    def privacy_losses(self) -> Losses:
+        """Return those of the run."""
+        return self.run.privacy_losses()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -148,7 +149,23 @@ class Written(Profile):
             return "there is no certificate for a formula of several ranges yet"
         if self.curve.end is not None or self.followed.remarks:
             return "there is no certificate yet for a formula that ends, or is not refined"
+        return self._unread()
+
+    def _unread(self) -> str:
+        """Return why the checker cannot read the text; empty if it can."""
+        from gdpbridge_verify.refusal import Malformed
+
+        try:
+            self._read_by_checker({name: exact(value) for name, value in self.values.items()})
+        except Malformed as error:
+            return f"there is no certificate yet for a text that is not {error.allowed}"
         return ""
+
+    def _read_by_checker(self, values: dict[str, Fraction]) -> None:
+        """Read the text as the checker of certificates does."""
+        from gdpbridge_verify.trees import parsed
+
+        parsed(self.text, values)
 
     @cached_property
     def followed(self) -> Followed:

@@ -41,7 +41,7 @@ from gdpbridge.numeric.kinds import ball
 if TYPE_CHECKING:
     from gdpbridge.losses.moments import Losses
 
-__all__ = ["MAX_STEPS", "Matrix", "matrix_in", "matrix_of", "plain_matrix"]
+__all__ = ["MAX_STEPS", "Matrix", "OfMatrix"]
 
 MAX_STEPS = 20_000
 # of a certificate's parameters
@@ -54,13 +54,9 @@ def plain_matrix(values: Any) -> Any:
     return None if values is None else np.asarray(values, dtype=np.float64).tolist()
 
 
-@register
-class Matrix(Profile):
-    """Correlated Gaussian noise: a matrix factorisation, as in DP-FTRL."""
+class OfMatrix(Profile):
+    """Gaussian noise that a matrix C correlates."""
 
-    nature: ClassVar[Nature] = Nature.OWN
-    additive_noise: ClassVar[bool] = True
-    kind: Literal["matrix"] = "matrix"
     file: str | None = Field(
         default=None,
         description="the matrix C, or one column: the coefficients of a Toeplitz matrix",
@@ -77,6 +73,29 @@ class Matrix(Profile):
         typical=(0.5, 20.0),
         effect="lowers",
     )
+
+    def __init__(self, file: str | None = None, **parameters: Any) -> None:
+        super().__init__(**(parameters if file is None else {"file": file, **parameters}))
+
+    def model_post_init(self, _: Any) -> None:
+        """Check that there is one matrix."""
+        if (self.file is None) == (self.entries is None):
+            given = "neither" if self.file is None else "both"
+            raise InputError("file and entries", Words(given), Advice("give one of them"))
+
+    @cached_property
+    def _read(self) -> Floats:
+        """C, or the coefficients, as floats."""
+        return matrix_in(self.file) if self.file is not None else matrix_of(self.entries)
+
+
+@register
+class Matrix(OfMatrix):
+    """Correlated Gaussian noise: a matrix factorisation, as in DP-FTRL."""
+
+    nature: ClassVar[Nature] = Nature.OWN
+    additive_noise: ClassVar[bool] = True
+    kind: Literal["matrix"] = "matrix"
     steps: Whole | None = parameter(
         "number n of steps of a Toeplitz matrix; as many as coefficients if left out",
         symbol="n",
@@ -112,23 +131,13 @@ class Matrix(Profile):
     )
     _sensitivity: Sensitivity = PrivateAttr()
 
-    def __init__(self, file: str | None = None, **parameters: Any) -> None:
-        super().__init__(**(parameters if file is None else {"file": file, **parameters}))
-
-    def model_post_init(self, _: Any) -> None:
+    def model_post_init(self, context: Any) -> None:
         """Read the matrix and prove its sensitivity, so that errors come at once."""
-        if (self.file is None) == (self.entries is None):
-            given = "neither" if self.file is None else "both"
-            raise InputError("file and entries", Words(given), Advice("give one of them"))
+        super().model_post_init(context)
         among = Participation(self.participations, self.separation, self.fixed)
         self._sensitivity = _found(self._read, self.steps, among)
         largest = self._sensitivity.square <= (MAX_MU * self.exact("sigma")) ** 2
         self.require("sigma", largest, f"so large that the sensitivity over it is at most {MAX_MU}")
-
-    @cached_property
-    def _read(self) -> Floats:
-        """C, or the coefficients, as floats."""
-        return matrix_in(self.file) if self.file is not None else matrix_of(self.entries)
 
     @property
     def profile_is(self) -> Nature:

@@ -14,21 +14,17 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, ClassVar, Literal
+from typing import IO, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from gdpbridge.curves.base import Curve
 from gdpbridge.curves.nature import Nature
 from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.files import STANDARD_INPUT, read_bounded
 from gdpbridge.mechanisms.base import Neighbours, Profile
-from gdpbridge.mechanisms.dpsgd import DPSGD
+from gdpbridge.mechanisms.dpsgd import DPSGD, AsRun
 from gdpbridge.mechanisms.registry import profile_class, register
 from gdpbridge.reading.checkpoints import plain_values
-
-if TYPE_CHECKING:
-    from gdpbridge.losses.moments import Losses
 
 __all__ = ["OpacusHistory", "profile_of_history"]
 
@@ -127,7 +123,7 @@ def _of_checkpoint(source: Path | IO[bytes], name: str) -> Any:
 
 
 @register
-class OpacusHistory(Profile):
+class OpacusHistory(AsRun):
     """A training run, from the history that Opacus's accountants keep."""
 
     nature: ClassVar[Nature] = Nature.OWN
@@ -169,38 +165,6 @@ class OpacusHistory(Profile):
         """The run as DP-SGD, in one phase or several."""
         return profile_of_history(_read(self.file) if self.file is not None else self.history)
 
-    @property
-    def certified_as(self) -> Profile:
-        """The run: its phases are what the history says."""
-        return self.run
-
     def restated(self, relation: Neighbours) -> Profile:
         """Return the run for other neighbours."""
         return self.run.to_neighbours(relation)
-
-    @property
-    def default_failure(self) -> Any:
-        """That of the run."""
-        return self.run.default_failure
-
-    @property
-    def profile_is(self) -> Nature:
-        """That of the run."""
-        return self.run.profile_is
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """Those of the run."""
-        return self.run.remarks
-
-    def build_curve(self) -> Curve:
-        """Return the curve of the run."""
-        return self.run.curve
-
-    def composed_curve(self, times: int) -> Curve:
-        """Return the curve of several such runs."""
-        return self.run.composed_curve(times)
-
-    def privacy_losses(self) -> Losses:
-        """Return those of the run."""
-        return self.run.privacy_losses()

@@ -6,6 +6,7 @@ solution of noise = g(ε, δ) at once (Liu, Sun, Jiang and Kong 2022, section 3 
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 from gdpbridge.curves.nature import Nature
@@ -53,3 +54,8 @@ class Tradeoff(Written):
         for _, equation in self.equations():
             if not has_name(Call("-", (equation.left, equation.right)), "delta"):
                 raise InputError("text", self.text, "an equation with delta in it")
+
+    def _read_by_checker(self, values: dict[str, Fraction]) -> None:
+        from gdpbridge_verify.trees import isolated, sides_of
+
+        isolated(self.text, *sides_of(self.text, values))

@@ -109,6 +109,13 @@ class Tuned(Profile):
         return self._divergences.get(tilt)
 
     @property
+    def beyond_certificates(self) -> str:
+        """They are of divergences at some orders, and one distribution."""
+        if self.base.kind != "renyi" or self.distribution == "poisson":
+            return f"there is no certificate for tuned runs of {self.base.kind}, or poisson, yet"
+        return self.base.beyond_certificates
+
+    @property
     def default_failure(self) -> Fraction:
         """That of Rényi curves."""
         return DEFAULT_FAILURE
