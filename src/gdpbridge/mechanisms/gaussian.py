@@ -14,7 +14,8 @@ from flint import arb, arb_series
 
 from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.nature import Nature
-from gdpbridge.curves.smooth import SmoothCurve, smooth_curve
+from gdpbridge.curves.pieces import Piece
+from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tails import GaussianCurveTail
 from gdpbridge.gaussian import enclosures
 from gdpbridge.mechanisms.base import Profile, Real, parameter, positive, sensitivity_parameter
@@ -52,7 +53,7 @@ def gaussian_curve(mu: Constant) -> SmoothCurve:
         )
 
     end = Fraction(0) if mu == 0 else None
-    return smooth_curve(delta, GaussianCurveTail(mu), end)
+    return SmoothCurve((Piece(Fraction(0), delta, beneath=mu),), GaussianCurveTail(mu), end)
 
 
 def _chained(outer: arb_series, inner: arb_series) -> arb_series:
