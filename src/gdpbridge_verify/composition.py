@@ -62,6 +62,9 @@ def composition_of(spec: Spec) -> Composition:
         raise Malformed("mechanism", total, f"of at most {_MOST_PARTS} parts")
     if len(found.relations - {None}) > 1:
         raise Malformed("mechanism.neighbours", spec.get("neighbours"), "the same in every part")
+    if spec.get("kind") == "dpsgd" and total == 1:
+        # what is as bad as either direction of one step is no worse than the step
+        return replace(found, nature=KINDS["dpsgd"].nature)
     return found
 
 

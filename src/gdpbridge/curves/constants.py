@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -22,6 +23,7 @@ __all__ = [
     "interval_around",
     "logarithm",
     "rational_above",
+    "square_root",
     "upper_bound",
 ]
 
@@ -38,6 +40,12 @@ _LEAST_FLOAT = Decimal("1e-300")
 def logarithm(value: Fraction) -> Constant:
     """Return log of a positive rational as a constant."""
     return lambda: ball(value).log()
+
+
+def square_root(value: Fraction) -> Constant:
+    """Return the square root of a rational that is not negative, as a rational if it is one."""
+    found = Fraction(math.isqrt(value.numerator), math.isqrt(value.denominator))
+    return found if found**2 == value else lambda: ball(value).sqrt()
 
 
 def interval_around(value: Constant, digits: int = _DIGITS) -> Interval:
