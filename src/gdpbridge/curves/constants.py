@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -24,6 +25,7 @@ __all__ = [
     "logarithm",
     "rational_above",
     "remembered",
+    "square_root",
     "upper_bound",
 ]
 
@@ -51,6 +53,12 @@ def remembered(value: Callable[[], arb]) -> Callable[[], arb]:
         return value()
 
     return lambda: at(working_precision())
+
+
+def square_root(value: Fraction) -> Constant:
+    """Return the square root of a rational that is not negative, as a rational if it is one."""
+    found = Fraction(math.isqrt(value.numerator), math.isqrt(value.denominator))
+    return found if found**2 == value else lambda: ball(value).sqrt()
 
 
 def interval_around(value: Constant, digits: int = _DIGITS) -> Interval:
