@@ -21,6 +21,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from gdpbridge.curves.base import DEFAULT_FAILURE, Curve
+from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.evaluated import Evaluated
 from gdpbridge.curves.nature import Nature, weakest
 from gdpbridge.curves.remade import Described, found_in
@@ -79,6 +80,9 @@ class Profile(Described, Evaluated, BaseModel):
 
     stated_for: ClassVar[tuple[Neighbours, ...]] = ()
     """The relations that the kind is known for; empty where the parameters are stated for one."""
+
+    straight: ClassVar[bool] = False
+    """Whether δ is one line in e^ε up to where it becomes constant."""
 
     samples: ClassVar[bool] = True
     """Whether it may be run on a random sample, and not one that it draws itself."""
@@ -174,7 +178,8 @@ class Profile(Described, Evaluated, BaseModel):
     @property
     def least_failure(self) -> Fraction:
         """The least p that is tried beside the default one."""
-        return Fraction(0)
+        level = self.tail.level
+        return Fraction(0) if level is None else upper_bound(level.value)
 
     @property
     def assumptions(self) -> tuple[str, ...]:
