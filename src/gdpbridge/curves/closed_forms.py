@@ -24,6 +24,7 @@ from flint import arb
 
 from gdpbridge.curves.base import DEFAULT_FAILURE
 from gdpbridge.curves.constants import Constant, logarithm, square_root
+from gdpbridge.curves.exponential_loss import exponential_loss_curve
 from gdpbridge.curves.gaussian import gaussian_curve
 from gdpbridge.curves.pieces import Formula, Piece, failing
 from gdpbridge.curves.smooth import SmoothCurve, smooth_curve
@@ -51,6 +52,8 @@ def closed_curve(losses: Sequence[Part], tail: Tail) -> SmoothCurve | None:
     found = _formula([part for part in losses if part not in failures], tail)
     if found is None or not failures:
         return found
+    if found.end is not None:
+        return None
     chances = [(_failure_alone(part) or Fraction(0), part.times) for part in failures]
 
     def log_kept() -> arb:
@@ -85,6 +88,7 @@ def _failure_alone(part: Part) -> Fraction | None:
 
 
 def _formula(losses: Sequence[Part], tail: Tail) -> SmoothCurve | None:
+    from gdpbridge.losses.transforms.exponential import ExponentialTransform
     from gdpbridge.losses.transforms.fixed_size import FixedSizeTransform
     from gdpbridge.losses.transforms.gaussian import GaussianTransform
     from gdpbridge.losses.transforms.replace_one import ReplaceOneTransform
@@ -99,6 +103,8 @@ def _formula(losses: Sequence[Part], tail: Tail) -> SmoothCurve | None:
     if len(losses) != 1 or losses[0].times != 1:
         return None
     one = losses[0].transform
+    if isinstance(one, ExponentialTransform):
+        return exponential_loss_curve(one.loss)
     if isinstance(one, ReplaceOneTransform):
         return smooth_curve(_replaced(one.sigma, one.rate), tail)
     if isinstance(one, SampledGaussianTransform):

@@ -27,7 +27,7 @@ from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["MAX_SPAN", "Side", "between", "exactly", "unit_between"]
+__all__ = ["MAX_SPAN", "Side", "between", "exactly", "failure_of", "unit_between"]
 
 # multiples of a unit, and sums that are added up one by one
 MAX_SPAN = 1 << 18
@@ -65,7 +65,7 @@ class _Atoms:
     places: tuple[int, ...] = ()
 
 
-def _failure(factors: Sequence[Factor]) -> Number:
+def failure_of(factors: Sequence[Factor]) -> Number:
     """Return the probability that one of the losses is infinite."""
     shares = [f.transform.reverse_failure if f.mirrored else f.transform.failure for f in factors]
     if not any(shares):
@@ -78,7 +78,7 @@ def _failure(factors: Sequence[Factor]) -> Number:
 
 def exactly(factors: Sequence[Factor]) -> Law | None:
     """Return the exact law of the sum of finite losses; None if it has too many values."""
-    return _laws([_atoms(factor) for factor in factors], _failure(factors))
+    return _laws([_atoms(factor) for factor in factors], failure_of(factors))
 
 
 def _laws(atoms: Sequence[_Atoms], failure: Number) -> Law | None:
@@ -229,7 +229,7 @@ def between(factors: Sequence[Factor], points: int) -> tuple[Law, Law]:
         factors: finite losses and such with a density of e^{±x/2} between two atoms.
         points: how many multiples of the unit the sum may span.
     """
-    failure = _failure(factors)
+    failure = failure_of(factors)
     few, rest, unit = _parted(factors, points)
     found = []
     for side in Side:
