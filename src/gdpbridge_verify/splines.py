@@ -119,6 +119,17 @@ class Spline:
         Raises:
             Undecided: if the precision does not tell on which side of a knot it is.
         """
+        try:
+            return self._enclosed(at)
+        except Undecided:
+            # it is a knot, or close to one: D does not rise
+            near = Fraction(1, 1 << self.of.precision // 2)
+            if at < near:
+                raise
+            before, after = self._enclosed(at - near), self._enclosed(at + near)
+            return Interval(self.of, after.low, before.high)
+
+    def _enclosed(self, at: Fraction) -> Interval:
         of, eps = self.of, self.of.exactly(at)
         of.work.charge((6 * self.runs + _COST_OF_PLACE + of.precision / 4) * _COST_OF_STEP)
         number = bisect_right(self._lows, eps.high)

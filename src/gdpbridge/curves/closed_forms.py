@@ -14,7 +14,6 @@ are all that δ(ε) = P(U > u) - e^ε·Q(U > u) needs.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from flint import arb
 
 from gdpbridge.curves.base import DEFAULT_FAILURE
-from gdpbridge.curves.constants import Constant, logarithm, square_root
+from gdpbridge.curves.constants import logarithm, square_root
 from gdpbridge.curves.exponential_loss import exponential_loss_curve
 from gdpbridge.curves.gaussian import gaussian_curve
 from gdpbridge.curves.pieces import Formula, Piece, failing
@@ -37,9 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["closed_curve"]
 
-# of what may fail: so few that the chance is a number of few digits
-_FEW_RUNS = 32
-
 
 def closed_curve(losses: Sequence[Part], tail: Tail) -> SmoothCurve | None:
     """Return the curve of losses that have a formula, None for others.
@@ -48,6 +44,8 @@ def closed_curve(losses: Sequence[Part], tail: Tail) -> SmoothCurve | None:
         losses: privacy losses and how often each is composed.
         tail: what is known of all of them.
     """
+    from gdpbridge.losses.lattices import failure_of
+
     failures = [part for part in losses if _failure_alone(part) is not None]
     found = _formula([part for part in losses if part not in failures], tail)
     if found is None or not failures:
@@ -59,9 +57,7 @@ def closed_curve(losses: Sequence[Part], tail: Tail) -> SmoothCurve | None:
     def log_kept() -> arb:
         return sum((times * (-ball(chance)).log1p() for chance, times in chances), arb(0))
 
-    failure: Constant = lambda: -log_kept().expm1()  # noqa: E731
-    if sum(times for _, times in chances) <= _FEW_RUNS:
-        failure = 1 - Fraction(math.prod((1 - chance) ** times for chance, times in chances))
+    failure = failure_of([part.factor(backward=False) for part in failures])
     pieces = [Piece(Fraction(0), failing(found.pieces[0].formula, failure, log_kept))]
     assert isinstance(tail, FloorTail)
     return _FailingCurve(pieces, replace(tail, beneath=found.tail.gaussian_mu))

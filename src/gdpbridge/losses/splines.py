@@ -113,18 +113,18 @@ class Spline:
     def _finite(self, eps: arb) -> arb:
         """Enclose D = δ - p_∞."""
         places, states = self._states(working_precision())
-        number = bisect_right(self._floats, -float(eps))
+        index: int = bisect_right(self._floats, -float(eps))
         # floats may be off
-        while number < len(places) and not certainly(places[number] <= eps):
-            number += 1
-        number -= 1
-        while number >= 0 and certainly(places[number] <= eps):
-            number -= 1
-        found = arb(0) if number < 0 else _moved(states[number], places[number] - eps)[0]
+        while index < len(self._floats) and not certainly(places[index] <= eps):
+            index += 1
+        index -= 1
+        while index >= 0 and certainly(places[index] <= eps):
+            index -= 1
+        found = arb(0) if index < 0 else _moved(states[index], places[index] - eps)[0]
         # balls may not tell on which side of a knot it is
-        while number >= 0 and not certainly(places[number] > eps):
-            number -= 1
-            other = arb(0) if number < 0 else _moved(states[number], places[number] - eps)[0]
+        while index >= 0 and not certainly(places[index] > eps):
+            index -= 1
+            other = arb(0) if index < 0 else _moved(states[index], places[index] - eps)[0]
             found = found.union(other)
         return found * (eps / 2).exp()
 

@@ -32,12 +32,14 @@ from gdpbridge.numeric.kinds import ball, to_fraction
 __all__ = ["METHOD", "solve"]
 
 # places looked at, and those about a likely one
-_GRID, _HALVINGS, _CLOSER = 129, 24, 9
+_GRID, _HALVINGS, _CLOSER, _ZOOMS = 129, 24, 9, 12
 # places of a peak that are tried, if G is so close to the largest seen
 _PEAKS, _NEAR = 3, 1e-3
 # how often a place where G is larger may be found
 _RAISES = 40
 _CLOSEST = 1e-5
+# of the range: from how far a climb begins
+_STEPS = 1e-2, 1e-4, 1e-6
 
 
 def solve(problem: Problem) -> Answer:
@@ -80,6 +82,7 @@ class _Search:
     def run(self) -> Answer:
         """Find the supremum, and prove that it is no larger."""
         self._accept(Fraction(0))
+        self._accept(self._last)
         for eps, step in self._peaks():
             self._accept(self._climbed(eps, step))
         cells: list[ProvedCell] = []
@@ -121,12 +124,14 @@ class _Search:
         tops = 1 + np.flatnonzero((inner >= values[:-2]) & (inner >= values[2:]))
         tops = tops[values[tops] >= (1 - _NEAR) * values.max()]
         for top in tops[np.argsort(-values[tops])][:_PEAKS].tolist():
-            low, at, high = points[top - 1 : top + 2].tolist()
-            while high - low > _CLOSEST * high:
+            low, at, high = (float(one) for one in points[top - 1 : top + 2])
+            for _ in range(_ZOOMS):
                 near = np.linspace(low, high, _CLOSER)
                 best = int(np.argmax(self._seen(near)))
                 at = float(near[best])
                 low, high = float(near[max(best - 1, 0)]), float(near[min(best + 1, _CLOSER - 1)])
+                if high - low <= _CLOSEST * high:
+                    break
             yield self._rounded(at), high - low
 
     def _seen(self, points: Floats) -> Floats:
@@ -198,8 +203,8 @@ class _Search:
                 before = [*self._cells(left=True)]
                 return [*before[::-1], *self._cells(left=False)]
             except NotProvedError as error:
-                step = max(float(self.problem.tol) ** 0.5, _CLOSEST * float(error.eps))
-                if not self._accept(self._climbed(error.eps, step)) and not self._accept(error.eps):
+                found = [self._climbed(error.eps, share * float(self.end)) for share in _STEPS]
+                if not max([self._accept(eps) for eps in (*found, error.eps)]):
                     raise MorePrecisionError(str(error)) from None
         raise UndecidedError("G has too many places at which it is nearly largest")
 
