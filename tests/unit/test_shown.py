@@ -13,6 +13,7 @@ from gdpbridge.errors import InputError
 
 P = gdp.profiles
 LAPLACE, GAUSSIAN = P.Laplace(scale=0.5), P.Gaussian(sigma=2)
+GRID = [at / 99 for at in range(100)]
 RESULTS = [
     gdp.measure(LAPLACE),
     gdp.measure(P.ICEA(messages=20, users=4)),
@@ -43,6 +44,23 @@ def test_results(found: object) -> None:
     assert json.loads(json.dumps(document, allow_nan=False)) == document
     pytest.importorskip("pyarrow")
     assert found.to_frame().num_rows == 1
+
+
+def test_profiles() -> None:
+    """A profile is written as the call that makes it, without what goes without saying."""
+    assert repr(LAPLACE) == "Laplace(scale=0.5)"
+    run = P.DPSGD(noise_multiplier=1, sample_rate=0.01, steps=10, neighbours="replace-one")
+    made = "DPSGD(neighbours='replace-one', noise_multiplier=1.0, sample_rate=0.01, steps=10)"
+    assert repr(run) == made
+    assert repr(LAPLACE.compose(3)) == "Composed(base=Laplace(scale=0.5), times=3)"
+    for many in (
+        P.Table(pairs=[(at / 10, 0.5 / (at + 1)) for at in range(99)]),
+        P.Sequence(parts=[LAPLACE] * 50),
+        P.TradeoffFunction(
+            alpha=[at / 99 for at in range(100)], beta=[1 - at / 99 for at in range(100)]
+        ),
+    ):
+        assert len(repr(many)) <= 240
 
 
 def test_certificates() -> None:
