@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -47,24 +49,40 @@ def least_epsilon(direction: Direction, delta: Fraction) -> tuple[Fraction, Frac
         if is_above(failure, target):
             return None
         share = target - failure
-        at, top = _guessed(
-            direction, float(share.log().mid()) if certainly(share > 0) else -math.inf
-        )
-        if direction.start is not None:
-            at, top = direction.start, max(top, 2 * direction.start)
-        if at == 0 and direction.is_at_most(at, target):
-            return at, at
-        near = _served(direction, top, share)
-        if near is not None:
-            at = near
-        else:
-            at = _root(direction.coarse, at or top / 4, top, target, Fraction(1, _CLOSE))
-            if at == 0:
-                return at, at
-        at = _root(direction, at, top, target, Fraction(1, 10**direction.digits))
-        if at == 0:
-            return at, at
-        return _proved(direction, at, target)
+        aim = float(share.log().mid()) if certainly(share > 0) else -math.inf
+        with _aimed(direction, aim):
+            at, top = _begun(direction, target, share, aim)
+            if at > 0:
+                at = _root(direction, at, top, target, Fraction(1, 10**direction.digits))
+            return (at, at) if at == 0 else _proved(direction, at, target)
+
+
+def _begun(
+    direction: Direction, target: arb, share: arb, aim: float
+) -> tuple[Fraction, Fraction]:
+    """Return about where δ falls to a number, and an ε above; 0 first if δ(0) is at most that."""
+    at, top = _guessed(direction, aim)
+    if direction.start is not None:
+        at, top = direction.start, max(top, 2 * direction.start)
+    if at == 0 and direction.is_at_most(at, target):
+        return at, top
+    near = _served(direction, top, share)
+    if near is None:
+        near = _root(direction.coarse, at or top / 4, top, target, Fraction(1, _CLOSE))
+    return near, top
+
+
+@contextmanager
+def _aimed(direction: Direction, aim: float) -> Iterator[None]:
+    """Make lines as close to δ as it is where the search ends."""
+    both = direction, direction.coarse
+    for one in both:
+        one.aim = aim if math.isfinite(aim) else None
+    try:
+        yield
+    finally:
+        for one in both:
+            one.aim = None
 
 
 def _served(direction: Direction, top: Fraction, share: arb) -> Fraction | None:
