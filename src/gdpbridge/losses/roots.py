@@ -20,7 +20,7 @@ from gdpbridge.numeric.kinds import ball, to_fraction
 if TYPE_CHECKING:
     from gdpbridge.losses.direction import Direction
 
-__all__ = ["TILTS", "least_epsilon"]
+__all__ = ["TILTS", "coarse_epsilon", "least_epsilon"]
 
 _NEWTON_STEPS = 60
 # a line of so few nodes is made to all digits at once
@@ -57,19 +57,30 @@ def least_epsilon(direction: Direction, delta: Fraction) -> tuple[Fraction, Frac
             return (at, at) if at == 0 else _proved(direction, at, target)
 
 
-def _begun(
-    direction: Direction, target: arb, share: arb, aim: float
-) -> tuple[Fraction, Fraction]:
+def _begun(direction: Direction, target: arb, share: arb, aim: float) -> tuple[Fraction, Fraction]:
     """Return about where δ falls to a number, and an ε above; 0 first if δ(0) is at most that."""
     at, top = _guessed(direction, aim)
     if direction.start is not None:
-        at, top = direction.start, max(top, 2 * direction.start)
+        return direction.start, max(top, 2 * direction.start)
     if at == 0 and direction.is_at_most(at, target):
         return at, top
     near = _served(direction, top, share)
-    if near is None:
-        near = _root(direction.coarse, at or top / 4, top, target, Fraction(1, _CLOSE))
-    return near, top
+    return (_nearly(direction, at or top / 4, top, target) if near is None else near), top
+
+
+def _nearly(direction: Direction, at: Fraction, top: Fraction, target: arb) -> Fraction:
+    return _root(direction.coarse, at, top, target, Fraction(1, _CLOSE))
+
+
+def coarse_epsilon(direction: Direction, delta: Fraction, at: Fraction, top: Fraction) -> Fraction:
+    """Return about where δ falls to a number, between 0 and ``top``, from an ε near it.
+
+    Raises:
+        UndecidedError: if no line is close enough there.
+        WorkLimitError: if one would need too many nodes.
+    """
+    with precision(direction.bits), _aimed(direction, math.log(delta)):
+        return _nearly(direction, at, top, ball(delta))
 
 
 @contextmanager
