@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from gdpbridge_verify.answers import answer, count_of_answers
 from gdpbridge_verify.arithmetic import Arithmetic, Work
+from gdpbridge_verify.closed import ClosedCheck, is_closed
 from gdpbridge_verify.composed import ComposedCheck
 from gdpbridge_verify.discrete import DiscreteCheck, is_discrete
 from gdpbridge_verify.document import Certificate
@@ -146,6 +147,8 @@ def _first_precision(document: Certificate) -> int:
 
 def _kind_of(document: Certificate) -> type[Check]:
     if document.evidence.directions is not None:
+        if is_closed(document):
+            return ClosedCheck
         return DiscreteCheck if is_discrete(document) else ComposedCheck
     spec = document.mechanism
     name = "base.kind" if spec.get("kind") == "grouped" else "kind"
