@@ -56,9 +56,7 @@ def test_profiles() -> None:
     for many in (
         P.Table(pairs=[(at / 10, 0.5 / (at + 1)) for at in range(99)]),
         P.Sequence(parts=[LAPLACE] * 50),
-        P.TradeoffFunction(
-            alpha=[at / 99 for at in range(100)], beta=[1 - at / 99 for at in range(100)]
-        ),
+        P.TradeoffFunction(alpha=GRID, beta=[(1 - at) ** 2 for at in GRID]),
     ):
         assert len(repr(many)) <= 240
 
