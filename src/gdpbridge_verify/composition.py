@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from gdpbridge_verify.arithmetic import Work
+from gdpbridge_verify.arithmetic import Arithmetic, Work
 from gdpbridge_verify.finite import (
     DiscreteGaussian,
     discrete_laplace,
+    is_possible,
     listed,
     randomized_response,
     two_valued,
@@ -31,8 +32,10 @@ Spec = dict[str, str | None]
 
 _MOST_RUNS = 10**15
 _MOST_PARTS = 1000
-# microseconds, for the sensitivity of a matrix
+# microseconds, for the sensitivity of a matrix, or losses that are listed
 _MOST_WORK = 1e6
+# of the probabilities of listed losses
+_BITS = 128
 _NATURES: tuple[Nature, ...] = ("own", "class", "bound")
 
 
@@ -174,7 +177,10 @@ def _listed(spec: Spec, times: int) -> Composition:
         other = listed("mechanism.add", spec["add"] or "", spec.get("add_unit") or "")
     if spec.get("bound", "true") != "true":
         raise Malformed("mechanism.bound", spec["bound"], "true, or left out")
-    nature: Nature = "bound" if "bound" in spec else "own"
+    of = Arithmetic(_BITS, Work(_MOST_WORK))
+    # no mechanism has other losses
+    is_own = "bound" not in spec and is_possible(one, of) and is_possible(other, of)
+    nature: Nature = "own" if is_own else "bound"
     return Composition((Runs(one, times, other),), nature).named(spec)
 
 

@@ -61,8 +61,8 @@ class DiscreteCheck(LossesCheck):
         number, piece = self.piece_at(at)
         key = self.direction, number
         if key not in self._laws:
-            if piece.tilt is None or piece.line is not None:
-                raise Malformed("evidence.directions: piece", "a line", "a tilt")
+            if piece.tilt is None or piece.line is not None or piece.chord is not None:
+                raise Malformed("evidence.directions: piece", "a line or a chord", "a tilt")
             parts = self.towards(backward=bool(self.direction))
             finite = [(one, times) for one, times in parts if isinstance(one, Finite)]
             assert len(finite) == len(parts)

@@ -17,6 +17,7 @@ from gmpy2 import mpfr
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
 from gdpbridge_verify.convex import ConvexCheck
+from gdpbridge_verify.convexity import BITS, can_be_own
 from gdpbridge_verify.document import Evidence, Point
 from gdpbridge_verify.jets import Jet
 from gdpbridge_verify.kinds import decimal_parameter, parameters_of
@@ -238,7 +239,6 @@ class FormulaCheck(ConvexCheck):
         parameters_of(own)
         if exactly not in ("true", "false"):
             raise Malformed("mechanism.exact", exactly, "true or false")
-        self.nature_of_kind = "own" if exactly == "true" else "bound"
         known = {
             name.removeprefix("set."): decimal_parameter(name, value)
             for name, value in self.spec.items()
@@ -248,6 +248,10 @@ class FormulaCheck(ConvexCheck):
             self.formula, self.is_log = isolated(text, *sides_of(text, known))
         else:
             self.formula, self.is_log = parsed(text, known)
+        of = Arithmetic(BITS, self.arithmetic.work)
+        is_own = exactly == "true" and can_be_own(self.formula, of, is_log=self.is_log) is True
+        # what is not proved to be any mechanism's δ is at most a bound of one
+        self.nature_of_kind = "own" if is_own else "bound"
         if self.evidence.tail_from is None:
             return Tail("nothing is said of the tail", square=None, known=False)
         return self._far_out(binary(self.evidence.tail_from))

@@ -26,7 +26,7 @@ from gdpbridge.errors import UndecidedError
 from gdpbridge.guarantees.boundary import zcdp_boundary
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
-from gdpbridge.mechanisms.formula import Written
+from gdpbridge.mechanisms.formula import Formula, Written
 from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.skellam import Skellam
 from gdpbridge.mechanisms.table import Table
@@ -86,6 +86,9 @@ def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:
         bits: the precision to which places are bracketed.
     """
     by_rows = isinstance(profile, Written | Renyi | Table | TradeoffFunction | Tuned)
+    if isinstance(profile, Formula) and profile.is_exact and profile.possible is not True:
+        # the user's word alone is no proof
+        claim = replace(claim, profile_is="bound")
     smooth = profile.curve.form is Form.SMOOTH and not is_closed(profile)
     no_formula = by_rows or rho_of(profile) is not None or not smooth
     return Certificate(

@@ -96,6 +96,7 @@ class GDP(Profile):
         symbol="μ",
         allowed=f"a number in [0, {MAX_MU}]",
         typical=(0.01, 10.0),
+        effect="raises",
         ge=0,
         le=MAX_MU,
     )
