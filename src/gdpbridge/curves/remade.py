@@ -34,7 +34,8 @@ class Remade:
 
 # long tables and texts are cut short
 _SHORT = reprlib.Repr()
-_SHORT.maxother, _SHORT.maxstring, _SHORT.maxtuple = 120, 80, 4
+_SHORT.maxother, _SHORT.maxstring = 120, 80
+_SHORT.maxlist = _SHORT.maxtuple = 4
 
 
 class Plain:
