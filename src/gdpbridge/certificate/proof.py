@@ -36,11 +36,13 @@ class ProvedPiece:
         start: where it begins.
         line: the line that gives it, or None.
         tilt: then the tilt of Chernoff's bound.
+        chord: where a chord of 1 - δ from e^ε = 0 ends in the bound of either, or None.
     """
 
     start: Fraction
     line: Evidence | None = None
     tilt: Fraction | None = None
+    chord: Fraction | None = None
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,6 @@ class Proof:
         directions: of a composed loss, in place of the cells.
         witness_line: of a composed loss, the line that shows δ at the witness, and whether it is of
             Q against P.
-        unit: of losses composed on a lattice, its unit.
         unshown: finds the directions, where they are of another form than the search's: work that
             is only done for whoever asks for a certificate, or for a pickle.
     """
@@ -80,7 +81,6 @@ class Proof:
     bits: int = 256
     directions: tuple[ProvedDirection, ...] = field(default=(), compare=False)
     witness_line: tuple[Evidence, bool] | None = None
-    unit: Fraction | None = None
     unshown: Callable[[], tuple[ProvedDirection, ...]] | None = field(
         default=None, compare=False, repr=False
     )
