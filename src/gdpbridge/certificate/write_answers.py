@@ -40,6 +40,7 @@ from gdpbridge.losses.direction import Direction
 from gdpbridge.losses.line_integral import ComposedLoss
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.densities import Densities
 from gdpbridge.mechanisms.formula import Written
 from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.skellam import Skellam
@@ -354,7 +355,7 @@ def _with_proof(
     if isinstance(profile.curve, BetweenCurve):
         laws = _laws(bare, str(profile.curve.unit(0, single=True)))
         return replace(bare, evidence=replace(evidence, directions=laws))
-    by_values = isinstance(profile, Skellam | Table | TradeoffFunction)
+    by_values = isinstance(profile, Densities | Skellam | Table | TradeoffFunction)
     if profile.curve.form is Form.LINEAR and not by_values:
         return replace(bare, evidence=replace(evidence, directions=_laws(bare)))
     if isinstance(profile, Table | TradeoffFunction):
