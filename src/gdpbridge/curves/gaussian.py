@@ -8,7 +8,8 @@ from typing import Any
 from flint import arb_series
 
 from gdpbridge.curves.constants import Constant, square_root
-from gdpbridge.curves.smooth import SmoothCurve, smooth_curve
+from gdpbridge.curves.pieces import Piece
+from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tails import GaussianCurveTail
 from gdpbridge.gaussian import enclosures
 from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability
@@ -37,7 +38,7 @@ def gaussian_curve(mu: Constant) -> SmoothCurve:
         )
 
     end = Fraction(0) if mu == 0 else None
-    return smooth_curve(delta, GaussianCurveTail(mu), end)
+    return SmoothCurve((Piece(Fraction(0), delta, beneath=mu),), GaussianCurveTail(mu), end)
 
 
 def _chained(outer: arb_series, inner: arb_series) -> arb_series:
