@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
 import random
@@ -11,11 +10,12 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import mpmath
 import pytest
+import truth
+from changes import changes, decimal, outcome, put, structural
 
 import gdpbridge as gdp
 from gdpbridge import InputError, profiles
@@ -27,14 +27,6 @@ from gdpbridge_verify.taylor import Taylor, density_of
 
 Document = dict[str, Any]
 mpf = mpmath.mpf
-_spec = importlib.util.spec_from_file_location(
-    "test_mutations", Path(__file__).with_name("test_mutations.py")
-)
-assert _spec is not None
-assert _spec.loader is not None
-plain = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(plain)
-
 LINE = {"p": "1", "q": "0.5+a*x", "low": 0, "high": 1, "set": {"a": 1}}
 POINTS = {"p": "1/4", "ratio": "10/(x+1)/4", "low": 0, "high": 3, "integers": True}
 EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -116,50 +108,46 @@ def is_true(document: Document) -> bool:
         if claim["mu_tail"] != {"low": "0", "high": "inf"} or claim["statement"] == "whole":
             return False
         claim |= {"verdict": "gdp", "mu_tail": {"low": "0", "high": "0"}}
-    plain.tail_parameter = lambda _: mpf(0)
-    plain.profile_of = profile_of
-    found: bool = plain.is_true(document) and spec["kind"] == "densities"
-    return found
+    is_one = spec["kind"] == "densities"
+    return is_one and truth.is_true(document, profile_of, lambda _: mpf(0))
 
 
 def every_change(name: str) -> Iterator[tuple[str, Document]]:
     """All changes of one field, and of numbers within the texts."""
     document = json.loads(text_of(name))
-    yield from plain.changes(document)
-    yield from plain.structural(document)
+    yield from changes(document)
+    yield from structural(document)
     for field in ("p", "q", "ratio"):
         text = document["mechanism"].get(field, "")
         for found in re.finditer(r"(?<![\w.])[0-9.]+", text):
             for other in (Fraction(found[0]) * Fraction(k, 1000) for k in (500, 999, 1001, 2000)):
                 new = f"{text[: found.start()]}{float(other)}{text[found.end() :]}"
-                yield new, plain.put(document, ("mechanism", field), new)
+                yield new, put(document, ("mechanism", field), new)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_claims_are_true(name: str) -> None:
     """Each is accepted, small, true by another way, and refused when its interval is moved."""
     document = json.loads(text_of(name))
-    assert plain.outcome(document) == "valid"
+    assert outcome(document) == "valid"
     assert is_true(document)
     assert len(text_of(name)) < 5_000
     low, high = (Fraction(document["claim"]["mu"][end]) for end in ("low", "high"))
     step = Fraction(1, 10**9)
     for ends in ((Fraction(0), low - step), (high + step, high + 1)):
-        moved = dict(zip(("low", "high"), map(plain.decimal, ends), strict=True))
-        changed = plain.put(document, ("claim", "mu"), moved)
+        moved = dict(zip(("low", "high"), map(decimal, ends), strict=True))
+        changed = put(document, ("claim", "mu"), moved)
         assert not is_true(changed)
-        assert plain.outcome(changed) != "valid"
+        assert outcome(changed) != "valid"
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_what_is_still_accepted_is_still_true(name: str) -> None:
     """One changed field never makes the checker crash, or accept what is false."""
-    changes = list(every_change(name))
-    tried = [*random.Random(name).sample(changes, 150), *changes[-12:]]
+    found = list(every_change(name))
+    tried = [*random.Random(name).sample(found, 150), *found[-12:]]
     wrong = [
-        what
-        for what, changed in tried
-        if plain.outcome(changed) == "valid" and not is_true(changed)
+        what for what, changed in tried if outcome(changed) == "valid" and not is_true(changed)
     ]
     assert not wrong
 
@@ -218,7 +206,7 @@ def test_series_are_those_of_mpmath(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "changes",
+    "given",
     [
         {"q": "3*x - 0.5"}, {"q": "x"}, {"q": "log(0 - 1)"}, {"q": "1/x"}, {"q": "eps"}, {"q": ""},
         {"q": "0.5 + x", "low": "1", "high": "0"}, {"low": None, "high": None}, {"low": "0.1"},
@@ -229,15 +217,15 @@ def test_series_are_those_of_mpmath(text: str) -> None:
         {"q": "(" * 300 + "1" + ")" * 300}, {"q": "1 + sin(x)"}, {"neighbours": "others"},
     ],
 )  # fmt: skip
-def test_what_is_no_pair_of_densities(changes: dict[str, str | None]) -> None:
+def test_what_is_no_pair_of_densities(given: dict[str, str | None]) -> None:
     """Negative, undefined, or with another mass than 1: nothing is proved, and it ends."""
     document = json.loads(text_of("line"))
     mechanism = document["mechanism"]
-    for name, text in changes.items():
+    for name, text in given.items():
         mechanism.pop(name, None)
         if text is not None:
             mechanism[name] = text
-    assert plain.outcome(document) != "valid"
+    assert outcome(document) != "valid"
 
 
 def test_an_endless_tail_counts_as_a_failure() -> None:
