@@ -61,6 +61,9 @@ class Form(StrEnum):
     COMPOSED = "composed"
     """Smooth curves above and below, as close as asked."""
 
+    POINTS = "points"
+    """Values as sharp as asked at any ε, and convex in e^ε."""
+
     BETWEEN = "between"
     """What lies between an upper and a lower curve."""
 
