@@ -118,7 +118,7 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     composed = profile.curve.form is Form.COMPOSED
     rho = rho_of(profile)
     by_rows = isinstance(profile, Written | Renyi | Table | TradeoffFunction | Tuned)
-    discrete = profile.curve.form in (Form.LINEAR, Form.BETWEEN) and not by_rows
+    discrete = profile.curve.form is Form.LINEAR and not by_rows
     if composed:
         return with_directions(bare, proof)
     if isinstance(profile, Skellam | ThresholdedRelease):

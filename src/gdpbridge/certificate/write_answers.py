@@ -28,7 +28,6 @@ from gdpbridge.certificate.write_convex import (
 )
 from gdpbridge.certificate.write_zcdp import tangents_at
 from gdpbridge.curves.base import Curve, Form
-from gdpbridge.curves.between import BetweenCurve
 from gdpbridge.curves.composed import ComposedCurve
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tradeoff import touching
@@ -351,9 +350,6 @@ def _with_proof(
         return replace(bare, evidence=replace(evidence, touching=texts))
     if is_closed(profile):
         return replace(bare, evidence=replace(evidence, directions=directions_of_formula()))
-    if isinstance(profile.curve, BetweenCurve):
-        laws = _laws(bare, str(profile.curve.unit(0, single=True)))
-        return replace(bare, evidence=replace(evidence, directions=laws))
     by_values = isinstance(profile, Skellam | Table | TradeoffFunction)
     if profile.curve.form is Form.LINEAR and not by_values:
         return replace(bare, evidence=replace(evidence, directions=_laws(bare)))
@@ -363,12 +359,10 @@ def _with_proof(
     return replace(bare, evidence=evidence)
 
 
-def _laws(bare: Certificate, unit: str | None = None) -> tuple[document.Direction, ...]:
+def _laws(bare: Certificate) -> tuple[document.Direction, ...]:
     """Return directions of discrete losses by their law as it is, without a tilt."""
     zero = binary_text(Fraction(0))
-    one = document.Direction(
-        pieces=(document.CurvePiece(start=zero, tilt=zero, unit=unit),), cells=()
-    )
+    one = document.Direction(pieces=(document.CurvePiece(start=zero, tilt=zero),), cells=())
     symmetric = all(part.symmetric for part in composition_of(bare.mechanism).parts)
     return (one,) if symmetric else (one, one)
 
