@@ -60,8 +60,8 @@ ROWS: list[list[Profile]] = [
     [P.ShuffledEpochs(noise_multiplier=2, steps=10)],
     [P.ZCDP(rho=0.5)],
     [P.Renyi(orders=[2], epsilons=[0.2])],
+    [P.Table(pairs=[(0, 0.3), (1, 0.08), (3, 0.0)])],
     [
-        P.Table(pairs=[(0, 0.3), (1, 0.08), (3, 0.0)]),
         P.Formula("delta = 0.9*exp(-eps**2)"),
         P.SGDFamily(A=1.0, B=2.0, sigma=1.0),
         P.ICEA(messages=50, users=10),
