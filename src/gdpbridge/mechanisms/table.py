@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from flint import arb
@@ -32,6 +32,9 @@ from gdpbridge.numeric.kinds import ball
 from gdpbridge.reading.headers import Columns
 from gdpbridge.reading.rows import Rows, rows_of_numbers
 from gdpbridge.reading.tables import rows_of_file, rows_of_frame
+
+if TYPE_CHECKING:
+    from gdpbridge.losses.moments import Losses
 
 __all__ = ["Table"]
 
@@ -224,15 +227,39 @@ class Table(Profile):
         if last == 0 and last_eps == 0:
             return zero_curve()
         if last == 1:
-            raise InputError(
-                "table", Words("without any δ below 1"), Advice("give at least one row with δ < 1")
-            )
+            raise _without_guarantee()
         if last_eps == 0:
             return SmoothCurve((constant_piece(last_eps, last),), PlateauTail(last_eps, last))
         lines = TableLines(corners, log_slopes(self._rows, kept)[0])
         if last == 0:
             return linear_curve(lines, ConstantTail(last_eps, Fraction(0)), last_eps)
         return linear_curve(lines, PlateauTail(last_eps, last))
+
+    def privacy_losses(self) -> Losses:
+        """Return that of the pair that has all of the profile, which no mechanism exceeds.
+
+        Raises:
+            InputError: for more rows than can be composed.
+        """
+        from gdpbridge.losses.moments import Part
+        from gdpbridge.losses.transforms.finite import MAX_LOOSE
+        from gdpbridge.losses.transforms.guarantees import worst_of
+
+        _, corners = self._envelope
+        eps = [exact(text) for text in corners.eps_text]
+        deltas = [_delta(corners, number) for number in range(len(eps))]
+        if 2 * len(eps) > MAX_LOOSE:
+            allowed = f"at most {MAX_LOOSE // 2:,} that say something, to be composed"
+            raise InputError("rows", len(eps), allowed)
+        if deltas[-1] == 1:
+            raise _without_guarantee()
+        return [] if eps[-1] == 0 == deltas[-1] else [Part(worst_of(eps, deltas), 1)]
+
+
+def _without_guarantee() -> InputError:
+    return InputError(
+        "table", Words("without any δ below 1"), Advice("give at least one row with δ < 1")
+    )
 
 
 class TableLines(ArrayLines):
