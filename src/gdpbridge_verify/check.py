@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from operator import methodcaller
 from pathlib import Path
@@ -13,6 +13,7 @@ from gdpbridge_verify.answers import answer, count_of_answers
 from gdpbridge_verify.arithmetic import Arithmetic, Work
 from gdpbridge_verify.closed import ClosedCheck, is_closed
 from gdpbridge_verify.composed import ComposedCheck
+from gdpbridge_verify.densities import DensitiesCheck
 from gdpbridge_verify.discrete import DiscreteCheck, is_discrete
 from gdpbridge_verify.document import Certificate
 from gdpbridge_verify.formulas import FormulaCheck
@@ -52,7 +53,10 @@ class Verification:
     valid: bool
     reason: str
     claims: tuple[str, ...]
-    margins: tuple[tuple[str, float], ...] = field(default=(), repr=False)
+    margins: tuple[tuple[str, float], ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Verification: {'valid' if self.valid else 'refused'}, {self.reason}>"
 
 
 def read(source: dict[str, Any] | str | bytes | Path) -> Certificate:
@@ -157,6 +161,7 @@ def _kind_of(document: Certificate) -> type[Check]:
 
 _CHECKS: dict[str, type[Check]] = {
     "clip-rectify": RectifiedCheck,
+    "densities": DensitiesCheck,
     "formula": FormulaCheck,
     "renyi": RenyiCheck,
     "subsampled": SampledCheck,

@@ -83,6 +83,7 @@ KINDS = {
     "bounded-range": Kind({"range": _NON_NEGATIVE, "runs": _RUNS}, "class", per_record="range"),
     "clip-rectify": Kind(nature="bound", of_others=True),
     "composed": Kind({"times": _COUNT}, of_others=True),
+    "densities": Kind(alone=True),
     "discrete-gaussian": Kind(_positive("sigma") | _DISCRETE, composes=True, discrete=True),
     "discrete-laplace": Kind(_positive("scale") | _DISCRETE, composes=True, discrete=True),
     "dpsgd": Kind(_DPSGD, relations=(_ADDED, _REPLACED), composes=True),

@@ -69,6 +69,15 @@ class Law:
         self._lost = self._fixed((1 << self.bits) - sum(self._masses)) * _kappa(tilt, of)
         self._p, self._q = self._tails(tilt), self._tails(tilt + 1)
 
+    def sums(self) -> tuple[list[tuple[Interval, Interval]], Interval]:
+        """Return, for no tilt, the losses with masses that are at most theirs, and what is missed.
+
+        Masses are those of all finite losses.
+        """
+        share = self._log_moment.exp()
+        masses = [share * self._fixed(mass) for mass in self._masses]
+        return list(zip(self._losses, masses, strict=True)), share * self._lost
+
     def enclose(self, eps: Interval) -> Interval:
         """Enclose D at an ε."""
         # from `first` on losses are certainly larger, before `last` certainly not

@@ -36,7 +36,7 @@ EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"tol": 1e-4},
     ),
     "bounded-range": ({"range": 1}, {}),
-    "densities": ({"p": "1", "q": "2*x", "low": 0, "high": 1}, {}),
+    "densities": ({"p": "1", "q": "0.5+x", "low": 0, "high": 1}, {}),
     "discrete-gaussian": ({"sigma": 2}, {}),
     "discrete-laplace": ({"scale": 2}, {}),
     "dpsgd": ({"noise_multiplier": 1, "sample_rate": 0.05, "steps": 100}, {"tol": 1e-4}),

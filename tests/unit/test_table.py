@@ -183,6 +183,17 @@ MESSY = {
         "'Epsilon (privacy loss)' is read as ε",
     ),
     "δ first": ("1e-3,0.5\n1e-5,1\n1e-4,2\n1e-9,4\n".replace("1e-4,2\n", ""), "read as δ"),
+    "comments beside numbers": (PLAIN.replace("1e-3", "1e-3 # first"), "a # in 1 line"),
+    "a mark at the end": (PLAIN.replace("\n", ",\n").replace("delta,", "delta"), ""),
+    "bars": (PLAIN.replace(",", "|"), ""),
+    "a line for Excel": ("sep=;\n" + PLAIN.replace(",", ";"), ""),
+    "powers of ten": ("eps,delta\n0.5,10^-3\n1,1x10^-5\n2,1 × 10⁻⁴\n4,1e−9\n", ""),
+    "decimal commas and percent": ("eps;delta\n0,5;0,1 %\n1;1e-5\n2;1e-4\n4;1e-9\n", "hundredths"),
+    "percent twice": (
+        "eps,delta (%)\n0.5,0.1%\n1,0.001%\n2,0.01\n4,1e-7\n",
+        "hundredths",
+    ),
+    "no names": (PLAIN.partition("\n")[2], "the first is read as ε, the second as δ"),
     "spaces": (PLAIN.replace(",", "   "), ""),
     "UTF-16": (PLAIN.encode("utf-16"), ""),
     "UTF-16, big end first": (b"\xfe\xff" + PLAIN.encode("utf-16-be"), ""),
@@ -206,7 +217,16 @@ def test_thousands(tmp_path: Path) -> None:
         "eps;delta\n1 234,5;0\n0,5;0,001\n",
         "eps;delta\n1'234.5;0\n0.5;0.001\n",
     ):
-        assert profiles.Table(written(tmp_path, text)).least_epsilon(0.0) == 1234.5
+        p = profiles.Table(written(tmp_path, text))
+        assert p.least_epsilon(0.0) == 1234.5
+        assert "as marks of thousands" in "; ".join(p.remarks)
+
+
+def test_a_decimal_comma_may_be_all_there_is(tmp_path: Path) -> None:
+    """Lines such as 0,5 are no δ = 0 at ε = 5: they may be one number each."""
+    with pytest.raises(InputError, match="row 1 is '0,5': must be of two columns with names"):
+        profiles.Table(written(tmp_path, "0,5\n0,25\n"))
+    assert profiles.Table(written(tmp_path, "delta,eps\n0,5\n0,25\n")).delta(5.0) == 0
 
 
 def test_encoding(tmp_path: Path) -> None:
