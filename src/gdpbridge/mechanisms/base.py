@@ -346,8 +346,8 @@ class Profile(Described, Evaluated, BaseModel):
         raise InputError(
             "mechanism",
             self.kind,
-            "approx-dp, discrete-gaussian, dpsgd, gaussian, gdp, laplace, pld, pure-dp, table or zcdp "
-            "for composition, or gaussian with poisson sampling",
+            "approx-dp, discrete-gaussian, dpsgd, gaussian, gdp, laplace, pld, pure-dp, table or "
+            "zcdp for composition, or gaussian with poisson sampling",
         )
 
     def composed_curve(self, times: int) -> Curve:
