@@ -13,12 +13,12 @@ from fractions import Fraction
 
 import mpmath
 import pytest
-from flint import arb
 
-from gdpbridge import InputError, profiles
+from gdpbridge import profiles
 from gdpbridge.interval import Interval
 from gdpbridge.losses.lattices import between
-from gdpbridge.losses.transforms.guarantees import worst_of
+from gdpbridge.losses.moments import Factor
+from gdpbridge.losses.transforms.finite import FiniteTransform
 
 ROWS = [("0.5", "0.1"), ("1", "0.01"), ("2", "1e-4"), ("3.5", "1e-6")]
 UNEVEN = [("0", "0.2"), ("0.5123", "0.1"), ("1.00777", "0.01"), ("2.3333", "0")]
@@ -109,30 +109,9 @@ def test_many_rows_of_a_curve_are_close_to_it() -> None:
     assert true.low <= found.high <= true.high * Decimal("1.003")
 
 
-def test_rows_on_a_line_are_one() -> None:
-    """A row that the profile does not bend at has no mass, and one above the others none either."""
-    eps = [Fraction(0), Fraction(1), Fraction(2)]
-
-    def on_the_chord() -> arb:
-        e = arb(1).exp()
-        return (e * e - e) / (e * e - 1) / 5
-
-    rows = [Fraction(1, 5), on_the_chord, Fraction(0)]
-    assert len(worst_of(eps, rows).losses) == 3
-    assert len(worst_of(eps, [Fraction(1, 5), Fraction(1, 6), Fraction(0)]).losses) == 3
-
-
 def test_a_fine_lattice_is_not_followed() -> None:
-    """A unit of the laws on either side is no finer than was asked for, whatever the rows'."""
-    table = profiles.Table(pairs=[("0.5123", "0.1"), ("3.512345", "1e-6")])
-    (part,) = table.privacy_losses()
-    for law in between([part.factor(backward=False)], 1000):
-        assert law.losses.size < 2100
-
-
-def test_what_says_nothing_is_refused() -> None:
-    """A table without any δ below 1 has no loss; one of δ(0) = 0 none that counts."""
-    with pytest.raises(InputError, match="at least one row with δ < 1"):
-        profiles.Table(pairs=[(1, 1)]).privacy_losses()
-    nothing = profiles.Table(pairs=[(0, 0)]).compose(5)
-    assert nothing.curve.delta_at(Fraction(0)).high == 0
+    """A unit of the laws on either side is no finer than was asked for, whatever the losses'."""
+    losses = [Fraction("-3.512345"), Fraction("0.5123"), Fraction("3.512345")]
+    law = FiniteTransform(losses, [Fraction(1, 3)] * 3, spacing=Fraction(1, 10**6))
+    for side in between([Factor(law, 1, mirrored=False)], 1000):
+        assert side.losses.size < 2100

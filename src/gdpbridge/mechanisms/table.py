@@ -6,6 +6,7 @@ table whose last δ is positive says nothing more beyond its last row.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -16,7 +17,9 @@ from flint import arb
 from pydantic import Field, PlainSerializer, PrivateAttr
 
 from gdpbridge.curves.base import Curve
-from gdpbridge.curves.constants import Constant
+from gdpbridge.curves.chained import masses_of_lines
+from gdpbridge.curves.composition import cut_off
+from gdpbridge.curves.constants import Constant, upper_bound
 from gdpbridge.curves.linear import linear_curve
 from gdpbridge.curves.lines import ArrayLines, Line, Segments
 from gdpbridge.curves.nature import Nature
@@ -37,6 +40,9 @@ if TYPE_CHECKING:
     from gdpbridge.losses.moments import Losses
 
 __all__ = ["Table"]
+
+# how far the losses may reach on their lattice
+_MOST_PLACES = 1 << 16
 
 
 def _plain(pairs: Any) -> Any:
@@ -227,7 +233,9 @@ class Table(Profile):
         if last == 0 and last_eps == 0:
             return zero_curve()
         if last == 1:
-            raise _without_guarantee()
+            raise InputError(
+                "table", Words("without any δ below 1"), Advice("give at least one row with δ < 1")
+            )
         if last_eps == 0:
             return SmoothCurve((constant_piece(last_eps, last),), PlateauTail(last_eps, last))
         lines = TableLines(corners, log_slopes(self._rows, kept)[0])
@@ -235,31 +243,47 @@ class Table(Profile):
             return linear_curve(lines, ConstantTail(last_eps, Fraction(0)), last_eps)
         return linear_curve(lines, PlateauTail(last_eps, last))
 
+    @property
+    def composed_is(self) -> Nature:
+        """The class: one pair of distributions has all of the curve."""
+        return self.profile_is
+
+    @cached_property
+    def _knots(self) -> list[Fraction]:
+        return [eps for eps, _ in self.exact_corners if eps > 0]
+
+    @cached_property
+    def _spacing(self) -> Fraction | None:
+        if not self._knots:
+            return Fraction(1)
+        denominator = math.lcm(*(eps.denominator for eps in self._knots))
+        found = Fraction(math.gcd(*(int(eps * denominator) for eps in self._knots)), denominator)
+        return found if self._knots[-1] <= _MOST_PLACES * found else None
+
+    def composed_curve(self, times: int) -> Curve:
+        """Return the curve of as many runs; how it falls beyond the last row is not known."""
+        return self.curve if times == 1 else cut_off(super().composed_curve(times))
+
     def privacy_losses(self) -> Losses:
-        """Return that of the pair that has all of the profile, which no mechanism exceeds.
-
-        Raises:
-            InputError: for more rows than can be composed.
-        """
+        """Return the loss of the pair that has this curve: of all mechanisms it is the worst."""
         from gdpbridge.losses.moments import Part
-        from gdpbridge.losses.transforms.finite import MAX_LOOSE
-        from gdpbridge.losses.transforms.guarantees import worst_of
+        from gdpbridge.losses.transforms.finite import FiniteTransform, only_fails
 
-        _, corners = self._envelope
-        eps = [exact(text) for text in corners.eps_text]
-        deltas = [_delta(corners, number) for number in range(len(eps))]
-        if 2 * len(eps) > MAX_LOOSE:
-            allowed = f"at most {MAX_LOOSE // 2:,} that say something, to be composed"
-            raise InputError("rows", len(eps), allowed)
-        if deltas[-1] == 1:
-            raise _without_guarantee()
-        return [] if eps[-1] == 0 == deltas[-1] else [Part(worst_of(eps, deltas), 1)]
-
-
-def _without_guarantee() -> InputError:
-    return InputError(
-        "table", Words("without any δ below 1"), Advice("give at least one row with δ < 1")
-    )
+        if not self._knots:
+            last = _delta(self._envelope[1], -1)
+            return [Part(only_fails(upper_bound(last)), 1)] if last else []
+        losses, masses, failure = masses_of_lines(
+            self.curve, self._knots, bends=self.exact_corners[0][0] == 0
+        )
+        law = FiniteTransform(
+            losses,
+            masses,
+            failure=failure,
+            reverse_failure=failure,
+            symmetric=True,
+            spacing=self._spacing,
+        )
+        return [Part(law, 1)]
 
 
 class TableLines(ArrayLines):
