@@ -11,7 +11,7 @@ from gdpbridge.errors import InputError, UndecidedError
 
 
 def test_noise_that_is_too_small_to_compose() -> None:
-    """A sentence, where arrays of terabytes were asked for; one run of little noise is a formula."""
+    """A sentence, where arrays of terabytes were asked for; one run is a formula."""
     for sigma in (1e-8, 1e-300):
         for given in ({}, {"sampling": "fixed-size"}):
             run = profiles.DPSGD(noise_multiplier=sigma, sample_rate=0.5, steps=1000, **given)
