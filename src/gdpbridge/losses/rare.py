@@ -37,7 +37,7 @@ __all__ = ["RareDirection", "RareMoments", "can_be_split", "rare_direction"]
 
 # log of how far below ε the loss is where noise begins to be rare, and how many deviations of the
 # soft step lie between: the first that will do, as soft steps take fewer nodes
-_DEPTHS, _DEVIATIONS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0), (12.0, 17.0, 24.0, 34.0)
+_DEPTHS, _DEVIATIONS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0), (12.0, 17.0, 24.0, 34.0, 50.0, 70.0)
 # log of the share of δ that all-usual noise may have
 _SHARE = -35.0
 # tilts of its bound, as multiples of 1/ε
@@ -48,8 +48,6 @@ _SPLITS, _FARTHEST = 4, 4
 # towards an edge, and places are multiples of one over it
 _ROUNDS, _GRID = 12, 1 << 12
 _BITS = 128
-# nodes of two sums are so many times as much work as one of those of one
-_NODES = 2
 # log of a bound's error
 _LOG_ERROR = -12.0
 
@@ -191,9 +189,8 @@ class RareDirection(Direction):
         return RareDirection(self.split, self.tilt, self.start, digits)
 
     def is_cheaper_than(self, whole: Direction, log_delta: float) -> bool:
-        """Whether its lines take so few nodes for the ε of a δ that two sums are less work."""
-        nodes = self.nodes_for(self.start, log_delta)
-        return _NODES * nodes < whole.nodes_for(self.start, log_delta)
+        """Whether its lines are less work for the ε of a δ."""
+        return self.work_for(self.start, log_delta) < whole.work_for(self.start, log_delta)
 
     def leaves_out_little(self, eps: Fraction, delta: Fraction) -> bool:
         """Whether what only is bounded is nothing beside δ at an ε, to the digits."""
