@@ -39,6 +39,7 @@ from gdpbridge.losses.direction import Direction
 from gdpbridge.losses.line_integral import ComposedLoss
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.densities import Densities
 from gdpbridge.mechanisms.formula import Written
 from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.skellam import Skellam
@@ -350,7 +351,7 @@ def _with_proof(
         return replace(bare, evidence=replace(evidence, touching=texts))
     if is_closed(profile):
         return replace(bare, evidence=replace(evidence, directions=directions_of_formula()))
-    by_values = isinstance(profile, Skellam | Table | TradeoffFunction)
+    by_values = isinstance(profile, Densities | Skellam | Table | TradeoffFunction)
     if profile.curve.form is Form.LINEAR and not by_values:
         return replace(bare, evidence=replace(evidence, directions=_laws(bare)))
     if isinstance(profile, Table | TradeoffFunction):
