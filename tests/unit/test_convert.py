@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdpbridge import calibrate
-from gdpbridge import profiles
+from gdpbridge import calibrate, profiles
 from gdpbridge.convert import beta_at, delta_at, epsilon_at, mu_of_pair
 from gdpbridge.errors import InputError
 from gdpbridge.gaussian import ball
