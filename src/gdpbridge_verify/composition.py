@@ -23,6 +23,7 @@ from gdpbridge_verify.kinds import (
     epsilon_of_sparse_vector,
     parameters_of,
     require_relation,
+    ungrouped,
 )
 from gdpbridge_verify.lines import Runs
 from gdpbridge_verify.participation import square_of
@@ -55,6 +56,7 @@ class Composition:
 
 def composition_of(spec: Spec) -> Composition:
     """Read parts and counts from a certificate's mechanism."""
+    spec = ungrouped(spec)
     found = _read(spec, 1).named(spec)
     for relation in found.relations:
         require_relation(relation)

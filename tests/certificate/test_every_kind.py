@@ -123,7 +123,7 @@ def test_every_kind(kind: str) -> None:
     ("base", "same"),
     [
         (P.Laplace(scale=2), P.Laplace(scale=2, sensitivity=3)),
-        (P.PureDP(epsilon=0.1), P.PureDP(epsilon=0.3)),
+        (P.PureDP(epsilon=0.3), P.DiscreteLaplace(scale=1 / 0.3, sensitivity=3)),
         (P.BoundedRange(range=0.1), P.BoundedRange(range=0.3)),
         (P.GDP(mu=0.25), P.GDP(mu=0.75)),
         (P.ZCDP(rho=0.05), P.ZCDP(rho=0.45)),

@@ -490,3 +490,44 @@ def test_a_vast_text_that_is_no_number(tmp_path: Path) -> None:
     path.write_text(f"eps,delta\n{'1' * 10**5}x,0.1\n1,0.05\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"ε in row [12] is .*: must be a number of at most 4,000"):
         gdp.profiles.Table(str(path)).curve  # noqa: B018
+
+
+class TestRuns:
+    """Runs of what obeys a table are as those of the pair that has the whole implied curve."""
+
+    def test_known_pairs(self) -> None:
+        """Of one row it is (ε, δ)-DP, of all corners of a noise that noise."""
+        eps = np.array([0.0, 1.0, 2.5, 6.0])
+        found = profiles.Table(pairs=[[1, 1e-3]]).compose(5)
+        same = profiles.ApproxDP(epsilon=1, delta=1e-3).compose(5)
+        assert np.allclose(found.delta(eps), same.delta(eps), rtol=1e-12)
+        assert found.profile_is == "class"
+        noise = profiles.DiscreteLaplace(scale=2, sensitivity=3)
+        table = profiles.Table(pairs=[[0.5, float(noise.delta(0.5))], [1.5, 0]])
+        assert np.allclose(table.compose(4).delta(eps), noise.compose(4).delta(eps), rtol=1e-12)
+        # a row at 0 bends the curve there
+        bent = profiles.Table(pairs=[[0, 0.1], [1, 0]])
+        worst = profiles.PLD(losses=[-1, 0, 1], probabilities=bent_masses(0.1))
+        assert np.allclose(bent.compose(3).delta(eps), worst.compose(3).delta(eps), rtol=1e-9)
+
+    def test_beyond_the_last_row(self) -> None:
+        """What is not known of one run is not known of several; a failure is all they have."""
+        found = gdp.measure(profiles.Table(pairs=[[0.5, 1e-2], [1, 1e-5], [4, 1e-9]]).compose(10))
+        assert found.verdict == "unknown"
+        assert found.failure_probability > 1e-8
+        assert gdp.measure(profiles.Table(pairs=[[0, 0.1]]).compose(3)).failure_probability == 0.271
+
+    def test_beside_others(self) -> None:
+        """As a part it is composed with other losses; some beside Gaussian noise alone."""
+        noise = profiles.Gaussian(sigma=2)
+        row = profiles.Table(pairs=[[1, 0]])
+        parts = [profiles.Sequence(parts=(one, noise)) for one in (row, profiles.PureDP(epsilon=1))]
+        assert parts[0].delta(0.7) == pytest.approx(float(parts[1].delta(0.7)), rel=1e-9)
+        fine = profiles.Table(pairs=[[0.123456789, 0.1], [1, 0]])
+        assert profiles.Sequence(parts=(fine, noise)).delta(0.7) > 0
+
+
+def bent_masses(delta: float) -> list[float]:
+    """Of losses -1, 0 and 1, with a total variation of δ."""
+    top = delta / (1 - math.exp(-1))
+    return [top / math.e, 1 - top - top / math.e, top]
