@@ -13,6 +13,7 @@ from gdpbridge_verify.answers import answer, count_of_answers
 from gdpbridge_verify.arithmetic import Arithmetic, Work
 from gdpbridge_verify.closed import ClosedCheck, is_closed
 from gdpbridge_verify.composed import ComposedCheck
+from gdpbridge_verify.densities import DensitiesCheck
 from gdpbridge_verify.discrete import DiscreteCheck, is_discrete
 from gdpbridge_verify.document import Certificate
 from gdpbridge_verify.formulas import FormulaCheck
@@ -160,6 +161,7 @@ def _kind_of(document: Certificate) -> type[Check]:
 
 _CHECKS: dict[str, type[Check]] = {
     "clip-rectify": RectifiedCheck,
+    "densities": DensitiesCheck,
     "formula": FormulaCheck,
     "renyi": RenyiCheck,
     "subsampled": SampledCheck,

@@ -58,9 +58,12 @@ class Check(ABC):
         self.tail = self.build()
         self.nature_of_kind = self.tail.nature or self.nature_of_kind
         grouped = document.mechanism.get("size", "1") != "1"
-        if grouped and self.spec.get("kind") in ("pure-dp", "zcdp"):
-            # of k steps that are ε-DP each, not all that kε-DP allows is possible
+        if grouped and self.spec.get("kind") == "zcdp":
+            # of k steps, not all that their ρ allows is possible
             self.nature_of_kind = "bound"
+        if grouped and document.mechanism.get("base.kind") == "pure-dp":
+            # there it is the worst mechanism
+            self.nature_of_kind = "class"
         claim, statement = self.claim, self.claim.statement
         self.low, self.high = mu_range("claim.mu", claim.mu.low, claim.mu.high)
         self.failure = Fraction(claim.failure_probability)

@@ -117,9 +117,9 @@ class BetweenCurve(BoundedCurve):
         """Take the upper curve."""
         return self.upper.log_delta_above(eps)
 
-    def largest_seen(self) -> arb:
+    def largest_seen(self, more: Sequence[Fraction] = ()) -> arb:
         """Look along the lower curve."""
-        return self.lower.largest_seen()
+        return self.lower.largest_seen(more)
 
     # --- curves -----------------------------------------------------------------------------
 
