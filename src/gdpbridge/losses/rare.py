@@ -43,6 +43,8 @@ _SHARE = -35.0
 # tilts of its bound, as multiples of 1/ε
 _TILTS = np.geomspace(2.0, 4000.0, 40)
 _HALVINGS = 60
+# ε for which noise is split
+_RANGE = 1e-9, 200.0
 # times that noise is split anew, and how far beyond what it was split for ε may lie
 _SPLITS, _FARTHEST = 4, 4
 # towards an edge, and places are multiples of one over it
@@ -220,7 +222,7 @@ class RareDirection(Direction):
         usual, tilt = self.split.usual, self.tilt
         with precision(_BITS):
             one = usual.transform.size(1 + tilt, _LOG_ERROR - math.log(usual.times))
-            return (kappa(tilt) * (one.log() * usual.times).exp()).upper()
+            return kappa(tilt) * (one.log() * usual.times).exp()
 
     def _left_out(self, eps: Fraction) -> arb:
         """Bound what all-usual noise adds, and large noise whose runs lose less than ε."""
@@ -232,7 +234,7 @@ class RareDirection(Direction):
             loss = at - (split.runs.times - 1) * (-rate).log1p()
             edge = sigma * (loss.expm1() / rate + 1).log() + 1 / (2 * sigma)
             large = split.runs.times * at.exp() * whole.below(edge)
-            return (self._all_usual * (-ball(self.tilt) * at).exp() + large).upper()
+            return self._all_usual * (-ball(self.tilt) * at).exp() + large
 
     def delta(self, eps: Fraction, stop: Fraction | None = None) -> tuple[arb, arb]:
         """Return exact numbers that enclose δ(ε)."""
@@ -277,7 +279,7 @@ def rare_direction_at(direction: Direction, eps: Fraction) -> RareDirection | No
         UndecidedError: if no line is close enough there.
         WorkLimitError: if one would need too many nodes.
     """
-    if not can_be_split(direction) or not eps > 0:
+    if not can_be_split(direction) or not _RANGE[0] < eps < _RANGE[1]:
         return None
     runs, place = direction.moments.factors[0], float(eps)
     own = _sum_of_own(runs, place)
@@ -344,7 +346,7 @@ def _sum_of_own(runs: Factor, eps: float) -> float:
 
 def _of_one(runs: Factor, delta: float) -> float | None:
     """Return the ε at which the sum of the runs' own δ(ε) is δ, if there is one."""
-    low, high = 1e-9, 200.0
+    low, high = _RANGE
     if _sum_of_own(runs, low) <= delta or _sum_of_own(runs, high) >= delta:
         return None
     for _ in range(_HALVINGS):
