@@ -155,6 +155,11 @@ def test_few_steps_and_vast_losses(sigma: str, rate: str, steps: int, eps: float
     assert high - low <= high / 100
 
 
+def test_an_epsilon_of_0_is_found_at_once() -> None:
+    """Also where the error allowed at 0 is above all terms of a line."""
+    assert ComposedLoss(_dpsgd("5.59", "2.19e-6", 81)).epsilon(Fraction("0.000704")) == (0, 0)
+
+
 def test_no_epsilon_below_the_mass_at_infinity() -> None:
     """Where infinite losses alone exceed δ there is no ε; at a δ above δ(0) it is 0."""
     loss = ComposedLoss(
