@@ -181,6 +181,14 @@ class Interval:
         """Return the smallest interval that holds both."""
         return Interval(self.of, min(self.low, other.low), max(self.high, other.high))
 
+    def larger(self, other: Interval) -> Interval:
+        """Return the larger one of two numbers."""
+        return Interval(self.of, max(self.low, other.low), max(self.high, other.high))
+
+    def positive(self) -> Interval:
+        """Return the larger one of a number and 0."""
+        return self.larger(self.of.exactly(0))
+
     def ends(self) -> tuple[Interval, Interval]:
         """Return the two ends as intervals."""
         return Interval(self.of, self.low, self.low), Interval(self.of, self.high, self.high)

@@ -46,8 +46,7 @@ class LossesCheck(Check):
         if any(one.failure for side in (False, True) for one, _ in self.towards(backward=side)):
             known = [one for one in both if isinstance(one, Fraction)]
             one, other = map(self.enclosed, both)
-            wide = Interval(one.of, max(one.low, other.low), max(one.high, other.high))
-            return Tail.constant(max(known) if len(known) == 2 else wide)
+            return Tail.constant(max(known) if len(known) == 2 else one.larger(other))
         why = "every part's losses have a Gaussian tail, or are bounded"
         return Tail(why, square=self.variance)
 

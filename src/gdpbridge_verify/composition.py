@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from gdpbridge_verify.allocation import allocated
 from gdpbridge_verify.arithmetic import Arithmetic, Work
 from gdpbridge_verify.finite import (
     DiscreteGaussian,
@@ -102,6 +103,9 @@ def _sequence(spec: Spec, times: int) -> Composition:
         count = part.pop("count", "1") or ""
         if not (count.isascii() and count.isdigit() and 0 < len(count) <= 16 and int(count)):
             raise Malformed(f"mechanism.parts.{number}.count", count, "a whole number ≥ 1")
+        if "random-allocation" in part.values():
+            # each takes seconds, and there may be many
+            raise Malformed(f"mechanism.parts.{number}", "random-allocation", "alone")
         found.append(_read(part, times * int(count)))
     named = {name.split(".")[1] for name in spec if name.startswith("parts.")}
     own_names = {name for name in spec if not name.startswith("parts.")}
@@ -186,6 +190,14 @@ def _listed(spec: Spec, times: int) -> Composition:
     return Composition((Runs(one, times, other),), nature).named(spec)
 
 
+def _allocated(spec: Spec, times: int) -> Composition:
+    """Read epochs in each of which a record is in one step, drawn at random."""
+    values = parameters_of(spec)
+    found = allocated(1 / values["noise_multiplier"], int(values["steps"]))
+    runs = Runs(found.forward, times * int(values["epochs"]), found.backward)
+    return Composition((runs,), KINDS["random-allocation"].nature).named(spec)
+
+
 def _steps(spec: Spec, times: int) -> Composition:
     """Read DP-SGD; batches of a fixed size have a name for how they are drawn."""
     own = dict(spec)
@@ -215,6 +227,7 @@ _OTHERS: dict[str, Callable[[Spec, int], Composition]] = {
     "composed": _composed,
     "dpsgd": _steps,
     "pld": _listed,
+    "random-allocation": _allocated,
     "sequence": _sequence,
     "subsampled": _subsampled,
 }

@@ -38,6 +38,9 @@ class DiscreteCheck(LossesCheck):
         tail = super().build()
         self._laws: dict[tuple[int, int], Law] = {}
         parts, v = self.composition.parts, self.variance
+        for part in parts:
+            if isinstance(part.transform, Finite):
+                self.arithmetic.work.charge(part.transform.cost)
         if self.evidence.tail_from is not None and not v:
             raise Malformed("evidence.tail_from", self.evidence.tail_from, "null")
         if not v or tail.square is None:

@@ -286,8 +286,7 @@ class FormulaCheck(ConvexCheck):
             if found <= 0:
                 raise Refused("mechanism.text", f"it has no solution at ε = {float(at):.12g}")
             raise Undecided("mechanism.text")
-        zero = mpfr(0)
-        return Interval(found.of, max(found.low, zero), max(found.high, zero))
+        return found.positive()
 
     def excess(self, at: Fraction, wanted: Level, proof: Evidence | Point) -> Interval:
         """Of a mechanism's own profile no event is needed."""

@@ -77,8 +77,7 @@ class Jet:
         """Return the smaller of two; where either may be, both slopes."""
         if self.value <= other.value or other.value <= self.value:
             return self if self.value <= other.value else other
-        a, b = self.value, other.value
-        value = Interval(a.of, min(a.low, b.low), min(a.high, b.high))
+        value = -(-self.value).larger(-other.value)
         return Jet(value, self.slope.hull(other.slope))
 
     def erfc(self) -> Jet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Iterable
@@ -70,7 +71,7 @@ class Thresholded:
             return self.of.exactly(0)
         if self._curves:
             return self._curves[groups - 1].level(eps).value
-        return _not_below_zero(-((eps - self._ends[groups - 1]) / 2).expm1())
+        return (-((eps - self._ends[groups - 1]) / 2).expm1()).positive()
 
 
 def runs_of_range(values: Values, _: list[Bracket], of: Arithmetic) -> Formulas:
@@ -89,7 +90,7 @@ def runs_of_range(values: Values, _: list[Bracket], of: Arithmetic) -> Formulas:
             return of.exactly(0)
         of.work.charge(_COST * (runs + number))
         t = (eps + (number + 1) * width) / (runs + 1)
-        high = _not_below_zero((-t).exp() - least) / norm
+        high = ((-t).exp() - least).positive() / norm
         low, total, power = -(-t).expm1() / norm, of.exactly(0), of.exactly(1)
         for i in range(number + 1):
             excess = runs * t - i * width - eps
@@ -97,7 +98,7 @@ def runs_of_range(values: Values, _: list[Bracket], of: Arithmetic) -> Formulas:
             power = power * low
         for _ in range(runs - number):
             total = total * high
-        return _not_below_zero(eps.exp() * total)
+        return (eps.exp() * total).positive()
 
     def level(eps: Interval) -> Level:
         return Level.of(_largest(at_most(number, eps) for number in range(runs)))
@@ -166,15 +167,8 @@ class Skellam:
             end += 1
         above, below = self._sums
         sums = _largest(above[place] - t * below[place] for place in range(first, end + 1))
-        return Level.of(_not_below_zero(sums + self._beyond))
+        return Level.of((sums + self._beyond).positive())
 
 
 def _largest(values: Iterable[Interval]) -> Interval:
-    first, *others = values
-    for other in others:
-        first = Interval(first.of, max(first.low, other.low), max(first.high, other.high))
-    return first
-
-
-def _not_below_zero(value: Interval) -> Interval:
-    return Interval(value.of, max(value.low, mpfr(0)), max(value.high, mpfr(0)))
+    return functools.reduce(Interval.larger, values)
