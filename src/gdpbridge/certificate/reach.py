@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gdpbridge.certificate.write_closed import is_closed
 from gdpbridge.curves.base import Form
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge_verify.kinds import KINDS, ONLY_COMPOSED, SAMPLED
 
-__all__ = ["uncertifiable_because"]
+__all__ = ["is_closed", "uncertifiable_because"]
 
 # whose samples the checker composes
 _BY_LINES = ("gaussian", "gdp")
@@ -50,6 +49,23 @@ def uncertifiable_because(profile: Profile) -> str:
     if named.kind in ONLY_COMPOSED and not by_lines and not is_closed(named):
         return f"there is no certificate for {named.kind} of such parts yet"
     return named.beyond_certificates
+
+
+def is_closed(profile: Profile) -> bool:
+    """Whether the checker knows δ of a composition as a formula."""
+    # of a sample alone it is a formula anyway
+    composed = profile.kind in ONLY_COMPOSED and profile.kind != "subsampled"
+    if profile.curve.form not in (Form.SMOOTH, Form.POINTS) or not composed:
+        return False
+    # the checker is slow to load, and needed for these alone
+    from gdpbridge_verify.closed import formula_of
+    from gdpbridge_verify.composition import composition_of
+    from gdpbridge_verify.refusal import Malformed
+
+    try:
+        return formula_of(composition_of(profile.specification()).parts) is not None
+    except Malformed:
+        return False
 
 
 def _is_sampled(profile: Profile) -> bool:
