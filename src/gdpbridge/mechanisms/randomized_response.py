@@ -103,11 +103,6 @@ class RandomizedResponse(Profile):
             return self
         return PureDP(epsilon=self.epsilon, neighbours=self.neighbours)
 
-    @property
-    def by_epsilon(self) -> bool:
-        """Whether ε₀ says what the chances of more than two answers are: no fractions."""
-        return self.epsilon is not None and self.buckets > 2
-
     def _ratio(self) -> Fraction | None:
         """Return e^ε₀, where it is rational."""
         noise = self.exact("noise_parameter")
