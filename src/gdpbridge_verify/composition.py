@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from gdpbridge_verify.arithmetic import Work
+from gdpbridge_verify.document import Certificate
 from gdpbridge_verify.finite import (
     DiscreteGaussian,
+    Finite,
     discrete_laplace,
     listed,
     randomized_response,
@@ -24,7 +26,7 @@ from gdpbridge_verify.kinds import (
 )
 from gdpbridge_verify.lines import Runs
 from gdpbridge_verify.participation import square_of
-from gdpbridge_verify.refusal import Malformed
+from gdpbridge_verify.refusal import Malformed, Words
 from gdpbridge_verify.transforms import Gaussian, Laplace, SampledGaussian, Transform
 
 Spec = dict[str, str | None]
@@ -60,6 +62,17 @@ def composition_of(spec: Spec) -> Composition:
     if len(found.relations - {None}) > 1:
         raise Malformed("mechanism.neighbours", spec.get("neighbours"), "the same in every part")
     return found
+
+
+def is_discrete(document: Certificate) -> bool:
+    """Whether all losses are discrete, or put on a lattice, and δ is to be had from their law."""
+    transforms = [part.transform for part in composition_of(document.mechanism).parts]
+    if any(one.unit for two in document.evidence.directions or () for one in two.pieces):
+        if not all(isinstance(one, Finite | Laplace) for one in transforms):
+            allowed = "null but for Laplace's and discrete losses"
+            raise Malformed("evidence.directions: unit", Words("given"), allowed)
+        return True
+    return all(isinstance(one, Finite) for one in transforms)
 
 
 def _read(spec: Spec, times: int) -> Composition:

@@ -6,26 +6,15 @@ from fractions import Fraction
 
 from gdpbridge_verify.arithmetic import Interval, Level
 from gdpbridge_verify.composed import LossesCheck
-from gdpbridge_verify.composition import composition_of
-from gdpbridge_verify.document import Certificate, Evidence, Point
+from gdpbridge_verify.document import Evidence, Point
 from gdpbridge_verify.finite import DiscreteGaussian, Finite, cut_laplace, ratio
 from gdpbridge_verify.law import Law
 from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.profile import Decay, Tail
-from gdpbridge_verify.refusal import Malformed, Refused, Words
+from gdpbridge_verify.refusal import Malformed, Refused
 from gdpbridge_verify.transforms import Laplace, Transform
 
 _UNIT = "evidence.directions: unit"
-
-
-def is_discrete(document: Certificate) -> bool:
-    """Whether all losses are discrete, or put on a lattice, and δ is to be had from their law."""
-    transforms = [part.transform for part in composition_of(document.mechanism).parts]
-    if any(one.unit for two in document.evidence.directions or () for one in two.pieces):
-        if not all(isinstance(one, Finite | Laplace) for one in transforms):
-            raise Malformed(_UNIT, Words("given"), "null but for Laplace's and discrete losses")
-        return True
-    return all(isinstance(one, Finite) for one in transforms)
 
 
 class DiscreteCheck(LossesCheck):
