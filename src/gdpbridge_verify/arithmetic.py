@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import cache
 from typing import NamedTuple
@@ -259,3 +260,14 @@ class Level(NamedTuple):
 
 
 _HALF = Fraction(1, 2)
+
+
+def largest(values: Iterable[Interval]) -> Interval:
+    """Return the largest of some numbers."""
+    found = list(values)
+    return Interval(found[0].of, max(one.low for one in found), max(one.high for one in found))
+
+
+def not_below_zero(value: Interval) -> Interval:
+    """Return the larger one of a number and 0."""
+    return largest((value, value.of.exactly(0)))

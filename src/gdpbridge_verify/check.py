@@ -142,7 +142,7 @@ _CHECKS = {
     "renyi": "zcdp.RenyiCheck",
     "subsampled": "sampled.SampledCheck",
     "table": "tables.TableCheck",
-    "thresholded-release": "mechanisms.ThresholdedCheck",
+    "thresholded-release": "thresholded.ThresholdedCheck",
     "tradeoff": "formulas.FormulaCheck",
     "tradeoff-function": "tables.TradeoffCheck",
     "tuned": "tuned.TunedCheck",

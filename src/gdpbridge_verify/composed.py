@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from functools import cached_property
 
-from gdpbridge_verify.arithmetic import Interval, Level
+from gdpbridge_verify.arithmetic import Interval, Level, largest
 from gdpbridge_verify.composition import Composition, composition_of
 from gdpbridge_verify.document import Cell, CurvePiece, Evidence, Point
 from gdpbridge_verify.document import Line as LineModel
@@ -45,8 +45,7 @@ class LossesCheck(Check):
         both = [self.failure_towards(backward=backward) for backward in (False, True)]
         if any(one.failure for side in (False, True) for one, _ in self.towards(backward=side)):
             known = [one for one in both if isinstance(one, Fraction)]
-            one, other = map(self.enclosed, both)
-            wide = Interval(one.of, max(one.low, other.low), max(one.high, other.high))
+            wide = largest(map(self.enclosed, both))
             return Tail.constant(max(known) if len(known) == 2 else wide)
         why = "every part's losses have a Gaussian tail, or are bounded"
         return Tail(why, square=self.variance)

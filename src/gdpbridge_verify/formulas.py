@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 from gmpy2 import mpfr
 
-from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, not_below_zero
 from gdpbridge_verify.convex import ConvexCheck
 from gdpbridge_verify.document import Evidence, Point
 from gdpbridge_verify.jets import Jet
-from gdpbridge_verify.kinds import decimal_parameter, parameters_of
+from gdpbridge_verify.kinds import apart, decimal_parameter, parameters_of
 from gdpbridge_verify.numbers import binary, exact
 from gdpbridge_verify.profile import Decay, Tail
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
@@ -231,7 +231,7 @@ class FormulaCheck(ConvexCheck):
 
     def build(self) -> Tail:
         """Read the text, and find how δ̂ falls far out if the tail is what is claimed."""
-        own = {name: text for name, text in self.spec.items() if not name.startswith("set.")}
+        own, given = apart(self.spec, "set.")
         text = own.pop("text", None) or ""
         self.is_solved = own["kind"] == "tradeoff"
         exactly = "false" if self.is_solved else own.pop("exact", "false")
@@ -239,11 +239,7 @@ class FormulaCheck(ConvexCheck):
         if exactly not in ("true", "false"):
             raise Malformed("mechanism.exact", exactly, "true or false")
         self.nature_of_kind = "own" if exactly == "true" else "bound"
-        known = {
-            name.removeprefix("set."): decimal_parameter(name, value)
-            for name, value in self.spec.items()
-            if name.startswith("set.")
-        }
+        known = {name: decimal_parameter(f"set.{name}", given[name]) for name in given}
         if self.is_solved:
             self.formula, self.is_log = isolated(text, *sides_of(text, known))
         else:
@@ -282,8 +278,7 @@ class FormulaCheck(ConvexCheck):
             if found <= 0:
                 raise Refused("mechanism.text", f"it has no solution at ε = {float(at):.12g}")
             raise Undecided("mechanism.text")
-        zero = mpfr(0)
-        return Interval(found.of, max(found.low, zero), max(found.high, zero))
+        return not_below_zero(found)
 
     def excess(self, at: Fraction, wanted: Level, proof: Evidence | Point) -> Interval:
         """Of a mechanism's own profile no event is needed."""

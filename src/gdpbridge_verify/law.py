@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from gmpy2 import mpz
 
-from gdpbridge_verify.arithmetic import Arithmetic, Interval
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, not_below_zero
 from gdpbridge_verify.finite import Atoms, Finite, Unit
 from gdpbridge_verify.refusal import OutOfWork, Undecided
 
@@ -81,9 +81,9 @@ class Law:
             kept = (-self._tilt * over).exp() * (p - (-over).exp() * q)
         for number in range(last, first):
             over = self._losses[number] - eps
-            share = _positive(-(-over).expm1()) * (-self._tilt * over).exp()
+            share = not_below_zero(-(-over).expm1()) * (-self._tilt * over).exp()
             kept += self._fixed(self._masses[number]) * share
-        kept = _positive(kept)
+        kept = not_below_zero(kept)
         scale = (self._log_moment - self._tilt * eps).exp()
         return scale * Interval(self.of, kept.low, (kept + self._lost).high)
 
@@ -219,9 +219,3 @@ def _kappa(tilt: Fraction, of: Arithmetic) -> Interval:
         return of.exactly(1)
     s, more = of.exactly(tilt), of.exactly(1 + tilt)
     return (s * s.log() - more * more.log()).exp()
-
-
-def _positive(value: Interval) -> Interval:
-    """Return the larger one of a number and 0."""
-    zero = value.of.exactly(0)
-    return Interval(value.of, max(value.low, zero.low), max(value.high, zero.high))

@@ -43,7 +43,9 @@ class Check(ABC):
     def __init__(self, document: Certificate, arithmetic: Arithmetic) -> None:
         self.arithmetic, self.document = arithmetic, document
         self.claim, self.evidence = document.claim, document.evidence
-        self.spec = ungrouped(document.mechanism)
+        self.spec, grouped = document.mechanism, document.mechanism.get("kind") == "grouped"
+        if grouped:
+            self.spec = ungrouped(self.spec)
         kind = KINDS.get(self.spec.get("kind") or "", Kind())
         self.nature_of_kind = kind.nature
         # a composed loss is proved in one of two directions at a time
@@ -57,8 +59,8 @@ class Check(ABC):
             raise Malformed("table", Words("given"), "null for this kind")
         self.tail = self.build()
         self.nature_of_kind = self.tail.nature or self.nature_of_kind
-        grouped = document.mechanism.get("size", "1") != "1"
-        if grouped and self.spec.get("kind") in ("pure-dp", "zcdp"):
+        several = grouped and document.mechanism["size"] != "1"
+        if several and self.spec["kind"] in ("pure-dp", "zcdp"):
             # of k steps that are ε-DP each, not all that kε-DP allows is possible
             self.nature_of_kind = "bound"
         claim, statement = self.claim, self.claim.statement

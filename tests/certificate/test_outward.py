@@ -13,13 +13,13 @@ from gmpy2 import mpc, mpfr
 
 from gdpbridge.losses.transforms.replace_one import ReplaceOneTransform
 from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
-from gdpbridge_verify.arithmetic import Arithmetic, Interval
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, not_below_zero
 from gdpbridge_verify.complexes import Ball, Complexes
 from gdpbridge_verify.document import Nodes
 from gdpbridge_verify.finite import cut_laplace
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
 from gdpbridge_verify.formulas import FormulaCheck
-from gdpbridge_verify.law import Law, _positive
+from gdpbridge_verify.law import Law
 from gdpbridge_verify.profile import Part
 from gdpbridge_verify.rectified import _within
 from gdpbridge_verify.refusal import Refused
@@ -150,8 +150,8 @@ def _ends(value: Interval) -> tuple[float, float]:
 def test_what_is_positive_or_larger_is_enclosed() -> None:
     """The larger one of a number and 0, and of a formula and 0."""
     below, around = OF.between(Fraction(-2), Fraction(-1)), OF.between(Fraction(-1), Fraction(2))
-    assert _ends(_positive(below)) == (0, 0)
-    assert _ends(_positive(around)) == (0, 2)
+    assert _ends(not_below_zero(below)) == (0, 0)
+    assert _ends(not_below_zero(around)) == (0, 2)
     check: Any = SimpleNamespace(arithmetic=OF, is_solved=False)
     for value, ends in ((below, (0, 0)), (around, (0, 2))):
         check.value = lambda _, value=value: SimpleNamespace(value=value)
