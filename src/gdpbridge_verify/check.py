@@ -136,7 +136,7 @@ def _kind_of(document: Certificate) -> type[Check]:
 
 _CHECKS = {
     "clip-rectify": "rectified.RectifiedCheck",
-    "discrete losses": "discrete.DiscreteCheck",
+    "discrete losses": "law.DiscreteCheck",
     "formula": "formulas.FormulaCheck",
     "losses": "composed.ComposedCheck",
     "renyi": "zcdp.RenyiCheck",

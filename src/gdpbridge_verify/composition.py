@@ -28,10 +28,9 @@ from gdpbridge_verify.kinds import (
     rate_of_poisson,
     require_relation,
 )
-from gdpbridge_verify.lines import Runs
 from gdpbridge_verify.mechanisms import square_of_gaussian
 from gdpbridge_verify.refusal import Malformed, Words
-from gdpbridge_verify.transforms import Gaussian, Laplace, SampledGaussian, Transform
+from gdpbridge_verify.transforms import Gaussian, Laplace, Runs, SampledGaussian, Transform
 
 _MOST_RUNS = 10**15
 _MOST_PARTS = 1000
