@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, cast
 
 from pydantic.fields import FieldInfo
@@ -23,6 +24,7 @@ from gdpbridge.measure.entry import is_provable
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import profile_class
 from gdpbridge.numeric.checked import Real
+from gdpbridge.numeric.exact import float_floor
 from gdpbridge.progress import Progress, silent, with_bar
 from gdpbridge.several import over_lists
 
@@ -102,16 +104,22 @@ def calibrate(
     )
     cls, parameters = _searched(kind, parameter, parameters)
     free, raises = _free_parameter(cls, parameter, parameters)
+    unit = cls.unit_of(free, parameters)
+
+    def counted(value: float) -> float | int:
+        if unit is None:
+            return value
+        return int(value) if unit == 1 else float_floor(int(value) * unit)
 
     def with_value(value: float) -> Profile:
-        return cls(**parameters, **{free: value})
+        return cls(**parameters, **{free: counted(value)})
 
-    search = _Search(cls.parameters()[free], free, raises, goal, with_value, progress or silent)
+    info = cls.parameters()[free]
+    search = _Search(info, free, raises, unit, goal, with_value, progress or silent)
     safe, beyond = search.bracket()
     found = safe.tried
     assert found is not None
-    numbers = (safe.value, beyond.value)
-    value, other = map(int, numbers) if search.whole else numbers
+    value, other = counted(safe.value), counted(beyond.value)
     return Calibration(
         free,
         goal,
@@ -119,7 +127,7 @@ def calibrate(
         other,
         found.value,
         found.profile,
-        with_value(other),
+        with_value(beyond.value),
         is_provable(found.profile),
         found.measurement,
     )
@@ -204,18 +212,21 @@ class _Search:
         info: FieldInfo,
         name: str,
         raises: bool,
+        unit: Fraction | None,
         goal: Goal,
         with_value: Callable[[float], Profile],
         progress: Progress,
     ) -> None:
         extra = cast(dict[str, Any], info.json_schema_extra)
-        self.typical = [float(value) for value in extra["typical"]]
-        self.whole = info.annotation is int
+        self.whole, self.unit = unit is not None, float(unit or 1)
+        # all values are numbers of units
+        self.typical = [float(value) / self.unit for value in extra["typical"]]
         self.name, self.sign = name, 1 if raises else -1
         self.goal, self.with_value, self.progress = goal, with_value, progress
         ends = [getattr(one, key, None) for one in info.metadata for key in ("ge", "le")]
-        below = [float(one) for one in ends if one and one <= self.typical[0]]
-        above = [float(one) for one in ends if one and one >= self.typical[1]]
+        limits = [float(one) / self.unit for one in ends if one]
+        below = [one for one in limits if one <= self.typical[0]]
+        above = [one for one in limits if one >= self.typical[1]]
         self.least, self.most = max(below, default=0.0), min(above, default=math.inf)
         self.evaluations = 0
         self.slope = 1.0
@@ -232,7 +243,7 @@ class _Search:
     def _profile(self, value: float) -> Profile:
         self.evaluations += 1
         self.progress("searching", 1 - 0.93**self.evaluations)
-        return self.with_value(int(value) if self.whole else value)
+        return self.with_value(value)
 
     def _guessed(self, x: float) -> _Place:
         value = self._value(x)
@@ -391,7 +402,8 @@ class _Search:
 
     def _undecided(self, x: float) -> UndecidedError:
         return UndecidedError(
-            f"the target could not be told from what is reached at {self.name} = {self._value(x):g}"
+            f"the target could not be told from what is reached at "
+            f"{self.name} = {self._value(x) * self.unit:g}"
         )
 
     def _meets(self, x: float) -> _Place | None:

@@ -101,7 +101,15 @@ class WorkLimitError(GdpBridgeError):
 
 
 class UndecidedError(GdpBridgeError):
-    """Nothing could be proved either way within the stated precision or cell cap."""
+    """Nothing could be proved either way within the stated precision or cell cap.
+
+    Attributes:
+        bounds: the :class:`~gdpbridge.Interval` that was found all the same, or None.
+    """
+
+    def __init__(self, message: str = "", bounds: Any = None) -> None:
+        self.bounds = bounds
+        super().__init__(message)
 
 
 class UndecidedWarning(UserWarning):

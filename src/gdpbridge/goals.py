@@ -289,6 +289,16 @@ class _Power(Goal):
         missed = beta_at(profile, str(float(self.alpha)))
         return Tried(profile, Interval(1 - missed.high, 1 - missed.low))
 
+    def guessed(self, profile: Profile) -> Interval:
+        if profile.curve.form is Form.BETWEEN:
+            return super().guessed(profile)
+        import numpy as np
+
+        from gdpbridge.curves.tradeoff import least_errors
+
+        (missed,) = least_errors(profile.curve, np.array([float(self.alpha)]))
+        return Interval(1 - float(missed), 1 - float(missed))
+
 
 def goal_of(
     mu: Real | None,
@@ -316,11 +326,14 @@ def goal_of(
     given = [name for name, values in pairs.items() if any(v is not None for v in values)]
     if not given:
         raise InputError.missing("target_mu", f"give it, or {', or '.join(list(pairs)[1:])}")
+    named = {
+        name: v for pair in given for name, v in zip(pair.split(" and "), pairs[pair], strict=True)
+    }
+    there = [name for name, value in named.items() if value is not None]
     if len(given) > 1:
-        raise InputError(" and ".join(given), Words("given"), Advice("give one target"))
-    for name, value in zip(given[0].split(" and "), pairs[given[0]], strict=True):
-        if value is None:
-            raise InputError.missing(name, f"{given[0].replace('and', 'needs')}, or the reverse")
+        raise InputError(" and ".join(there), Words("given"), Advice("give one target"))
+    for name in named.keys() - there:
+        raise InputError.missing(name, f"{there[0]} needs it")
     if mu is None and (tol, eps_h, failure) != (None, None, None):
         name, value = next(
             (n, v)

@@ -126,15 +126,25 @@ def _kind_of(document: Certificate) -> type[Check]:
     """Return what checks a kind; only its module is loaded, which depends on none of these."""
     spec = document.mechanism
     kind = spec.get("base.kind" if spec.get("kind") == "grouped" else "kind") or ""
-    if document.evidence.directions is not None:
-        is_discrete = import_module("gdpbridge_verify.composition").is_discrete(document)
-        kind = "discrete losses" if is_discrete else "losses"
-    module, name = _CHECKS.get(kind, "mechanisms.FormulasCheck").split(".")
-    found: type[Check] = getattr(import_module(f"gdpbridge_verify.{module}"), name)
+    directions = document.evidence.directions
+    if directions is not None:
+        kind = "losses"
+        has_pieces = any(one.pieces for one in directions)
+        if directions and not has_pieces and _named("closed.is_closed")(document):
+            kind = "closed losses"
+        elif _named("composition.is_discrete")(document):
+            kind = "discrete losses"
+    found: type[Check] = _named(_CHECKS.get(kind, "mechanisms.FormulasCheck"))
     return found
 
 
+def _named(place: str) -> Any:
+    module, name = place.split(".")
+    return getattr(import_module(f"gdpbridge_verify.{module}"), name)
+
+
 _CHECKS = {
+    "closed losses": "closed.ClosedCheck",
     "clip-rectify": "rectified.RectifiedCheck",
     "discrete losses": "law.DiscreteCheck",
     "formula": "formulas.FormulaCheck",

@@ -54,7 +54,7 @@ class LossesCheck(Check):
         # the head's δ needs them too, a whole statement none where the tail is all of the proof
         by_tail = self.claim.statement == "whole" and not any(one.cells for one in directions)
         needed = self.claim.statement == "head" or (self.claim.mu.high != "inf" and not by_tail)
-        wanted = 1 if all(part.symmetric for part in parts) else 2
+        wanted = self.count_of_directions
         self.is_in_every_direction = len(directions) == wanted
         if needed and not self.is_in_every_direction:
             raise Malformed("evidence.directions", len(directions), f"{wanted} of them")
@@ -65,6 +65,11 @@ class LossesCheck(Check):
             return Tail.constant(max(known) if len(known) == 2 else wide)
         why = "every part's losses have a Gaussian tail, or are bounded"
         return Tail(why, square=self.variance)
+
+    @property
+    def count_of_directions(self) -> int:
+        """How many directions there are to prove."""
+        return 1 if all(part.symmetric for part in self.composition.parts) else 2
 
     def towards(self, *, backward: bool) -> list[tuple[Transform, int]]:
         """Return the losses of a direction, and how often each is added."""

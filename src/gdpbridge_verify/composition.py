@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from gdpbridge_verify.arithmetic import Work
+from gdpbridge_verify.arithmetic import Arithmetic, Work
 from gdpbridge_verify.document import Certificate
 from gdpbridge_verify.finite import (
     DiscreteGaussian,
     Finite,
     discrete_laplace,
+    is_possible,
     listed,
     randomized_response,
     two_valued,
@@ -34,8 +35,10 @@ from gdpbridge_verify.transforms import Gaussian, Laplace, Runs, SampledGaussian
 
 _MOST_RUNS = 10**15
 _MOST_PARTS = 1000
-# microseconds, for the sensitivity of a matrix
+# microseconds, for the sensitivity of a matrix, or losses that are listed
 _MOST_WORK = 1e6
+# of the probabilities of listed losses
+_BITS = 128
 _NATURES: tuple[Nature, ...] = ("own", "class", "bound")
 
 
@@ -58,6 +61,9 @@ def composition_of(spec: Spec) -> Composition:
         raise Malformed("mechanism", total, f"of at most {_MOST_PARTS} parts")
     if len(relations - {None}) > 1:
         raise Malformed("mechanism.neighbours", spec.get("neighbours"), "the same in every part")
+    if spec.get("kind") == "dpsgd" and total == 1:
+        # what is as bad as either direction of one step is no worse than the step
+        return replace(found, nature=KINDS["dpsgd"].nature)
     return found
 
 
@@ -161,8 +167,10 @@ def _listed(spec: Spec, times: int) -> Composition:
         other = listed("mechanism.add", spec["add"] or "", spec.get("add_unit") or "")
     if spec.get("bound", "true") != "true":
         raise Malformed("mechanism.bound", spec["bound"], "true, or left out")
-    nature: Nature = "bound" if "bound" in spec else "own"
-    return Composition((Runs(one, times, other),), nature)
+    of = Arithmetic(_BITS, Work(_MOST_WORK))
+    # no mechanism has other losses
+    is_own = "bound" not in spec and is_possible(one, of) and is_possible(other, of)
+    return Composition((Runs(one, times, other),), "own" if is_own else "bound")
 
 
 def _steps(spec: Spec, times: int) -> Composition:

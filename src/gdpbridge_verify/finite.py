@@ -26,6 +26,8 @@ _MOST_CUTS = 1 << 17
 _MOST_SENSITIVITY = 10_000
 # what doubles that add up to 1 may miss of it
 _ROUNDING = 2.0**-50
+# what probabilities with nine digits may be above it, and those of a mechanism's own law
+_TOO_MUCH, _MUCH = 1e-9, Fraction(1, 1 << 40)
 _RATIO = r"[0-9]{1,400}(?:/[0-9]{1,400})?"
 _LISTED = rf"inf:({_RATIO})((?: -?[0-9]{{1,18}}:0x[0-9a-f]{{1,64}}p[+-][0-9]{{1,4}})+)"
 
@@ -173,12 +175,21 @@ def listed(field: str, text: str, unit_text: str) -> Finite:
     failure = ratio(field, shape[1])
     if failure >= 1 or len(places) > _MOST_ATOMS:
         raise Malformed(field, text[:40], f"at most {_MOST_ATOMS} losses, and not all infinite")
-    if max(masses) > 1 or math.fsum(map(float, [failure, *masses])) < 1 - _ROUNDING:
+    total = math.fsum(map(float, [failure, *masses]))
+    if max(masses) > 1 or not 1 - _ROUNDING <= total <= 1 + _TOO_MUCH:
         raise Malformed(field, text[:40], "probabilities of all losses, 1 together")
     size = Unit(ratio(field, unit_text))
     if not size.value:
         raise Malformed(f"{field}_unit", unit_text, "a positive number")
     return Finite(size, places, lambda of: [of.exactly(mass) for mass in masses], failure)
+
+
+def is_possible(one: Finite, of: Arithmetic) -> bool:
+    """Whether P and Q = e^{-L}·P are both of mass 1 at most, but for the rounding of numbers."""
+    masses = one.masses(of)
+    shares = one.atoms(of, Fraction(-1)).total
+    most = 1 + _MUCH
+    return bool(shares <= most and sum(masses, of.exactly(one.failure)) <= most)
 
 
 def ratio(field: str, text: str) -> Fraction:

@@ -18,6 +18,7 @@ from gmpy2 import mpfr
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, not_below_zero
 from gdpbridge_verify.convex import ConvexCheck
+from gdpbridge_verify.convexity import BITS, can_be_own
 from gdpbridge_verify.document import Evidence, Point
 from gdpbridge_verify.kinds import apart, decimal_parameter, parameters_of
 from gdpbridge_verify.numbers import binary, exact
@@ -326,12 +327,15 @@ class FormulaCheck(ConvexCheck):
         parameters_of(own)
         if exactly not in ("true", "false"):
             raise Malformed("mechanism.exact", exactly, "true or false")
-        self.nature_of_kind = "own" if exactly == "true" else "bound"
         known = {name: decimal_parameter(f"set.{name}", given[name]) for name in given}
         if self.is_solved:
             self.formula, self.is_log = isolated(text, *sides_of(text, known))
         else:
             self.formula, self.is_log = parsed(text, known)
+        of = Arithmetic(BITS, self.arithmetic.work)
+        is_own = exactly == "true" and can_be_own(self.formula, of, is_log=self.is_log) is True
+        # what is not proved to be any mechanism's δ is at most a bound of one
+        self.nature_of_kind = "own" if is_own else "bound"
         if self.evidence.tail_from is None:
             return Tail("nothing is said of the tail", square=None, known=False)
         return self._far_out(binary(self.evidence.tail_from))

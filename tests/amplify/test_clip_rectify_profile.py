@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
+from decimal import Decimal
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -229,3 +232,34 @@ def test_goes_through_its_plain_data() -> None:
     base = {"kind": "icea", "messages": 20, "users": 4}
     assert gdp.load_profile({"kind": "clip-rectify", "eps_h": 10, "base": base}) == profile
     assert ClipRectify(base=base, eps_h=10) == profile
+
+
+@pytest.mark.parametrize(
+    ("given", "eps_h"),
+    [
+        ({"noise": "gaussian", "scale": 5.666, "threshold": 86.16}, 2.139),
+        ({"noise": "gaussian", "scale": 8.519, "threshold": 579.3, "groups": 3}, 13.0),
+        ({"noise": "laplace", "scale": 0.3021, "threshold": 198.1}, 13.9),
+    ],
+)
+def test_noise_that_is_hardly_thresholded(given: dict[str, Any], eps_h: float) -> None:
+    """Of a level far below all else, G is flat, or the noise's bound ends within a rounding."""
+    base = gdp.profiles.ThresholdedRelease(**given)
+    found = gdp.measure(ClipRectify(base=base, eps_h=eps_h))
+    noise = {
+        "gaussian": gdp.profiles.GDP(mu=math.sqrt(given.get("groups", 1)) / given["scale"]),
+        "laplace": gdp.profiles.Laplace(scale=given["scale"]),
+    }[given["noise"]]
+    plain = gdp.measure(noise).mu
+    assert found.certified
+    assert found.cells < 100
+    assert float(found.mu.low) == pytest.approx(float(plain.low), abs=1e-9)
+    assert float(found.mu.high) == pytest.approx(float(plain.high), abs=1e-9)
+
+
+def test_noise_that_is_known_to_be_beneath_a_gaussian_curve() -> None:
+    """Clipping Gaussian noise leaves its μ, at once; asked for more digits, too."""
+    for tol in (1e-9, 1e-40):
+        found = gdp.measure(ClipRectify(base=gdp.profiles.Gaussian(sigma=2), eps_h=3), tol=tol)
+        assert found.mu.low < Decimal("0.5") <= found.mu.high
+        assert found.cells < 10

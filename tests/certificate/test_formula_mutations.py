@@ -60,7 +60,7 @@ EXAMPLES = {
         {},
     ),
     "trade-off head": (profiles.Tradeoff(SLOW, set={"s": 4, "k": -2}), {"eps_h": 2}),
-    "exact": (profiles.Formula("delta = 0.3*exp(-eps**2)", exact=True), {}),
+    "exact": (profiles.Formula("delta = 0.3*exp(-eps**2 - 1.1*eps)", exact=True), {}),
 }
 
 

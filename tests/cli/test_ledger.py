@@ -157,7 +157,7 @@ def test_history_export_import(ledger: Callable, tmp_path: Path) -> None:
     [
         ("spend", "DATASET is missing: gdpbridge ledger spend needs it"),
         ("spend census lapace --purpose a", "mechanism is lapace: must be one of "),
-        ("spend census --purpose a", "--mu is missing: give it, or mu_squared"),
+        ("spend census --purpose a", "--mu is missing: give it, or --mu-squared"),
         ("spend nope --mu 1 --purpose a", "DATASET is nope: must be one of census"),
         ("spend census --mu 0 --purpose a", "--mu is 0: must be a number from 1e-30 to 1e6"),
         ("spend census --mu nan --purpose a", "--mu is nan: must be "),

@@ -164,7 +164,7 @@ def test_risk(run: Callable) -> None:
         ("convert --mu abc --delta 0.1", "--mu"),
         ("convert --mu 1 --failure 1 --delta 0.1", "--failure"),
         ("convert --delta 0.1", "--mu"),
-        ("convert --epsilon 1 --epsilon 2 --delta 0.1", "--epsilon"),
+        ("convert --epsilon 1,2,3 --delta 0.1,0.2", "--delta"),
         ("convert --epsilon x", "--epsilon"),
         ("convert --failure 0.1 --epsilon 1", "--failure"),
         ("convert --rho 0", "--rho"),

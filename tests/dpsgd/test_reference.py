@@ -62,7 +62,7 @@ def test_too_much_work_past_a_failure_leaves_the_whole_range() -> None:
     assert found.mu.low == found.mu.high == 1200
     assert (found.statement, found.certified) == (gdp.Statement.WHOLE, True)
     assert any("would save is not known" in note for note in found.notes)
-    with pytest.raises(gdp.WorkLimitError, match="terms would be needed"):
+    with pytest.raises(gdp.WorkLimitError, match="falls off too slowly"):
         gdp.measure(run, failure=1e-10)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import mpmath
 import pytest
 from flint import arb
 
@@ -12,7 +13,6 @@ from gdpbridge.losses.line_integral import ComposedLoss, epsilon_of
 from gdpbridge.losses.moments import Part
 from gdpbridge.losses.rare import RareDirection, rare_direction
 from gdpbridge.losses.transforms.gaussian import GaussianTransform
-from gdpbridge.losses.transforms.rare_gaussian import SplitGaussianTransform
 from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
 from gdpbridge.numeric.flint_context import precision
 
@@ -25,25 +25,53 @@ def _direction(sigma: str, rate: str, steps: int) -> Direction:
 
 
 def _rare(direction: Direction) -> RareDirection:
-    found = rare_direction(direction, float(DELTA))
+    found = rare_direction(direction, DELTA)
     assert found is not None
     return found
 
 
-@pytest.mark.parametrize("place", ["0", "1", "3/2", "4", "40"])
-def test_both_parts_make_the_whole(place: str) -> None:
-    """F = F_A + F_B at real places, each bounded from above, and hardly."""
-    sigma, rate, w = Fraction(3, 5), Fraction(1, 200), Fraction(place)
+@pytest.mark.parametrize("place", ["0", "1"])
+def test_all_noise_is_counted_once(place: str) -> None:
+    """F = F_C and the mass above the upper edge, where F is 1: at 0 for Q, at 1 for P."""
+    w = Fraction(place)
+    kept = _rare(_direction("0.6917", "0.0478", 3)).split.kept
     with precision(96):
-        rare, usual = (
-            SplitGaussianTransform(sigma, rate, Fraction(2), Fraction(1, 4), rare=one)
-            for one in (True, False)
+        held, seen = kept.masses
+        both = kept.size(w, -40.0) + (held if w else seen)
+        assert both > 1 - arb("1e-20")
+        assert both < 1 + arb("1e-15")
+
+
+def _of_two(sigma: str, rate: str, eps: mpmath.mpf) -> mpmath.mpf:
+    """δ(ε) of two steps: what the second one adds, in closed form, over the first one's noise."""
+    s, q = mpmath.mpf(sigma), mpmath.mpf(rate)
+
+    def inside(u: mpmath.mpf) -> mpmath.mpf:
+        g = 1 + q * mpmath.expm1(u / s - 1 / (2 * s * s))
+        rest = mpmath.exp(eps) / g
+        if rest <= 1 - q:
+            return mpmath.npdf(u) * (g - mpmath.exp(eps))
+        place = s * mpmath.log((rest - 1 + q) / q) + 1 / (2 * s)
+        below, above = mpmath.ncdf(-place), mpmath.ncdf(1 / s - place)
+        return mpmath.npdf(u) * g * (below + q * (above - below) - rest * below)
+
+    edge = s * mpmath.log((mpmath.exp(eps) / (1 - q) - 1 + q) / q) + 1 / (2 * s)
+    ends = [-14, *(edge - mpmath.mpf(k) / 2 for k in (16, 12, 8, 4, 2, 1)), edge, edge + 1, 20]
+    return mpmath.quad(inside, sorted(ends))
+
+
+@pytest.mark.parametrize(
+    ("sigma", "rate"), [("0.4583", "0.00008883"), ("0.6917", "0.0478"), ("1.331", "0.03432")]
+)
+def test_two_steps_against_an_integral_over_noise(sigma: str, rate: str) -> None:
+    """At the ends of the ε found, δ is on both sides of what was asked for."""
+    low, high = epsilon_of(_direction(sigma, rate, 2), DELTA) or (Fraction(0), Fraction(0))
+    assert 0 < high - low < high / 10**11
+    with mpmath.workdps(30):
+        above, below = (
+            _of_two(sigma, rate, mpmath.mpf(end.numerator) / end.denominator) for end in (low, high)
         )
-        both = rare.size(w, -30.0) + usual.size(w, -30.0)
-        whole = SampledGaussianTransform(sigma, rate)
-        found = whole.values(whole.plan(w, -40.0), w, Fraction(1), 1)[0].real
-        assert both > found.lower()
-        assert both < found.upper() * (1 + arb("1e-10"))
+        assert below < mpmath.mpf("1e-5") < above
 
 
 @pytest.mark.parametrize(
@@ -85,4 +113,4 @@ def test_what_cannot_be_split_is_not() -> None:
     sampled = Part(SampledGaussianTransform(Fraction(1, 2), Fraction(1, 1000)), 3)
     gaussian = Part(GaussianTransform(Fraction(1, 4)), 1)
     for parts, number in (([gaussian], 0), ([sampled, gaussian], 0), ([sampled], 1)):
-        assert rare_direction(ComposedLoss(parts).directions[number], float(DELTA)) is None
+        assert rare_direction(ComposedLoss(parts).directions[number], DELTA) is None

@@ -16,7 +16,7 @@ from gdpbridge.losses.transforms.exponential import laplace_transform
 from gdpbridge.losses.transforms.finite import only_fails, two_valued
 from gdpbridge.losses.transforms.fixed_size import FixedSizeTransform
 from gdpbridge.losses.transforms.gaussian import GaussianTransform
-from gdpbridge.losses.transforms.rare_gaussian import SplitGaussianTransform
+from gdpbridge.losses.transforms.rare_gaussian import Edge, WindowTransform
 from gdpbridge.losses.transforms.replace_one import ReplaceOneTransform
 from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
 from gdpbridge.numeric.flint_context import precision
@@ -57,18 +57,29 @@ def _sampled(sigma: str, rate: str) -> tuple[Transform, Integral]:
     return SampledGaussianTransform(Fraction(sigma), Fraction(rate)), integral
 
 
-def _rare(sigma: str, rate: str, start: str, width: str) -> tuple[Transform, Integral]:
+def _window(
+    sigma: str, rate: str, low: tuple[str, str] | None, high: tuple[str, str]
+) -> tuple[Transform, Integral]:
+    """Noise between soft edges; the window's numbers are the places and widths of both."""
+
     def integral(w: mpmath.mpc) -> mpmath.mpc:
-        s, q, from_, soft = (_mp(Fraction(one)) for one in (sigma, rate, start, width))
+        s, q = _mp(Fraction(sigma)), _mp(Fraction(rate))
+        edges = [[_mp(Fraction(one)) for one in edge] for edge in (low, high) if edge]
 
         def inside(u: mpmath.mpf) -> mpmath.mpc:
-            share = mpmath.ncdf((u - from_) / soft)
+            share = mpmath.ncdf((edges[-1][0] - u) / edges[-1][1])
+            if low:
+                share *= mpmath.ncdf((u - edges[0][0]) / edges[0][1])
             return share * _normal(u) * mpmath.exp(w * _log_density(s, q, u))
 
-        return _line_sum(inside, mpmath.mpf(-1), max(w.real / s, from_) + 12)
+        start = edges[0][0] - 15 * edges[0][1] if low else mpmath.mpf(-12)
+        return _line_sum(inside, start, edges[-1][0] + 15 * edges[-1][1])
 
-    numbers = (Fraction(one) for one in (sigma, rate, start, width))
-    return SplitGaussianTransform(*numbers, rare=True), integral
+    def edge(numbers: tuple[str, str]) -> Edge:
+        return Edge(*(Fraction(one) for one in numbers))
+
+    below = edge(low) if low else None
+    return WindowTransform(Fraction(sigma), Fraction(rate), below, edge(high)), integral
 
 
 def _replace_one(sigma: str, rate: str) -> tuple[Transform, Integral]:
@@ -144,7 +155,8 @@ CASES = {
     "sampled, rare": _sampled("0.8", "0.00001"),
     "sampled, narrow noise": _sampled("0.3", "0.05"),
     "sampled, wide noise": _sampled("9.4", "0.328"),
-    "rare": _rare("0.5", "0.001", "3", "0.25"),
+    "no large noise": _window("0.5", "0.001", None, ("4", "0.25")),
+    "rare": _window("0.5", "0.001", ("2", "0.25"), ("4.5", "0.375")),
     "replace-one": _replace_one("1", "0.01"),
     "replace-one, rare": _replace_one("0.8", "0.00001"),
     "replace-one, narrow noise": _replace_one("0.4", "0.3"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from math import atanh, log1p
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
 
+import gdpbridge as gdp
 from gdpbridge import measure, profiles
 from gdpbridge.calibrate import calibrate
 from gdpbridge.errors import InputError
@@ -136,6 +138,31 @@ def test_a_jump_is_bracketed() -> None:
     assert found.value <= 1e-6 <= found.beyond
 
 
+def test_the_mu_of_a_pair() -> None:
+    """The largest μ whose mechanisms are (ε, δ)-DP is that of the pair."""
+    found = calibrate("gdp", target_epsilon=1, target_delta=1e-5)
+    assert found.value <= gdp.mu(1, delta=1e-5) <= found.beyond
+    assert found.value == pytest.approx(found.beyond, rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["laplace", "sgd-family", "sparse-vector"])
+def test_rates_at_a_corner_are_as_close(kind: str) -> None:
+    """Where the best attack is at a corner of δ, the bracket is no wider than elsewhere."""
+    given = {"sgd-family": {"A": 2, "sigma": 2}, "sparse-vector": {"threshold_scale": 1}}
+    free = {"sgd-family": "B", "sparse-vector": "sensitivity"}
+    rest = {"answer_scale": 2} if kind == "sparse-vector" else {}
+    found = calibrate(
+        kind,
+        target_tpr=0.05,
+        target_fpr=0.02,
+        parameter=free.get(kind),
+        **given.get(kind, {}),
+        **rest,
+    )
+    assert found.value == pytest.approx(found.beyond, rel=1e-7)
+    assert found.attained.high <= Decimal("0.05")
+
+
 @pytest.mark.parametrize(
     ("kind", "target", "given", "field"),
     [
@@ -148,7 +175,8 @@ def test_a_jump_is_bracketed() -> None:
         ("laplace", 1, {"scale": 2, "parameter": "scale"}, "parameter"),
         ("laplace", 1, {"parameter": "colour"}, "parameter"),
         ("sgd-family", 1, {"A": 2}, "parameter"),
-        ("gdp", 1, {}, "kind"),
+        ("table", 1, {"pairs": [[1, 1e-5]]}, "parameter"),
+        ("table", 1, {"parameter": "pairs"}, "kind"),
         ("laplace", 1, {"sensitivity": -1}, "sensitivity"),
         ("laplace", 1, {"tol": 0}, "tol"),
         ("laplace", None, {}, "target_mu"),
@@ -193,7 +221,8 @@ def test_declared_effects_are_true() -> None:
             options = {"failure": 1e-10, "tol": 1e-5}
         less = measure(cls(**base), **options)
         for name, effect in effects.items():
-            if effect is None:
+            # of a run in other words, the tests of plans look at both sides
+            if effect is None or name not in base:
                 continue
             step = 1 if isinstance(base[name], int) else 0.1 * base[name]
             more = measure(cls(**{**base, name: base[name] + step}), **options)

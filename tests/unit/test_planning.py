@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import pytest
 
@@ -41,13 +42,61 @@ def test_another_parameter() -> None:
     assert row.noise_per_sample is None
 
 
+@pytest.mark.parametrize(
+    ("solve", "given"),
+    [
+        ("epochs", {"batch_size": [100, 200], "records": 10_000}),
+        ("batch_size", {"records": 10_000, "epochs": [2, 3]}),
+        ("records", {"batch_size": 100, "steps": [100, 200]}),
+        ("sample_rate", {"steps": [100, 200]}),
+    ],
+)
+def test_any_parameter(solve: str, given: dict[str, object]) -> None:
+    """The target is met at the value found and missed at the next one, which the row can show."""
+    for row in gdp.plan(noise_multiplier=1.0, target_advantage=0.2, solve=solve, **given):
+        assert row.solved == solve
+        assert row.value == getattr(row.profile, solve)
+        assert row.calibration is not None
+        for profile, met in ((row.profile, True), (row.calibration.beyond_profile, False)):
+            low, high = profile.delta_bounds(0.0)
+            assert (high <= 0.2, low > 0.2) == (met, not met)
+        if solve == "epochs":
+            assert row.calibration.beyond_profile.steps == row.steps + 1
+
+
+def test_a_row_names_the_command_that_proves_it(capsys: pytest.CaptureFixture[str]) -> None:
+    """The command of each row says yes."""
+    for rest in (
+        "1 --tpr 0.1 --fpr 0.05",
+        "1 --epsilon 1 --delta 1e-4",
+        "1 --advantage 0.3",
+        "0.1 --mu 0.4",
+    ):
+        assert main(f"plan dpsgd --steps 100 --sample-rate {rest}".split()) == 0
+        command = shlex.split(capsys.readouterr().out.splitlines()[-1])
+        assert command[0] == "gdpbridge"
+        assert main(command[1:]) == 0
+        assert "Answer       true" in capsys.readouterr().out
+
+
+def test_what_the_table_shows_is_on_the_safe_side() -> None:
+    """Noise, μ and ε are rounded up, a sample rate down: the setting that is read meets it too."""
+    (row,) = plan = gdp.plan(sample_rate=1, steps=7, target_epsilon=1, target_delta=1e-4)
+    shown = dict(zip(*plan.table(), strict=True))
+    assert float(shown["noise multiplier"]) >= row.noise_multiplier
+    assert float(shown["μ"]) >= row.mu.upper
+    assert float(shown["ε"]) >= row.epsilon.upper
+    (row,) = plan = gdp.plan(noise_multiplier=3, steps=70, target_advantage=0.1)
+    assert float(dict(zip(*plan.table(), strict=True))["sample rate"]) <= row.sample_rate
+
+
 def test_rows_and_tables(capsys: pytest.CaptureFixture[str]) -> None:
     """As data, as a table, as JSON of the command; a row that nothing meets has its reason."""
     words = "plan dpsgd --sample-rate 1 --steps 4,9 --mu 1"
     assert main(words.split()) == 0
     out = capsys.readouterr().out.splitlines()
     assert out[0].split()[:3] == ["steps", "noise", "multiplier"]
-    assert len(out) == 3
+    assert len(out) == 6
     assert main([*words.split(), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert [row["noise_multiplier"] for row in rows] == pytest.approx([2, 3], rel=1e-6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gdpbridge.certificate.write_closed import is_closed
 from gdpbridge.curves.base import Form
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge_verify.kinds import KINDS, ONLY_COMPOSED, SAMPLED
@@ -45,8 +46,9 @@ def uncertifiable_because(profile: Profile) -> str:
     composed = Form.COMPOSED, Form.LINEAR, Form.BETWEEN
     if named.kind == "subsampled" and _is_sampled(named):
         return named.beyond_certificates
-    if named.kind in ONLY_COMPOSED and named.curve.form not in composed:
-        return f"there is no certificate for {named.kind} without a part that is composed by lines"
+    by_lines = named.curve.form in composed
+    if named.kind in ONLY_COMPOSED and not by_lines and not is_closed(named):
+        return f"there is no certificate for {named.kind} of such parts yet"
     return named.beyond_certificates
 
 

@@ -14,6 +14,7 @@ from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell
 from gdpbridge.certificate.rho import rho_of
+from gdpbridge.certificate.write_closed import is_closed, with_formula
 from gdpbridge.certificate.write_composed import with_directions
 from gdpbridge.certificate.write_convex import with_cells, with_chords
 from gdpbridge.certificate.write_discrete import with_laws
@@ -25,7 +26,7 @@ from gdpbridge.errors import UndecidedError
 from gdpbridge.guarantees.boundary import zcdp_boundary
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
-from gdpbridge.mechanisms.formula import Written
+from gdpbridge.mechanisms.formula import Formula, Written
 from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.skellam import Skellam
 from gdpbridge.mechanisms.table import Table
@@ -85,7 +86,11 @@ def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:
         bits: the precision to which places are bracketed.
     """
     by_rows = isinstance(profile, Written | Renyi | Table | TradeoffFunction | Tuned)
-    no_formula = by_rows or rho_of(profile) is not None or profile.curve.form is not Form.SMOOTH
+    if isinstance(profile, Formula) and profile.is_exact and profile.possible is not True:
+        # the user's word alone is no proof
+        claim = replace(claim, profile_is="bound")
+    smooth = profile.curve.form is Form.SMOOTH and not is_closed(profile)
+    no_formula = by_rows or rho_of(profile) is not None or not smooth
     return Certificate(
         schema=Schema(name=NAME, version=VERSION),
         generator=f"gdpbridge {version('gdpbridge')}",
@@ -124,6 +129,8 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
         return with_tangents(bare, proof, zcdp_boundary(rho))
     if isinstance(profile, Written | Renyi | Table | TradeoffFunction | Tuned):
         return with_chords(bare, proof, profile)
+    if is_closed(profile):
+        return with_formula(bare, proof, profile)
     if claim.mu.high == "inf":
         return bare
     checker = CellChecker(bare)

@@ -17,6 +17,7 @@ from gdpbridge.certificate.reach import uncertifiable_because
 from gdpbridge.certificate.rho import rho_of
 from gdpbridge.certificate.rows import rows_of
 from gdpbridge.certificate.write import begun, range_of
+from gdpbridge.certificate.write_closed import directions_of_formula, is_closed
 from gdpbridge.certificate.write_composed import line_of
 from gdpbridge.certificate.write_convex import (
     TangentsOf,
@@ -348,6 +349,8 @@ def _with_proof(
         places += [_place(one.below) for one in answers if one.below is not None]
         texts = tuple(map(binary_text, sorted(set(places)))) or None
         return replace(bare, evidence=replace(evidence, touching=texts))
+    if is_closed(profile):
+        return replace(bare, evidence=replace(evidence, directions=directions_of_formula()))
     if isinstance(profile.curve, BetweenCurve):
         laws = _laws(bare, str(profile.curve.unit(0, single=True)))
         return replace(bare, evidence=replace(evidence, directions=laws))

@@ -23,7 +23,6 @@ from gdpbridge.certificate.rows import rows_of
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.linear import LinearCurve
-from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.pieces import Piece
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.errors import UndecidedError
@@ -90,7 +89,7 @@ def _of_formula(bare: Certificate, proof: Proof, profile: Written) -> Certificat
         bare = replace(bare, claim=claim)
     touching = touching_places(curve, proof.bits)
     event = None
-    if isinstance(proof.witness, Fraction) and profile.profile_is is not Nature.OWN:
+    if isinstance(proof.witness, Fraction) and bare.claim.profile_is != "own":
         touching.append(binary_below(proof.witness, proof.bits))
         # so much less than the digits of the claim that it is no matter, and yet to be seen
         bits = _ROOM + 4 * len(bare.claim.mu.low)

@@ -101,10 +101,16 @@ def calibrate(
     """Answer with a bracket whose safe end is proved to meet the target."""
     from gdpbridge.calibrate import calibrate as found_for
 
-    if all(one is None for one in (mu, epsilon, delta, advantage, tpr, fpr)):
-        either = "--epsilon with --delta, --advantage, or --tpr with --fpr"
-        raise InputError.missing("mu", f"give a number > 0, or {either}")
     name = kind.model_fields["kind"].default
+    # a spelling that the kind has for a parameter of its own is no target
+    own = " and ".join(f"--{one}" for one in ("epsilon", "delta", "mu") if one in parameters)
+    if all(one is None for one in (mu, epsilon, delta, advantage, tpr, fpr)):
+        either = "target_epsilon with target_delta, --advantage, or --tpr with --fpr"
+        what = f": {own} says what {name} is" if own else ""
+        raise InputError.missing("target_mu", f"give a number > 0, or {either}{what}")
+    if epsilon is None and delta is not None and "epsilon" in parameters:
+        why = f"--epsilon is a parameter of {name}, not the target"
+        raise InputError.missing("target_epsilon", f"{why}: give it too")
     free = None if parameter is None else parameter.replace("-", "_")
     if certificate is not None and (why := _uncertifiable(name, free, parameters)):
         raise InputError("certificate", certificate, Advice(f"leave it out: {why}"))

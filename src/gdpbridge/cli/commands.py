@@ -165,7 +165,7 @@ def _check(params: Sequence[Any], args: Sequence[str], command: str) -> dict[str
         if option.opts[0] not in written:
             if option.required:
                 raise _missing(option.opts[0], command, option.help)
-            written.update({spelling: Written(spelling) for spelling in option.opts})
+            written.update(dict.fromkeys(option.opts, Written(option.opts[0])))
     return written
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -11,7 +10,7 @@ import typer
 
 from gdpbridge.cli.measure import EpsH
 from gdpbridge.cli.mechanism import add_mechanism_command
-from gdpbridge.cli.options import AsJson
+from gdpbridge.cli.options import AsJson, listed
 from gdpbridge.cli.output import Output, Status
 from gdpbridge.cli.show import answered
 from gdpbridge.errors import Advice, InputError, UndecidedError
@@ -35,7 +34,6 @@ Examples:
   gdpbridge convert laplace --scale 0.5 --alpha 0.01     an attacker's least type II error
 """
 
-_MOST = 10_000
 _EPS, _DELTA = "a number in [0, 1e5]", "a number in [0, 1]"
 
 Epsilons = Annotated[
@@ -64,7 +62,7 @@ Alphas = Annotated[
         "--at-alpha",
         metavar="α",
         help="a type I error in [0, 1]: find f(α), an attacker's least type II error; may be "
-        "repeated",
+        "repeated, or a list or range",
     ),
 ]
 Mu = Annotated[str | None, typer.Option("--mu", metavar="μ", help="a number in [0, 1000]")]
@@ -110,8 +108,8 @@ def convert_mechanism(
     json: AsJson = False,
 ) -> Output:
     """Answer with δ at each ε, ε at each δ, or f(α) at each α, of a mechanism."""
-    epsilon, delta = _listed("epsilon", epsilon), _listed("delta", delta)
-    alpha = _listed("alpha", alpha)
+    epsilon, delta = listed("epsilon", epsilon), listed("delta", delta)
+    alpha = listed("alpha", alpha)
     if epsilon is not None and delta is not None and alpha is None:
         return _is_it_so(profile, profile.model_dump(), epsilon, delta, json)
     return _converted(profile, profile.model_dump(), (epsilon, delta, alpha), json)
@@ -129,8 +127,8 @@ def convert_numbers(
     json: AsJson = False,
 ) -> Output:
     """Answer with what two of μ, ε and δ say of the third; ε alone stands for ε-DP."""
-    epsilon, delta = _listed("epsilon", epsilon), _listed("delta", delta)
-    alpha = _listed("alpha", alpha)
+    epsilon, delta = listed("epsilon", epsilon), listed("delta", delta)
+    alpha = listed("alpha", alpha)
     if mu is not None:
         source = mu if failure is None else (mu, failure)
         given = {"mu": mu} if failure is None else {"mu": mu, "failure": failure}
@@ -150,32 +148,6 @@ def convert_numbers(
     if epsilon is None:
         raise InputError.missing("mu", "give it, or --epsilon, or a mechanism")
     return _mu(epsilon, delta, json)
-
-
-def _listed(name: str, words: list[str] | None) -> list[str] | None:
-    """Return each number of lists "1,2" and ranges "0:1:0.1", whose last one is within the end.
-
-    Raises:
-        InputError: for a range that is none, or has too many numbers.
-    """
-    if words is None:
-        return None
-    found: list[str] = []
-    for part in (part for word in words for part in word.split(",")):
-        found += _ranged(name, part) if ":" in part else [part]
-    return found
-
-
-def _ranged(name: str, text: str) -> list[str]:
-    allowed = f"a number, a list 0.5,1 or a range 0.1:2:0.1 of at most {_MOST} numbers"
-    try:
-        first, last, step = (Decimal(part) for part in text.split(":"))
-        count = int((last - first) / step) + 1
-    except (ArithmeticError, ValueError):
-        raise InputError(name, text, allowed) from None
-    if not (step > 0 and 1 <= count <= _MOST):
-        raise InputError(name, text, allowed)
-    return [str(first + number * step) for number in range(count)]
 
 
 def _converted(
@@ -210,12 +182,8 @@ def _is_it_so(
     from gdpbridge.convert import delta_at
     from gdpbridge.numeric.checked import exact_between
 
-    size = max(len(epsilon), len(delta))
-    if {len(epsilon), len(delta)} - {1, size}:
-        raise InputError("delta", ", ".join(delta), f"one number, or {len(epsilon)} as for ε")
-    pairs = zip(epsilon * (size // len(epsilon)), delta * (size // len(delta)), strict=True)
     table: list[dict[str, Any]] = []
-    for at, claimed in pairs:
+    for at, claimed in _pairs(epsilon, delta):
         target = exact_between("delta", claimed, 0, Fraction(1), _DELTA)
         found = delta_at(source, at)
         holds = True if found.high <= target else False if found.low > target else None
@@ -259,7 +227,9 @@ def _table(
         table.append({at: float(place), result: found})
     if len(undecided) == len(places):
         raise undecided[0]
-    return Output(answered(conversion_record(given, result, table, notes), as_json=json))
+    record = conversion_record(given, result, table, notes)
+    status = Status.UNDECIDED if undecided else Status.ANSWERED
+    return Output(answered(record, as_json=json), status)
 
 
 def _of_zcdp(
@@ -286,21 +256,30 @@ def _mu(epsilon: list[str], delta: list[str] | None, json: bool) -> Output:
     from gdpbridge.measure import measure
     from gdpbridge.mechanisms.pure_dp import PureDP
 
-    if len(epsilon) != 1 or (delta is not None and len(delta) != 1):
-        raise InputError(
-            "epsilon",
-            ", ".join(epsilon),
-            Advice("give it once, and --delta at most once, where there is no --mu"),
-        )
-    given = {"epsilon": epsilon[0]}
+    table: list[dict[str, Any]] = []
     if delta is None:
-        try:
-            profile = PureDP(epsilon=float(epsilon[0]))
-        except ValueError:
-            raise InputError("epsilon", epsilon[0], _EPS) from None
-        mu, notes = measure(profile).mu, ["this holds for every ε-DP mechanism"]
+        given, note = {"epsilon": ", ".join(epsilon)}, "this holds for every ε-DP mechanism"
+        for eps in epsilon:
+            try:
+                profile = PureDP(epsilon=float(eps))
+            except ValueError:
+                raise InputError("epsilon", eps, _EPS) from None
+            table.append({"epsilon": float(eps), "mu": measure(profile).mu})
     else:
-        mu, notes = mu_of_pair(epsilon[0], delta[0]), [_PAIR_NOTE]
-        given["delta"] = delta[0]
-    record = conversion_record(given, "mu", [{"mu": mu}], notes)
+        given, note = {"epsilon": ", ".join(epsilon), "delta": ", ".join(delta)}, _PAIR_NOTE
+        for eps, claimed in _pairs(epsilon, delta):
+            mu = mu_of_pair(eps, claimed)
+            table.append({"epsilon": float(eps), "delta": float(claimed), "mu": mu})
+    if len(table) == 1:
+        # what it is at stands in the title
+        table = [{"mu": table[0]["mu"]}]
+    record = conversion_record(given, "mu", table, [note])
     return Output(answered(record, as_json=json))
+
+
+def _pairs(epsilon: list[str], delta: list[str]) -> list[tuple[str, str]]:
+    """Return each ε with its δ, or each ε with the one δ, or the one ε with each δ."""
+    size = max(len(epsilon), len(delta))
+    if {len(epsilon), len(delta)} - {1, size}:
+        raise InputError("delta", ", ".join(delta), f"one number, or {len(epsilon)} as for ε")
+    return list(zip(epsilon * (size // len(epsilon)), delta * (size // len(delta)), strict=True))

@@ -61,6 +61,11 @@ def as_written(error: InputError, options: Mapping[str, Written]) -> CommandLine
         return written.option
 
     field = re.sub(r"\w+", option, error.field)
+    named = list(found)
+    # other arguments that the sentence names; a word without "_" may be any word
+    others = r"\b[a-z]+(_[a-z]+)+\b( and [a-z_]+)?"
+    told = re.sub(others, lambda one: re.sub(r"\w+", option, one[0]), error.allowed)
+    error.allowed, found = type(error.allowed)(told), named
     # what must not be shown was typed all the same
     safe = not isinstance(error.value, Masked)
     typed = found[0].value if len(found) == 1 and safe else None

@@ -9,13 +9,18 @@ import typer
 import gdpbridge
 from gdpbridge.cli.mechanism import add_mechanism_command, mechanism_of
 from gdpbridge.cli.options import AsJson
-from gdpbridge.cli.output import Output
+from gdpbridge.cli.output import Output, Status
 from gdpbridge.cli.progress import Progress
 from gdpbridge.cli.show import rendered, several
-from gdpbridge.errors import Advice, InputError
+from gdpbridge.errors import Advice, InputError, UndecidedError, WorkLimitError
 from gdpbridge.measure import COMPOSED_TOL, DEFAULT_TOL, method_names
 from gdpbridge.mechanisms.base import Profile
-from gdpbridge.report.record import measurement_record
+from gdpbridge.report.record import (
+    MeasurementRecord,
+    UndecidedRecord,
+    measurement_record,
+    undecided_record,
+)
 
 __all__ = ["add_to", "measure"]
 
@@ -122,27 +127,34 @@ def measure(
         raise InputError("regret", "given", Advice("give it with --certificate FILE"))
     places = None if digits is None else _places(digits)
     default = None if places is None else f"1e-{places}"
+    profiles = [profile, *(mechanism_of(text, "--and") for text in also or ())]
+    records: list[MeasurementRecord | UndecidedRecord] = []
     with Progress(silent=json) as progress:
-        all_found = [
-            gdpbridge.measure(
-                one,
-                # the text itself: 1e-400 is not 0
-                tol=default if tol is None else tol,
-                eps_h=eps_h,
-                failure=failure,
-                method=method,
-                progress=progress,
-            )
-            for one in (profile, *(mechanism_of(text, "--and") for text in also or ()))
-        ]
-        found = all_found[0]
-        if certificate is not None:
-            _save(found, certificate, regret=regret)
-    if also:
-        return Output(
-            several(list(map(measurement_record, all_found)), as_json=json, digits=places)
-        )
-    return Output(rendered(measurement_record(found), as_json=json, digits=places))
+        for one in profiles:
+            try:
+                found = gdpbridge.measure(
+                    one,
+                    # the text itself: 1e-400 is not 0
+                    tol=default if tol is None else tol,
+                    eps_h=eps_h,
+                    failure=failure,
+                    method=method,
+                    progress=progress,
+                )
+            except (UndecidedError, WorkLimitError) as error:
+                if not also:
+                    raise
+                records.append(undecided_record(one, error))
+                continue
+            records.append(measurement_record(found))
+            if certificate is not None:
+                _save(found, certificate, regret=regret)
+    undecided = any(isinstance(one, UndecidedRecord) or one.found.undecided for one in records)
+    status = Status.UNDECIDED if undecided else Status.ANSWERED
+    (first, *others) = records
+    if others or isinstance(first, UndecidedRecord):
+        return Output(several(records, as_json=json, digits=places), status)
+    return Output(rendered(first, as_json=json, digits=places), status)
 
 
 def _check_certificate(profile: Profile, method: str, path: str) -> None:

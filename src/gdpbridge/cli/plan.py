@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from gdpbridge.cli.calibrate import Advantage, Delta, Epsilon, Mu
+from gdpbridge.cli.calibrate import Advantage, Delta, Epsilon, Fpr, Mu, Tpr
 from gdpbridge.cli.commands import add_command
-from gdpbridge.cli.options import AsJson
+from gdpbridge.cli.options import AsJson, listed
 from gdpbridge.cli.output import Output
 from gdpbridge.cli.progress import Progress
 from gdpbridge.cli.show import as_json_text
-from gdpbridge.errors import InputError
+from gdpbridge.errors import Advice, InputError
 from gdpbridge.numeric.exact import exact
 
 __all__ = ["add_to", "plan"]
@@ -21,7 +21,7 @@ Kind = Annotated[str, typer.Argument(metavar="KIND", help="dpsgd")]
 
 
 def _listed(name: str, about: str) -> Any:
-    about = f"{about}: a number, or several with commas between them"
+    about = f"{about}: a number, a list 128,256 or a range 64:512:64"
     return typer.Option(name, metavar="NUMBERS", help=about)
 
 
@@ -34,7 +34,10 @@ Steps = Annotated[str | None, _listed("--steps", "the number of steps")]
 Solve = Annotated[
     str | None,
     typer.Option(
-        "--solve", metavar="NAME", help="the parameter to find [default: the missing one]"
+        "--solve",
+        metavar="NAME",
+        help="the parameter to find, such as noise-multiplier, steps, epochs or batch-size "
+        "[default: the missing one]",
     ),
 ]
 
@@ -75,6 +78,8 @@ def plan(
     epsilon: Epsilon = None,
     delta: Delta = None,
     advantage: Advantage = None,
+    tpr: Tpr = None,
+    fpr: Fpr = None,
     solve: Solve = None,
     output: PictureFile = None,
     show: Show = None,
@@ -93,10 +98,13 @@ def plan(
         "sample_rate": sample_rate,
         "steps": steps,
     }
+    given = {name: _numbers(name, text) for name, text in typed.items() if text is not None}
     if output is not None:
         from gdpbridge.plot import checked_path
 
         checked_path(output)
+        if not any(isinstance(value, list) for value in given.values()):
+            raise InputError("output", output, Advice("a picture needs a parameter that varies"))
     with Progress(silent=json) as progress:
         found = planned(
             kind,
@@ -104,9 +112,11 @@ def plan(
             target_epsilon=epsilon,
             target_delta=delta,
             target_advantage=advantage,
+            target_tpr=tpr,
+            target_fpr=fpr,
             solve=None if solve is None else solve.replace("-", "_"),
             progress=progress,
-            **{name: _numbers(name, text) for name, text in typed.items() if text is not None},
+            **given,
         )
     if output is not None:
         from gdpbridge.plot import plan as drawn
@@ -115,11 +125,13 @@ def plan(
     if json:
         document = {"schema": Schema("gdpbridge.plan", 1), "rows": found.to_dict()}
         return Output(as_json_text(document))
-    return Output(table_text(found.table()))
+    proof = next(row.proof for row in found if row.proof)
+    told = f"\nEach row is proved. The first one again, by itself:\n{proof}\n"
+    return Output(table_text(found.table()) + told)
 
 
 def _numbers(name: str, text: str) -> Any:
-    values = [_number(name, part) for part in text.split(",")]
+    values = [_number(name, part) for part in listed(name, [text]) or []]
     return values if len(values) > 1 else values[0]
 
 
@@ -127,5 +139,5 @@ def _number(name: str, text: str) -> float | int:
     try:
         number = exact(text.strip())
     except ValueError:
-        raise InputError(name, text, "a number, or several with commas between them") from None
+        raise InputError(name, text, "a number, a list or a range") from None
     return int(number) if number.denominator == 1 else float(text)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gdpbridge.cli.output import has_colour, is_unicode, text_width
-from gdpbridge.report.record import MeasurementRecord, Record, Schema
+from gdpbridge.report.record import MeasurementRecord, Record, Schema, UndecidedRecord
 
 if TYPE_CHECKING:
     from gdpbridge.report.answers import Answer
@@ -38,7 +38,10 @@ def rendered(record: Record, *, as_json: bool, digits: int | None = None) -> str
 
 
 def several(
-    records: Sequence[MeasurementRecord], *, as_json: bool, digits: int | None = None
+    records: Sequence[MeasurementRecord | UndecidedRecord],
+    *,
+    as_json: bool,
+    digits: int | None = None,
 ) -> str:
     """Render measurements as a table, a line each; as one document where JSON is asked for."""
     if as_json:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from flint import arb
 
 from gdpbridge.curves.base import DEFAULT_FAILURE, Curve
+from gdpbridge.curves.closed_forms import closed_curve
 from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.discrete_gaussian import discrete_gaussian_curve, gaussian_above
 from gdpbridge.curves.linear import LinearCurve
@@ -56,6 +57,8 @@ def composed_loss_curve(losses: Losses) -> Curve:
     if len(losses) == 1 and isinstance(one, DiscreteGaussianTransform):
         return discrete_gaussian_curve(one, losses[0].times)
     tail = _tail(losses)
+    if (closed := closed_curve(losses, tail)) is not None:
+        return closed
     end = tail.level.start if tail.level is not None and tail.level.value == 0 else None
     composed = ComposedCurve(tuple(losses), tail, end)
     decaying = [

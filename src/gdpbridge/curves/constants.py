@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 from flint import arb
 
 from gdpbridge.interval import Interval
 from gdpbridge.numeric.decide import is_above, with_enough_precision
 from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor
-from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import BALLS, ball, to_fraction
 
 __all__ = [
@@ -22,6 +24,8 @@ __all__ = [
     "interval_around",
     "logarithm",
     "rational_above",
+    "remembered",
+    "square_root",
     "upper_bound",
 ]
 
@@ -32,12 +36,29 @@ Constant = Fraction | Callable[[], arb]
 MAX_EPS = 1e5
 
 _DIGITS = 25
+_KEPT = 8
 _LEAST_FLOAT = Decimal("1e-300")
 
 
 def logarithm(value: Fraction) -> Constant:
     """Return log of a positive rational as a constant."""
     return lambda: ball(value).log()
+
+
+def remembered(value: Callable[[], arb]) -> Callable[[], arb]:
+    """Return a constant that is computed once at each working precision."""
+
+    @lru_cache(maxsize=_KEPT)
+    def at(_: int) -> arb:
+        return value()
+
+    return lambda: at(working_precision())
+
+
+def square_root(value: Fraction) -> Constant:
+    """Return the square root of a rational that is not negative, as a rational if it is one."""
+    found = Fraction(math.isqrt(value.numerator), math.isqrt(value.denominator))
+    return found if found**2 == value else lambda: ball(value).sqrt()
 
 
 def interval_around(value: Constant, digits: int = _DIGITS) -> Interval:

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
+from gdpbridge.curves.constants import square_root
 from gdpbridge.curves.linear import LinearCurve, linear_curve
 from gdpbridge.curves.lines import FloatLines, Floats, Line, Segments
 from gdpbridge.curves.tails import GaussianDecayTail
@@ -52,11 +53,7 @@ def discrete_gaussian_curve(one: DiscreteGaussianTransform, times: int = 1) -> L
         share = ((norm + 1) / (2 * norm)).log() if times == 1 else arb(0)
         return share - ball(variance / 8)
 
-    def mu_t() -> arb:
-        return ball(variance).sqrt()
-
-    exact = _root(variance)
-    tail = GaussianDecayTail(log_factor, exact or mu_t, variance / 2, Fraction(1, 2))
+    tail = GaussianDecayTail(log_factor, square_root(variance), variance / 2, Fraction(1, 2))
     return linear_curve(lines, tail)
 
 
@@ -83,12 +80,6 @@ def _quantile(p: arb, complement: arb) -> arb:
     """Enclose Φ⁻¹(p), from the smaller one of p and 1 - p."""
     sign, tail = (-1, p) if certainly(p < complement) else (1, complement)
     return sign * arb(2).sqrt() * (2 * tail).erfcinv()
-
-
-def _root(value: Fraction) -> Fraction | None:
-    """Return the square root of a square."""
-    found = Fraction(math.isqrt(value.numerator), math.isqrt(value.denominator))
-    return found if found**2 == value else None
 
 
 _BITS = 256

@@ -40,6 +40,8 @@ __all__ = ["ROUNDING", "Direction", "loss_curve"]
 
 # what the masses of a distribution, added up in float64, may miss
 ROUNDING = 1e-12
+# what those of a mechanism's own law may be above 1, and the largest loss whose e^y is a float
+_MUCH, _LARGEST = 2.0**-41, 700
 _BITS = 256
 # two curves that agree in 300 digits are taken to be the same: where both directions have the same
 # losses they are, and no precision would ever tell
@@ -96,6 +98,14 @@ class Direction(Plain):
 
     def __hash__(self) -> int:
         return hash(self._key)
+
+    @cached_property
+    def is_possible(self) -> bool:
+        """Whether P and Q = e^{-L}·P are both of mass 1 at most, but for the rounding of floats."""
+        if self.losses.min(initial=0) < -_LARGEST:
+            return False
+        totals = [*self.masses, float(self.failure)], self.masses * np.exp(-self.losses)
+        return all(math.fsum(one) <= 1 + _MUCH for one in totals)
 
     @property
     def _key(self) -> tuple[object, ...]:

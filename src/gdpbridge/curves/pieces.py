@@ -34,11 +34,13 @@ class Piece:
             number, and δ is 0.
         by_chords: whether δ is convex in e^ε on the range and proofs should bound it by chords
             there: for formulas that are sharp at points only.
+        beneath: a μ with δ ≤ δ_μ on the range, where one is known beforehand.
     """
 
     start: Constant
     formula: Formula
     by_chords: bool = False
+    beneath: Constant | None = None
 
     def bracket(self) -> tuple[arb, arb]:
         """Return exact numbers about the start, wide enough to tell what lies on either side."""

@@ -27,6 +27,8 @@ _NARROWINGS = 11
 _GRID, _PARABOLAS = 97, 30
 # near points follow a bend closely, far ones are less disturbed by a gap between the bounds of δ
 _APART = tuple(10.0**-power for power in np.arange(0.5, 7.5, 0.5))
+# at a corner of δ nothing is as good as the nearest ones; composed losses have no corners
+_AT_CORNERS = tuple(10.0**-power for power in range(8, 12))
 # a few roundings of products and sums, relative to the largest term
 _ROUNDING = 4e-15
 
@@ -44,7 +46,7 @@ def proved_errors(curve: Curve, alpha: Floats) -> tuple[Floats, Floats]:
     most = np.where(alpha == 1, 0.0, most)
     high = most.copy()
     inside = (alpha > 0) & (alpha < 1)
-    for apart in _APART:
+    for apart in _APART if curve.form is Form.COMPOSED else (*_APART, *_AT_CORNERS):
         found = _ceilings(curve, best[inside], alpha[inside], apart)
         high[inside] = np.minimum(high[inside], found)
     low = np.clip(low, 0.0, most)

@@ -106,11 +106,15 @@ class Line:
         self.depth = depth = choice.lost - log_error
         self.bits = int(depth / math.log(2)) + moments.times.bit_length() + _GUARD_BITS
         share = math.log(16 * len(moments.factors))
+        plans = tuple(
+            factor.plan(choice.c, -(depth + share + math.log(factor.times)))
+            for factor in moments.factors
+        )
+        self.bits += max(
+            factor.transform.bits_lost(plan)
+            for factor, plan in zip(moments.factors, plans, strict=True)
+        )
         with precision(self.bits):
-            plans = tuple(
-                factor.plan(choice.c, -(depth + share + math.log(factor.times)))
-                for factor in moments.factors
-            )
             self._require_reach(plans, wanted)
             edge = choice.count * choice.h
             far = tuple(
@@ -127,7 +131,8 @@ class Line:
             top = moments.beyond(choice.c, edge, far, sizes)
             self._cut = top / (arb.pi() * ball(edge))
         self._panels: dict[int, _Panel] = {}
-        self._polynomials: list[acb_poly] = []
+        self._derivatives: list[list[acb]] = []
+        self._polynomials: list[tuple[acb_poly, arb]] = []
         self._kept: list[tuple[tuple[int, int], arb, list[arb]]] = []
         self._tables: dict[tuple[int, int, int], list[list[arb]]] = {}
         self._whole: dict[int, acb_mat] = {}
@@ -243,19 +248,25 @@ class Line:
         # each step of Horner's rule turns the ball, and may widen it by the root of 2
         with precision(self.bits + self.choice.count // 2 + 1):
             turn = acb(0, -step * at).exp()
-            return [self._polynomial(number)(turn).real for number in range(length)]
+            return [
+                middle(turn).real + around
+                for middle, around in map(self._polynomial, range(length))
+            ]
 
-    def _polynomial(self, number: int) -> acb_poly:
-        """Return the polynomial of a Taylor coefficient."""
-        while len(self._polynomials) <= number:
-            j = len(self._polynomials)
-            if j == 0:
-                self._polynomials.append(acb_poly(self._nodes))
-                continue
-            scale = acb(0, -ball(self.choice.h)) / j
-            before = self._polynomials[-1].coeffs()
-            found = [term * (scale * k) for k, term in enumerate(before)]
-            self._polynomials.append(acb_poly(found))
+    def _polynomial(self, number: int) -> tuple[acb_poly, arb]:
+        """Return the polynomial of a Taylor coefficient: its middle, and what is around it.
+
+        All turns are of modulus 1, so that what is around its terms adds up.
+        """
+        while len(self._derivatives) <= number:
+            j, terms = len(self._derivatives), self._nodes
+            if j:
+                scale = acb(0, -ball(self.choice.h)) / j
+                terms = [term * (scale * k) for k, term in enumerate(self._derivatives[-1])]
+            self._derivatives.append(terms)
+            middle = acb_poly([acb(term.real.mid(), term.imag.mid()) for term in terms])
+            off = sum((term.rad() for term in terms), arb(0))
+            self._polynomials.append((middle, arb(0, off.upper())))
         return self._polynomials[number]
 
     def _taylor(self, at: arb, unit: arb, terms: int) -> list[arb]:

@@ -107,9 +107,9 @@ def epsilon_of(direction: Direction, delta: Fraction) -> tuple[Fraction, Fractio
     if can_be_split(direction):
         with suppress(UndecidedError, WorkLimitError), _few_nodes(direction):
             return least_epsilon(direction, delta)
-        rare = rare_direction(direction, float(delta))
-        if rare is not None and rare.is_cheaper_than(direction, float(delta)):
-            with suppress(UndecidedError, WorkLimitError):
+        with suppress(UndecidedError, WorkLimitError):
+            rare = rare_direction(direction, delta)
+            if rare is not None:
                 return least_epsilon(rare, delta)
     try:
         return least_epsilon(direction, delta)

@@ -11,21 +11,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from flint import acb, arb
 
 from gdpbridge.losses.direction import Direction
-from gdpbridge.losses.line import Kind
+from gdpbridge.losses.line import Kind, Line
 from gdpbridge.losses.moments import Factor, Moments, kappa
+from gdpbridge.losses.roots import coarse_epsilon
 from gdpbridge.losses.stretches import Guess
 from gdpbridge.losses.tilts import log_kappa
 from gdpbridge.losses.transforms.base import Plan, short
-from gdpbridge.losses.transforms.rare_gaussian import SplitGaussianTransform
+from gdpbridge.losses.transforms.rare_gaussian import Edge, WindowTransform, log_tail
 from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
 from gdpbridge.numeric.arrays import Floats
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 
@@ -33,12 +37,16 @@ __all__ = ["RareDirection", "RareMoments", "can_be_split", "rare_direction"]
 
 # log of how far below ε the loss is where noise begins to be rare, and how many deviations of the
 # soft step lie between: the first that will do, as soft steps take fewer nodes
-_DEPTHS, _DEVIATIONS = (1.5, 2.0, 2.5, 3.0, 4.0), (8.5, 12.0, 17.0, 24.0)
+_DEPTHS, _DEVIATIONS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0), (12.0, 17.0, 24.0, 34.0)
 # log of the share of δ that all-usual noise may have
-_SHARE = -30.0
+_SHARE = -35.0
 # tilts of its bound, as multiples of 1/ε
-_TILTS = np.geomspace(2.0, 400.0, 30)
+_TILTS = np.geomspace(2.0, 4000.0, 40)
 _HALVINGS = 60
+# times that noise is split anew, and how far beyond what it was split for ε may lie
+_SPLITS, _FARTHEST = 4, 4
+# towards an edge, and places are multiples of one over it
+_ROUNDS, _GRID = 12, 1 << 12
 _BITS = 128
 # nodes of two sums are so many times as much work as one of those of one
 _NODES = 2
@@ -47,16 +55,16 @@ _LOG_ERROR = -12.0
 
 
 class RareMoments(Moments):
-    """M_ν of runs some of whose noise is rare.
+    """M_ν of runs none of whose noise is large, and some is rare.
 
     Args:
-        whole: all runs.
-        rare: the rare part of one run.
+        kept: all noise that is not large, and the runs.
+        rare: what of it is rare, of one run.
     """
 
-    def __init__(self, whole: Factor, rare: SplitGaussianTransform) -> None:
-        super().__init__([whole, Factor(rare, 1, mirrored=False)])
-        self._runs = whole.times
+    def __init__(self, kept: Factor, rare: WindowTransform) -> None:
+        super().__init__([kept, Factor(rare, 1, mirrored=False)])
+        self._runs = kept.times
 
     def product(self, values: Sequence[acb]) -> acb:
         """Return F^T - (F - F_A)^T."""
@@ -120,89 +128,181 @@ class RareMoments(Moments):
         return runs * log + np.log(total), where, np.maximum(bend / total - where**2, 0.0)
 
 
+@dataclass(frozen=True)
+class Split:
+    """How the noise of runs is split.
+
+    Attributes:
+        runs: one run, and how many.
+        low: where noise begins to be rare.
+        high: where it begins to be large.
+    """
+
+    runs: Factor
+    low: Edge
+    high: Edge
+
+    def _part(self, low: Edge | None, high: Edge) -> WindowTransform:
+        whole = self.runs.transform
+        assert isinstance(whole, SampledGaussianTransform)
+        return WindowTransform(whole.sigma, whole.rate, low, high)
+
+    @cached_property
+    def usual(self) -> Factor:
+        """All noise below the lower edge."""
+        return Factor(self._part(None, self.low), self.runs.times, mirrored=False)
+
+    @cached_property
+    def kept(self) -> WindowTransform:
+        """All noise below the upper edge."""
+        return self._part(None, self.high)
+
+    @cached_property
+    def moments(self) -> RareMoments:
+        """M_ν."""
+        kept = Factor(self.kept, self.runs.times, mirrored=False)
+        return RareMoments(kept, self._part(self.low, self.high))
+
+    def usual_at(self, eps: float) -> tuple[float, float]:
+        """Return the best tilt for the bound of all-usual noise, and log of it, in floats."""
+        tilts = _TILTS / eps
+        bounds = log_kappa(tilts) + self.usual.log_sizes(tilts) - tilts * eps
+        best = int(bounds.argmin())
+        return float(tilts[best]), float(bounds[best])
+
+
 class RareDirection(Direction):
-    """δ(ε) of runs some of whose noise is rare, and a bound of what they leave out.
+    """δ(ε) of runs by their rare noise, with what others add: exactly, or a bound.
 
     Args:
-        moments: M_ν.
-        usual: the usual part of one run.
+        split: how noise is split.
         tilt: b of the bound for all-usual noise.
         start: an ε to begin a search with.
         digits: of δ.
     """
 
-    def __init__(
-        self, moments: RareMoments, usual: Factor, tilt: Fraction, start: Fraction, digits: int
-    ) -> None:
-        super().__init__(moments, None, digits)
-        self.start = start
-        self._parts = moments, usual, tilt
+    def __init__(self, split: Split, tilt: Fraction, start: Fraction, digits: int) -> None:
+        super().__init__(split.moments, None, digits)
+        self.split, self.tilt = split, tilt
+        self.start: Fraction = start
 
     def to(self, digits: int) -> Direction:
         """Return the same to other digits."""
-        assert self.start is not None
-        return RareDirection(*self._parts, self.start, digits)
+        return RareDirection(self.split, self.tilt, self.start, digits)
 
-    def is_cheaper_than(self, whole: Direction, delta: float) -> bool:
+    def is_cheaper_than(self, whole: Direction, log_delta: float) -> bool:
         """Whether its lines take so few nodes for the ε of a δ that two sums are less work."""
-        assert self.start is not None
-        log = math.log(delta)
-        return _NODES * self.nodes_for(self.start, log) < whole.nodes_for(self.start, log)
+        nodes = self.nodes_for(self.start, log_delta)
+        return _NODES * nodes < whole.nodes_for(self.start, log_delta)
+
+    def leaves_out_little(self, eps: Fraction, delta: Fraction) -> bool:
+        """Whether what only is bounded is nothing beside δ at an ε, to the digits."""
+        with precision(_BITS):
+            return certainly(self._left_out(eps) * 10 ** (self.digits + 1) < ball(delta))
 
     def _kinds(self, guesses: list[Guess]) -> list[Kind]:
         """Return those with c > 0: ν's mass is not 1."""
         return [Kind.CALL]
 
+    def _start(self, line: Line, eps: Any) -> Any:
+        """Return what runs with large noise add, taken to lose more than ε."""
+        held, seen = self._large
+        return held - eps.exp() * seen
+
     @cached_property
-    def _left_out(self) -> arb:
+    def _large(self) -> tuple[arb, arb]:
+        """The chances of large noise in some run, under P and under Q."""
+        with precision(2 * self.bits):
+            times = self.split.runs.times
+            held, seen = (-((-one).log1p() * times).expm1() for one in self.split.kept.masses)
+            return held, seen
+
+    @cached_property
+    def _all_usual(self) -> arb:
         """κ(b)·F_B(1 + b)^T."""
-        _, usual, tilt = self._parts
+        usual, tilt = self.split.usual, self.tilt
         with precision(_BITS):
             one = usual.transform.size(1 + tilt, _LOG_ERROR - math.log(usual.times))
             return (kappa(tilt) * (one.log() * usual.times).exp()).upper()
 
-    def _usual_at(self, eps: Fraction) -> arb:
+    def _left_out(self, eps: Fraction) -> arb:
+        """Bound what all-usual noise adds, and large noise whose runs lose less than ε."""
+        split, at = self.split, ball(eps)
+        whole = split.kept
+        # beyond it one run's loss is more than ε and all that others may give back
         with precision(_BITS):
-            return (self._left_out * (-ball(self._parts[2] * eps)).exp()).upper()
+            rate, sigma = ball(whole.rate), ball(whole.sigma)
+            loss = at - (split.runs.times - 1) * (-rate).log1p()
+            edge = sigma * (loss.expm1() / rate + 1).log() + 1 / (2 * sigma)
+            large = split.runs.times * at.exp() * whole.below(edge)
+            return (self._all_usual * (-ball(self.tilt) * at).exp() + large).upper()
 
     def delta(self, eps: Fraction, stop: Fraction | None = None) -> tuple[arb, arb]:
         """Return exact numbers that enclose δ(ε)."""
         low, high = super().delta(eps, stop)
         with precision(max(self.bits, high.bits())):
-            return low, (high + self._usual_at(eps)).upper().min(arb(1))
+            return low, (high + self._left_out(eps)).upper().min(arb(1))
+
+    def _without_line(self, eps: arb) -> tuple[arb, arb]:
+        """Return that δ is between 0 and 1: Chernoff's bound is one of ν alone."""
+        return arb(0), arb(1)
 
     def is_at_most(self, eps: Fraction, value: arb, stop: Fraction | None = None) -> bool:
         """Whether δ(ε) ≤ value is proved with little work."""
-        with precision(self.bits):
-            left = (value - self._usual_at(eps)).lower()
-        return super().is_at_most(eps, left, stop)
+        if not certainly(self._left_out(eps) < value):
+            return False
+        return certainly(self.coarse.delta(eps, stop)[1] <= value)
 
 
-def rare_direction(direction: Direction, delta: float) -> RareDirection | None:
-    """Return a direction with the usual noise split off, for the ε of a δ; None for none."""
-    factor = direction.moments.factors[0]
-    transform = factor.transform
+def rare_direction(direction: Direction, delta: Fraction) -> RareDirection | None:
+    """Return a direction with noise split, for the ε of a δ; None where that is no less work."""
     if not can_be_split(direction) or not 0 < delta < 1:
         return None
-    assert isinstance(transform, SampledGaussianTransform)
-    sigma, rate = transform.sigma, transform.rate
-    s, q = float(sigma), float(rate)
-    eps = _of_one(s, q, factor.times, delta)
-    if eps is None:
-        return None
-    at, tilts = _place(s, q, eps), _TILTS / eps
-    for deviations in _DEVIATIONS:
-        for depth in _DEPTHS:
-            start = _place(s, q, eps * math.exp(-depth))
-            split = sigma, rate, short(start), short((at - start) / deviations)
-            usual = Factor(SplitGaussianTransform(*split, rare=False), factor.times, mirrored=False)
-            bounds = log_kappa(tilts) + usual.log_sizes(tilts) - tilts * eps
-            best = int(bounds.argmin())
-            if bounds[best] < math.log(delta) + _SHARE:
-                moments = RareMoments(factor, SplitGaussianTransform(*split, rare=True))
-                tilt = short(float(tilts[best]))
-                return RareDirection(moments, usual, tilt, short(eps), direction.digits)
+    runs = direction.moments.factors[0]
+    eps, log = _of_one(runs, float(delta)), math.log(delta)
+    for _ in range(_SPLITS if eps is not None else 0):
+        assert eps is not None
+        found = _split_for(runs, eps, log, direction.digits)
+        if found is None or not found.is_cheaper_than(direction, log):
+            return None
+        start = coarse_epsilon(found, delta, found.start, _FARTHEST * found.start)
+        if found.leaves_out_little(start, delta):
+            found.start = start
+            return found
+        eps = float(start)
     return None
+
+
+def _split_for(runs: Factor, eps: float, log_delta: float, digits: int) -> RareDirection | None:
+    """Return a direction for an ε of a δ."""
+    share = log_delta + _SHARE
+    for depth in _DEPTHS:
+        for deviations in _DEVIATIONS:
+            split = _split(runs, eps, depth, deviations, share)
+            tilt, bound = split.usual_at(eps)
+            if bound < share:
+                return RareDirection(split, short(tilt), short(eps), digits)
+    return None
+
+
+def _split(runs: Factor, eps: float, depth: float, deviations: float, share: float) -> Split:
+    """Return soft edges of one width so far below an ε, and as close above as may be."""
+    sigma, rate = _numbers(runs)
+    at, start = (_place(sigma, rate, eps * math.exp(-one)) for one in (0.0, depth))
+    width = (at - start) / deviations
+    # log of what large noise may add, from a place on
+    wanted = share - math.log(runs.times) - eps
+    least = _place(sigma, rate, eps - (runs.times - 1) * math.log1p(-rate))
+    far = 1.0
+    for _ in range(_ROUNDS):
+        excess = log_tail(-least - far * width, width, 0.0, -least) - wanted
+        far = math.sqrt(max(far * far + 2 * excess, 1.0))
+    edges = (_exact(place) for place in (start, least + far * width))
+    return Split(runs, *(Edge(place, short(width)) for place in edges))
+
+
+def _exact(place: float) -> Fraction:
+    return Fraction(round(place * _GRID), _GRID)
 
 
 def can_be_split(direction: Direction) -> bool:
@@ -216,13 +316,14 @@ def _place(sigma: float, rate: float, loss: float) -> float:
     return sigma * math.log(math.expm1(loss) / rate + 1) + 0.5 / sigma
 
 
-def _of_one(sigma: float, rate: float, runs: int, delta: float) -> float | None:
+def _of_one(runs: Factor, delta: float) -> float | None:
     """Return the ε at which the sum of the runs' own δ(ε) is δ, if there is one."""
+    sigma, rate = _numbers(runs)
 
     def excess(eps: float) -> float:
         u = _place(sigma, rate, eps)
         below, above = (math.erfc(x / math.sqrt(2)) / 2 for x in (u, u - 1 / sigma))
-        return runs * (rate * above - (math.expm1(eps) + rate) * below) - delta
+        return runs.times * (rate * above - (math.expm1(eps) + rate) * below) - delta
 
     low, high = 1e-9, 200.0
     if excess(low) <= 0 or excess(high) >= 0:
@@ -231,3 +332,9 @@ def _of_one(sigma: float, rate: float, runs: int, delta: float) -> float | None:
         middle = math.sqrt(low * high)
         low, high = (middle, high) if excess(middle) > 0 else (low, middle)
     return low
+
+
+def _numbers(runs: Factor) -> tuple[float, float]:
+    transform = runs.transform
+    assert isinstance(transform, SampledGaussianTransform)
+    return float(transform.sigma), float(transform.rate)

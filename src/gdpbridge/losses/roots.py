@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -18,7 +20,7 @@ from gdpbridge.numeric.kinds import ball, to_fraction
 if TYPE_CHECKING:
     from gdpbridge.losses.direction import Direction
 
-__all__ = ["TILTS", "least_epsilon"]
+__all__ = ["TILTS", "coarse_epsilon", "least_epsilon"]
 
 _NEWTON_STEPS = 60
 # a line of so few nodes is made to all digits at once
@@ -47,24 +49,51 @@ def least_epsilon(direction: Direction, delta: Fraction) -> tuple[Fraction, Frac
         if is_above(failure, target):
             return None
         share = target - failure
-        at, top = _guessed(
-            direction, float(share.log().mid()) if certainly(share > 0) else -math.inf
-        )
-        if direction.start is not None:
-            at, top = direction.start, max(top, 2 * direction.start)
-        if at == 0 and direction.is_at_most(at, target):
-            return at, at
-        near = _served(direction, top, share)
-        if near is not None:
-            at = near
-        else:
-            at = _root(direction.coarse, at or top / 4, top, target, Fraction(1, _CLOSE))
-            if at == 0:
-                return at, at
-        at = _root(direction, at, top, target, Fraction(1, 10**direction.digits))
-        if at == 0:
-            return at, at
-        return _proved(direction, at, target)
+        aim = float(share.log().mid()) if certainly(share > 0) else -math.inf
+        with _aimed(direction, aim):
+            at, top = _begun(direction, target, share, aim)
+            if at > 0:
+                at = _root(direction, at, top, target, Fraction(1, 10**direction.digits))
+            return (at, at) if at == 0 else _proved(direction, at, target)
+
+
+def _begun(direction: Direction, target: arb, share: arb, aim: float) -> tuple[Fraction, Fraction]:
+    """Return about where δ falls to a number, and an ε above; 0 first if δ(0) is at most that."""
+    at, top = _guessed(direction, aim)
+    if direction.start is not None:
+        return direction.start, max(top, 2 * direction.start)
+    if at == 0 and direction.is_at_most(at, target):
+        return at, top
+    near = _served(direction, top, share)
+    return (_nearly(direction, at or top / 4, top, target) if near is None else near), top
+
+
+def _nearly(direction: Direction, at: Fraction, top: Fraction, target: arb) -> Fraction:
+    return _root(direction.coarse, at, top, target, Fraction(1, _CLOSE))
+
+
+def coarse_epsilon(direction: Direction, delta: Fraction, at: Fraction, top: Fraction) -> Fraction:
+    """Return about where δ falls to a number, between 0 and ``top``, from an ε near it.
+
+    Raises:
+        UndecidedError: if no line is close enough there.
+        WorkLimitError: if one would need too many nodes.
+    """
+    with precision(direction.bits), _aimed(direction, math.log(delta)):
+        return _nearly(direction, at, top, ball(delta))
+
+
+@contextmanager
+def _aimed(direction: Direction, aim: float) -> Iterator[None]:
+    """Make lines as close to δ as it is where the search ends."""
+    both = direction, direction.coarse
+    for one in both:
+        one.aim = aim if math.isfinite(aim) else None
+    try:
+        yield
+    finally:
+        for one in both:
+            one.aim = None
 
 
 def _served(direction: Direction, top: Fraction, share: arb) -> Fraction | None:

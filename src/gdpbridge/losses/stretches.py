@@ -62,12 +62,14 @@ class Stretch:
         stop: where it ends.
         line: the line.
         share: the share of the digits that it has at least; below 1 where more are too much work.
+        aim: log of the D that it was made to look for, None for as many digits wherever it is.
     """
 
     start: Fraction
     stop: Fraction
     line: Line
     share: float = 1.0
+    aim: float | None = None
 
 
 @dataclass(frozen=True)
@@ -110,12 +112,14 @@ class Stretches:
 
     Attributes:
         most_nodes: how many nodes a line may have, None for as many as it takes.
+        aim: log of the D whose ε is looked for: lines are made close to it, wherever they are.
     """
 
     def __init__(self, moments: Moments, opposite: Moments | None, digits: int) -> None:
         self.moments, self.opposite, self.digits = moments, opposite, digits
         self.log_tol = -digits * math.log(10)
         self.most_nodes: int | None = None
+        self.aim: float | None = None
         self._stretches: list[Stretch] = []
 
     @property
@@ -137,7 +141,7 @@ class Stretches:
                 return known
         if stop is None:
             for known in self._stretches:
-                if eps == known.stop:
+                if eps == known.stop and known.aim in (None, self.aim):
                     return known
             for known in self._stretches[-_RECENT:]:
                 if self._judged(known.line, eps).log_off <= known.share * self.log_tol:
@@ -184,7 +188,7 @@ class Stretches:
                 continue
             found = [self._judged(line, at) for at in places]
             if all(one.good for one in found):
-                return Stretch(eps, end, line)
+                return Stretch(eps, end, line, aim=self.aim)
             last = line, found[0].log_off
             if number and len(places) > 1 and found[0].good:
                 # where the rest is of another kind, another line does better
@@ -290,6 +294,12 @@ class Stretches:
         return moments.tilts if moments.domain[1] > 0 else moments.tilts_inside
 
     def _guesses(self, places: list[Fraction]) -> list[Guess]:
+        found = self._guessed(places)
+        if self.aim is None:
+            return found
+        return [Guess(min(one.call, self.aim), one.put) for one in found]
+
+    def _guessed(self, places: list[Fraction]) -> list[Guess]:
         eps = _floats(places)
         if self.moments.domain[1] <= 0:
             # δ is known to be small only when it is seen
@@ -315,6 +325,8 @@ class Stretches:
                 past = start - self._failure
                 call, rest = (past + low, past + high), (1 - start - high, 1 - start - low)
             smaller = call[0].min(rest[0]).lower()
+            if self.aim is not None:
+                smaller = smaller.max(arb(self.aim).exp().min(rest[0])).lower()
             log_off = log_of((off / smaller).upper()) if certainly(smaller > 0) else math.inf
             good = log_off <= self.log_tol
             return _Judged(good, log_off, log_of(call[1].upper()), log_of(rest[1].upper()))

@@ -114,6 +114,8 @@ class Measurement(Shown):
             pairs of a probability and an interval, the probabilities falling.
         failure: the failure probability as an exact upper bound.
         evidence: what proves the interval; None where it rests on floating point.
+        undecided: the failure probabilities of ``by_failure`` at which μ could not be found within
+            the stated limits; the intervals there are mere bounds.
     """
 
     profile: Profile
@@ -137,6 +139,7 @@ class Measurement(Shown):
     by_failure: tuple[tuple[float, Interval], ...]
     failure: Fraction = field(repr=False)
     evidence: Proof | None = field(repr=False)
+    undecided: tuple[float, ...] = ()
 
     @property
     def profile_is(self) -> Nature:

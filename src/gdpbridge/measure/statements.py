@@ -35,7 +35,7 @@ from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, float_above, fraction_above, to_fraction
 from gdpbridge.progress import Progress
 
-__all__ = ["DEFAULT_HEAD", "LEAST_TOL", "Request"]
+__all__ = ["DEFAULT_HEAD", "LEAST_TOL", "Request", "bounds_of"]
 
 # beyond ε = 100 few mechanisms have a δ that matters
 DEFAULT_HEAD = Fraction(100)
@@ -98,6 +98,8 @@ class Request:
             found = self._approximate_or_whole(failure, identified.verdict)
         else:
             found = self._whole()
+        whole = self._whole_range(identified.verdict, found)
+        by_failure, undecided = self._by_failure(found, whole)
         return Measurement(
             profile=self.profile,
             verdict=identified.verdict,
@@ -108,35 +110,54 @@ class Request:
             eps_h=None if eps_h is None else float(eps_h),
             failure_probability=found.failure.probability,
             log_failure_probability=found.failure.log,
-            whole_range_mu=self._whole_range(identified.verdict, found),
+            whole_range_mu=whole,
             mu_tail=identified.mu_tail,
             tail_status=identified.tail_status,
             certified=found.proof is not None and not self.profile.assumptions,
             method=self.method.name,
             evaluations=found.evaluations,
             cells=found.cells,
-            by_failure=self._by_failure(found),
+            by_failure=by_failure,
             seconds=time.perf_counter() - started,
             notes=(
                 *found.notes,
+                *(f"at p = {p:g} it is undecided: {why}" for p, why in undecided.items()),
                 *((_VAGUE,) if found.mu.is_vague else ()),
                 *self.profile.remarks,
                 *self.profile.assumptions,
             ),
             failure=found.failure.exact,
             evidence=None if self.profile.assumptions else found.proof,
+            undecided=tuple(undecided),
         )
 
-    def _by_failure(self, found: _Found) -> tuple[tuple[float, Interval], ...]:
-        """Measure at other failure probabilities too where the default statement needs one."""
+    def _by_failure(
+        self, found: _Found, whole: Interval | None
+    ) -> tuple[tuple[tuple[float, Interval], ...], dict[float, str]]:
+        """Measure at other failure probabilities too where the default statement needs one.
+
+        Returns:
+            An interval for each, and why it could not be decided at some: there it lies between
+            those of a larger and a smaller probability, as μ falls with p.
+        """
         default = self.profile.default_failure
         if default is None or found.statement is not Statement.APPROXIMATE or self.failure:
-            return ()
-        return tuple(
-            (float(p), found.mu if p == default else self._approximate(p).mu)
-            for p in _FAILURES
-            if p >= self.profile.least_failure
-        )
+            return (), {}
+        known: dict[float, Interval] = {}
+        why: dict[float, str] = {}
+        bounds: dict[float, Interval] = {}
+        for p in (p for p in _FAILURES if p >= self.profile.least_failure):
+            try:
+                known[float(p)] = found.mu if p == default else self._approximate(p).mu
+            except (UndecidedError, WorkLimitError) as error:
+                why[float(p)] = str(error)
+                bounds[float(p)] = bounds_of(error)
+        for at, own in bounds.items():
+            low = max([mu.low for other, mu in known.items() if other > at] + [own.low])
+            less = [mu.high for other, mu in known.items() if other < at]
+            less += [] if whole is None else [whole.high]
+            bounds[at] = Interval(low, min([*less, own.high]))
+        return tuple(sorted((known | bounds).items(), reverse=True)), why
 
     def _scope(self, verdict: Verdict) -> Scope:
         """Return the statement asked for, or the default."""
@@ -284,7 +305,8 @@ class Request:
             if self.keeps_to_tol:
                 raise UndecidedError(
                     f"the interval could only be narrowed to [{float(answer.low):.12g}, "
-                    f"{float(answer.high):.12g}]: ask for a larger --tol"
+                    f"{float(answer.high):.12g}]: ask for a larger --tol",
+                    self._interval(answer.low, answer.high),
                 )
             wider = f"the interval is wider than {float(self.tol):g}: no lattice that fits in "
             notes = (*notes, wider + "the stated memory makes it narrower")
@@ -314,6 +336,12 @@ class Request:
         log = self.profile.curve.log_delta_above(eps_h)
         with precision(_BITS):
             return _failure_up_to(log)
+
+
+def bounds_of(error: Exception) -> Interval:
+    """Return what is known of μ where an error says that it could not be found."""
+    found: Interval | None = getattr(error, "bounds", None)
+    return Interval(0, "Infinity") if found is None else found
 
 
 def _seen_at(curve: Curve, places: Sequence[Fraction]) -> Iterator[arb]:

@@ -371,6 +371,16 @@ class Profile(Described, Evaluated, BaseModel):
         return {}
 
     @classmethod
+    def unit_of(cls, name: str, given: Mapping[str, Any]) -> Fraction | None:
+        """Return what a parameter is counted in beside the given ones; None if it is continuous.
+
+        Raises:
+            InputError: for parameters that do not tell.
+        """
+        annotation = cls.parameters()[name].annotation
+        return Fraction(1) if {int, Whole} & {annotation, *get_args(annotation)} else None
+
+    @classmethod
     def parameters(cls) -> dict[str, FieldInfo]:
         """Return the declared parameters, by public name, without ``kind`` and ``neighbours``."""
         fields = cls._public_fields().items()

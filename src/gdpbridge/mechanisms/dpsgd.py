@@ -98,6 +98,7 @@ class DPSGD(Profile):
         symbol="B",
         allowed=f"a whole number from 1 to {MAX_WHOLE:g}",
         typical=(32, 256),
+        effect="raises",
         default=None,
         ge=1,
         le=MAX_WHOLE,
@@ -107,6 +108,7 @@ class DPSGD(Profile):
         symbol="N",
         allowed=f"a whole number from 1 to {MAX_WHOLE:g}",
         typical=(1_000, 60_000),
+        effect="lowers",
         default=None,
         ge=1,
         le=MAX_WHOLE,
@@ -116,6 +118,7 @@ class DPSGD(Profile):
         symbol="E",
         allowed=f"a number > 0, at most {MAX_STEPS}",
         typical=(1, 10),
+        effect="raises",
         default=None,
         gt=0,
         le=MAX_STEPS,
@@ -146,6 +149,13 @@ class DPSGD(Profile):
     def derived(cls, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the sample rate and the steps that follow from the other parameters."""
         return derived(with_fraction(given))
+
+    @classmethod
+    def unit_of(cls, name: str, given: Mapping[str, Any]) -> Fraction | None:
+        """Return q for the epochs: a run is as many steps as it has begun."""
+        if name != "epochs":
+            return super().unit_of(name, given)
+        return cls(**{**given, name: 1}).exact("sample_rate")
 
     def model_post_init(self, _: Any) -> None:
         """Check the relation that the sampling is stated for."""

@@ -156,16 +156,19 @@ class Written(Profile):
         from gdpbridge_verify.refusal import Malformed
 
         try:
-            self._read_by_checker({name: exact(value) for name, value in self.values.items()})
+            self._read_by_checker()
         except Malformed as error:
             return f"there is no certificate yet for a text that is not {error.allowed}"
         return ""
 
-    def _read_by_checker(self, values: dict[str, Fraction]) -> None:
+    def _read_by_checker(self) -> tuple[Any, bool]:
         """Read the text as the checker of certificates does."""
         from gdpbridge_verify.trees import parsed
 
-        parsed(self.text, values)
+        return parsed(self.text, self._exact_values())
+
+    def _exact_values(self) -> dict[str, Fraction]:
+        return {name: exact(value) for name, value in self.values.items()}
 
     @cached_property
     def followed(self) -> Followed:
@@ -210,17 +213,35 @@ class Formula(Written):
             InputError: where what an exact formula says of larger ε implies a smaller δ.
         """
         curve = super().build_curve()
-        above = self.followed.above_what_it_implies() if self.is_exact else None
+        above = self._impossible_at() if self.is_exact else None
         if above is not None:
             raise InputError(
                 "exact",
                 True,
                 Advice(
                     "leave it out: the formula is no mechanism's own δ(ε), as what it says of "
-                    f"larger eps implies a smaller δ at eps = {above:.6g}"
+                    f"other eps implies a smaller δ near eps = {above:.6g}"
                 ),
             )
         return curve
+
+    @cached_property
+    def possible(self) -> bool | Fraction:
+        """Whether the formula is proved to be some mechanism's δ, or an ε that shows it is not."""
+        if self._unread():
+            return False
+        from gdpbridge_verify.arithmetic import Arithmetic
+        from gdpbridge_verify.convexity import BITS, can_be_own
+
+        node, is_log = self._read_by_checker()
+        return can_be_own(node, Arithmetic(BITS), is_log=is_log)
+
+    def _impossible_at(self) -> float | None:
+        """Return an ε that shows that the formula is no mechanism's δ, None if none is seen."""
+        above = self.followed.above_what_it_implies()
+        if above is not None or isinstance(self.possible, bool):
+            return above
+        return float(self.possible)
 
     @staticmethod
     def own_names() -> set[str]:

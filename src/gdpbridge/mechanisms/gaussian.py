@@ -6,21 +6,14 @@ theorem 1; Balle and Wang 2018).
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from flint import arb, arb_series
-
-from gdpbridge.curves.constants import Constant
+from gdpbridge.curves.gaussian import gaussian_curve, gaussian_root
 from gdpbridge.curves.nature import Nature
-from gdpbridge.curves.smooth import SmoothCurve, smooth_curve
-from gdpbridge.curves.tails import GaussianCurveTail
-from gdpbridge.gaussian import enclosures
+from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.mechanisms.base import Profile, Real, parameter, positive, sensitivity_parameter
 from gdpbridge.mechanisms.registry import register
-from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability
-from gdpbridge.numeric.kinds import ball as ball_of
 
 if TYPE_CHECKING:
     from gdpbridge.guarantees.concentrated import Concentration
@@ -29,45 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["GDP", "Gaussian", "gaussian_curve", "gaussian_root"]
 
 MAX_MU = 1000
-
-
-def gaussian_curve(mu: Constant) -> SmoothCurve:
-    """Return the curve δ_μ, μ ≥ 0."""
-
-    def delta(eps: Any, ops: Operations) -> Probability:
-        width = ops.constant(mu)
-        if ops is BALLS:
-            return enclosures.probability(eps, width)
-        if ops is FLOATS:
-            from gdpbridge.gaussian import curve
-
-            return Probability(
-                lambda: curve.log_delta(eps, width),
-                lambda: curve.log_delta_complement(eps, width),
-            )
-        low, high = eps[0].lower(), eps[0].upper()
-        return Probability(
-            lambda: _chained(enclosures.log_delta_series(low, high, width), eps),
-            lambda: _chained(enclosures.log_delta_complement_series(low, high, width), eps),
-        )
-
-    end = Fraction(0) if mu == 0 else None
-    return smooth_curve(delta, GaussianCurveTail(mu), end)
-
-
-def _chained(outer: arb_series, inner: arb_series) -> arb_series:
-    """Return the series of outer(inner(x)); ``outer`` is in powers of the step of ``inner``."""
-    step = inner - inner[0]
-    step = arb_series([0, *step.coeffs()[1:]], inner.prec)
-    return outer[0] + outer[1] * step + outer[2] * step * step
-
-
-def gaussian_root(times: int, mu: Fraction) -> Constant:
-    """Return √times·μ."""
-    root = math.isqrt(times)
-    if root * root == times:
-        return root * mu
-    return lambda: arb(times).sqrt() * ball_of(mu)
 
 
 def gaussian_losses(mu: Fraction) -> Losses:
@@ -142,6 +96,7 @@ class GDP(Profile):
         symbol="μ",
         allowed=f"a number in [0, {MAX_MU}]",
         typical=(0.01, 10.0),
+        effect="raises",
         ge=0,
         le=MAX_MU,
     )

@@ -103,13 +103,16 @@ class PLD(Profile):
 
     @property
     def profile_is(self) -> Nature:
-        """The mechanism's own, unless the distribution is said to be rounded up."""
-        return Nature.BOUND if self.is_bound else self.nature
+        """The mechanism's own, unless it is said to be rounded up, or no mechanism can have it."""
+        is_own = not self.is_bound and all(one.is_possible for one in self._directions)
+        return self.nature if is_own else Nature.BOUND
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """What was repaired, and what one direction means."""
         found = [text for one in self._directions for text in one.remarks]
+        if not all(one.is_possible for one in self._directions):
+            found.append("under one of both data sets the probabilities add up to more than 1")
         if len(self._directions) == 1:
             found.append("one direction is given: the other one is taken to be the same")
         return tuple(found)
@@ -126,7 +129,7 @@ class PLD(Profile):
         found: dict[str, str | None] = {"kind": self.kind, "neighbours": self.neighbours}
         for name, one in zip(("remove", "add"), self._directions, strict=False):
             found |= {name: _listed(one), f"{name}_unit": str(one.unit)}
-        return found | ({"bound": "true"} if self.is_bound else {})
+        return found | ({"bound": "true"} if self.profile_is is Nature.BOUND else {})
 
     def privacy_losses(self) -> Losses:
         """Return the loss in each direction.

@@ -66,6 +66,7 @@ class RandomAllocation(Profile):
         symbol="E",
         allowed=f"a whole number from 1 to {MAX_EPOCHS}",
         typical=(1, 2),
+        effect="raises",
         default=1,
         ge=1,
         le=MAX_EPOCHS,

@@ -16,6 +16,7 @@ falls below 1 - (1 - p)^k.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -23,7 +24,7 @@ from flint import arb
 from pydantic import Field
 
 from gdpbridge.curves.base import Curve
-from gdpbridge.curves.constants import upper_bound
+from gdpbridge.curves.constants import Constant, remembered, upper_bound
 from gdpbridge.curves.largest import largest_of
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.pieces import Formula, Piece, constant_piece
@@ -36,7 +37,7 @@ from gdpbridge.mechanisms.laplace import laplace_curve
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability, ball
+from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability, ball, to_fraction
 
 if TYPE_CHECKING:
     from gdpbridge.losses.moments import Losses
@@ -45,6 +46,8 @@ __all__ = ["ThresholdedRelease"]
 
 MAX_GROUPS = 50
 _BITS = 256
+# of a μ, how close one is that is as good
+_CLOSE_BITS = 60
 
 
 @register
@@ -143,15 +146,38 @@ class ThresholdedRelease(Profile):
         found = [_clipped(self._shared(self.groups), self._end(self.groups))]
         for alone in range(1, self.groups):
             shared = _clipped(self._shared(self.groups - alone), self._end(self.groups - alone))
-            found.append(_given(shared, self._log_kept(alone)))
-        level = constant_piece(Fraction(0), self._failure)
+            found.append(_given(shared, remembered(self._log_kept(alone))))
+        level = constant_piece(Fraction(0), remembered(self._failure))
         start = self._constant_from(found)
         largest = largest_of([*found, level.formula])
         pieces = [Piece(Fraction(0), largest)] if start else []
         # 1 - κ + κ·δ_j(ε) is below p + (1 - p)·δ_k(ε) for every p ≥ 1 - κ
         mu = gaussian_root(self.groups, self._ratio()) if self.noise == "gaussian" else None
+        near = self._nearly_gaussian() if pieces and mu is not None else None
+        if near is not None and near[1] < start:
+            pieces = [replace(pieces[0], beneath=near[0]), Piece(near[1], largest)]
         tail = ConstantTail(start, self._failure, mu)
         return SmoothCurve([*pieces, constant_piece(start, self._failure)], tail)
+
+    def _nearly_gaussian(self) -> tuple[Constant, Fraction] | None:
+        """Return a ν hardly above μ = √k·c/σ, and up to where δ ≤ δ_ν is proved, if it is.
+
+        δ ≤ p + δ_μ with p the level, and δ_ν ≥ δ_μ + (ν - μ)·min φ(x), x = ε/m - m/2, over m in
+        [μ, ν] and up to that ε.
+        """
+        mu = gaussian_root(self.groups, self._ratio())
+
+        def above() -> arb:
+            return BALLS.constant(mu) * (1 + arb(2) ** -_CLOSE_BITS)
+
+        with precision(_BITS):
+            gap = BALLS.constant(mu) * arb(2) ** -_CLOSE_BITS
+            # φ(x) ≥ p/(ν - μ) as far as |x| goes
+            square = 2 * (gap / self._failure()).log() - (2 * arb.pi()).log()
+            if not certainly(square > above() ** 2 / 4):
+                return None
+            reach = (BALLS.constant(mu) * (square.sqrt() + BALLS.constant(mu) / 2)).lower()
+            return remembered(above), to_fraction(reach)
 
     def _constant_from(self, formulas: list[Formula]) -> Fraction:
         """Return an ε at which all formulas but the constant are proved to be below it."""

@@ -6,7 +6,6 @@ solution of noise = g(ε, δ) at once (Liu, Sun, Jiang and Kong 2022, section 3 
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 from gdpbridge.curves.nature import Nature
@@ -55,7 +54,7 @@ class Tradeoff(Written):
             if not has_name(Call("-", (equation.left, equation.right)), "delta"):
                 raise InputError("text", self.text, "an equation with delta in it")
 
-    def _read_by_checker(self, values: dict[str, Fraction]) -> None:
+    def _read_by_checker(self) -> tuple[Any, bool]:
         from gdpbridge_verify.trees import isolated, sides_of
 
-        isolated(self.text, *sides_of(self.text, values))
+        return isolated(self.text, *sides_of(self.text, self._exact_values()))

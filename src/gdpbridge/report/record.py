@@ -8,9 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-from gdpbridge.identify import Identification, TailStatus
+from gdpbridge.errors import UndecidedError, WorkLimitError
+from gdpbridge.identify import Identification, TailStatus, Verdict, identify
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement
+from gdpbridge.measure.statements import bounds_of
 from gdpbridge.mechanisms.base import Profile
 
 __all__ = [
@@ -20,12 +22,14 @@ __all__ = [
     "Record",
     "Schema",
     "TailRecord",
+    "UndecidedRecord",
     "identification_record",
     "measurement_record",
+    "undecided_record",
 ]
 
 # of a measurement, what stands elsewhere in its document, and what is too long for it
-_ELSEWHERE = ("profile", "tail_status", "failure", "evidence")
+_ELSEWHERE = ("profile", "tail_status", "failure", "evidence", "undecided")
 # what it is called in the document
 _NAMES = {"mu_tail": "tail"}
 
@@ -52,6 +56,7 @@ class FailureRecord:
 
     failure_probability: float
     mu: Interval
+    decided: bool
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,8 @@ class MeasurementRecord:
     @property
     def by_failure(self) -> tuple[FailureRecord, ...]:
         """The failure probabilities with the μ that each leaves."""
-        return tuple(FailureRecord(p, mu) for p, mu in self.found.by_failure)
+        found = self.found
+        return tuple(FailureRecord(p, mu, p not in found.undecided) for p, mu in found.by_failure)
 
     def document(self) -> dict[str, Any]:
         """Return the JSON document: the fields of the measurement in their order, and its proof."""
@@ -104,6 +110,25 @@ class MeasurementRecord:
         }
 
 
+@dataclass(frozen=True)
+class UndecidedRecord:
+    """A mechanism, one of several, whose μ could not be found within the stated limits.
+
+    Attributes:
+        schema: what the document is.
+        mechanism: the mechanism.
+        verdict: whether some finite μ covers it.
+        mu: what μ is known to lie in.
+        error: why.
+    """
+
+    schema: Schema
+    mechanism: dict[str, Any]
+    verdict: Verdict
+    mu: Interval
+    error: str
+
+
 Record = IdentificationRecord | MeasurementRecord
 
 
@@ -115,3 +140,10 @@ def identification_record(profile: Profile, found: Identification) -> Identifica
 def measurement_record(found: Measurement) -> MeasurementRecord:
     """Make the record of a measurement."""
     return MeasurementRecord(Schema("gdpbridge.measurement", 1), found.profile.model_dump(), found)
+
+
+def undecided_record(profile: Profile, error: UndecidedError | WorkLimitError) -> UndecidedRecord:
+    """Make the record of a measurement that could not be made."""
+    schema = Schema("gdpbridge.undecided", 1)
+    verdict = identify(profile).verdict
+    return UndecidedRecord(schema, profile.model_dump(), verdict, bounds_of(error), str(error))

@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 from gdpbridge.curves.nature import Nature
@@ -14,7 +15,7 @@ from gdpbridge.identify import Identification, TailStatus, Verdict
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement, Statement
 from gdpbridge.numeric.exact import decimal_ceiling
-from gdpbridge.report.record import MeasurementRecord, Record
+from gdpbridge.report.record import MeasurementRecord, Record, UndecidedRecord
 from gdpbridge.specification.title import mechanism_title, number_text
 
 __all__ = ["Row", "certain_and_ends", "laid_out", "measured_rows", "to_text"]
@@ -54,10 +55,19 @@ def to_text(record: Record, width: int, *, colour: bool = False, digits: int | N
     return laid_out(mechanism_title(record.mechanism), rows, width, colour=colour)
 
 
-def measured_table(records: Sequence[MeasurementRecord], digits: int | None = None) -> str:
-    """Return measurements as a table, a line each."""
+def measured_table(
+    records: Sequence[MeasurementRecord | UndecidedRecord], digits: int | None = None
+) -> str:
+    """Return measurements as a table, a line each, and below it why some are undecided."""
     rows = [("Mechanism", "Verdict", "Covers", "p", "μ", "Proved")]
+    why: list[str] = []
     for record in records:
+        if isinstance(record, UndecidedRecord):
+            title = mechanism_title(record.mechanism)
+            bounds = f"in [{record.mu.low}, {_end(record.mu.high)}]"
+            rows.append((title, record.verdict.value, "undecided", "", bounds, ""))
+            why.append(f"undecided: {title}: {record.error}\n")
+            continue
         found = record.found
         covers = found.statement.value
         if found.eps_h is not None:
@@ -72,7 +82,7 @@ def measured_table(records: Sequence[MeasurementRecord], digits: int | None = No
                 "yes" if found.certified else "no",
             )
         )
-    return table_text(rows)
+    return table_text(rows) + "".join(why)
 
 
 def table_text(rows: Sequence[Sequence[str]]) -> str:
@@ -180,7 +190,12 @@ def _by_failure(found: Measurement) -> Iterator[str]:
     """A line for each failure probability, the upper end of μ in the second column."""
     yield f"{'p':<8}μ at most"
     for p, mu in found.by_failure:
-        yield f"{p:<8g}{mu.high}"
+        undecided = f"   undecided, at least {mu.low}" if p in found.undecided else ""
+        yield f"{p:<8g}{_end(mu.high)}{undecided}"
+
+
+def _end(value: Decimal) -> str:
+    return "∞" if value.is_infinite() else str(value)
 
 
 def certain_and_ends(mu: Interval, width: int, digits: int | None = None) -> tuple[str, ...]:

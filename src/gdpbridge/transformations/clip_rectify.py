@@ -26,7 +26,7 @@ from flint import arb, arb_series
 from pydantic import Field, model_validator
 
 from gdpbridge.curves.base import Curve
-from gdpbridge.curves.constants import MAX_EPS
+from gdpbridge.curves.constants import MAX_EPS, Constant
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.pieces import Formula, Piece
 from gdpbridge.curves.smooth import SmoothCurve
@@ -165,7 +165,9 @@ class ClipRectify(Profile):
                     self.exact("eps_h") if stop is None else stop,
                     noise if following is None else bounds[following.bound],
                 )
-                pieces.append(Piece(run.start, _line(left, right)))
+                # it is below both bounds
+                beneath = _beneath(base, run.start, stop)
+                pieces.append(Piece(run.start, _line(left, right), beneath=beneath))
             else:
                 pieces.extend(_within(bounds[run.bound], run.start, stop))
         end = base.end if runs[-1].bound == "base" else noise.end
@@ -227,6 +229,17 @@ def _line(left: _Knot, right: _Knot) -> Formula:
         return Probability(log, log_complement)
 
     return delta
+
+
+def _falls(base: Curve, left: Fraction, noise: Curve, right: Fraction) -> bool:
+    """Whether the noise's bound is proved to be below the base's, at a point of each."""
+    return certainly(noise.enclose(ball(right)).log() < base.enclose(ball(left)).log())
+
+
+def _beneath(curve: SmoothCurve, start: Fraction, stop: Fraction | None) -> Constant | None:
+    """Return a μ whose curve is above a bound on all of [start, stop), where one is known."""
+    found = {piece.beneath for piece in _within(curve, start, stop)}
+    return found.pop() if len(found) == 1 else None
 
 
 def _within(curve: SmoothCurve, start: Fraction, stop: Fraction | None) -> Iterator[Piece]:
@@ -327,8 +340,12 @@ class _Envelope:
             at = self._root(on_base, before == "base")
             other = self._noise_point(at, before == "base")
             base_knot = _rounded(at)
-            at_end = certainly(other >= ball(self.eps_h))
-            noise_knot = self.eps_h if at_end else _rounded(other.max(arb(0)))
+            # no line from a point on the noise's bound touches it elsewhere
+            noise_knot = _rounded(other) if other.is_finite() else base_knot
+            # of a tiny δ, all but the end of the noise may be rounded to where it is larger
+            above = before == "base" and not _falls(self.base, base_knot, self.noise, noise_knot)
+            if above or certainly(other >= ball(self.eps_h)):
+                noise_knot = self.eps_h
         return (base_knot, noise_knot) if before == "base" else (noise_knot, base_knot)
 
     def _root(self, start: float, leaves_base: bool) -> arb:

@@ -19,10 +19,11 @@ from gdpbridge.curves.constants import (
 from gdpbridge.curves.sampling import eps_after
 from gdpbridge.curves.tail import Handover, Level, Obstacle, Scope, Tail, TailStatus, Verdict
 from gdpbridge.interval import Interval
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.exact import digits_of
-from gdpbridge.numeric.kinds import ball
+from gdpbridge.numeric.kinds import BALLS, ball
 
-__all__ = ["ConstantTail", "never_below", "times"]
+__all__ = ["ConstantTail", "mu_past", "never_below", "times"]
 
 _INFINITE = Interval("Infinity", "Infinity")
 
@@ -87,14 +88,29 @@ class ConstantTail(Tail):
         return Level(self.start, self.value)
 
     def ceiling_past(self, failure: Fraction, tol: Fraction) -> Fraction | None:
-        """Return the μ of the constant's own failure, rounded up: a larger one asks for less."""
-        if self.beneath is None:
-            return None
-        return Fraction(interval_around(self.beneath, digits_of(tol) + 25).high)
+        """Return the μ of what lies above."""
+        return None if self.beneath is None else mu_past(self.beneath, self.value, failure, tol)
 
     def default_scope(self) -> Scope:
         """Fail with the mass at infinity."""
         return Scope() if self.value == 0 else Scope(failure=rational_above(self.value))
+
+
+def mu_past(mu: Constant, value: Constant, failure: Fraction, tol: Fraction) -> Fraction:
+    """Return the least M with v + (1 - v)·δ_μ ≤ p + (1 - p)·δ_M at every ε ≥ 0, rounded up, p ≥ v.
+
+    With Mills' ratio R, ∂ log(1 - δ_m)/∂m = -1/(R(-x) + R(x + m)), x = ε/m - m/2, whose size falls
+    with ε as R is convex, so that 1 - δ_M ≤ a·(1 - δ_μ) holds everywhere where it does at ε = 0.
+    There it is Φ(-M/2) ≤ a·Φ(-μ/2), a = (1 - v)/(1 - p).
+    """
+
+    def least() -> arb:
+        root = arb(8).sqrt()
+        share = (1 - BALLS.constant(value)) / ball(1 - failure)
+        twice = share * (BALLS.constant(mu) / root).erfc()
+        return arb(0) if certainly(twice >= 1) else root * twice.min(arb(1)).erfcinv()
+
+    return Fraction(interval_around(least, digits_of(tol) + 25).high)
 
 
 def never_below(value: Constant, failure: Fraction) -> Obstacle | None:

@@ -8,13 +8,10 @@ from fractions import Fraction
 
 from flint import arb
 
-from gdpbridge.curves.constants import (
-    Constant,
-    constant_text,
-)
+from gdpbridge.curves.constants import Constant, constant_text
 from gdpbridge.curves.sampling import eps_after
 from gdpbridge.curves.tail import Handover, Obstacle, Tail, TailStatus, Verdict
-from gdpbridge.curves.tails.level import never_below
+from gdpbridge.curves.tails.level import mu_past, never_below
 from gdpbridge.curves.tails.unproved import UnknownTail
 from gdpbridge.interval import Interval
 from gdpbridge.numeric.kinds import BALLS, ball
@@ -51,9 +48,11 @@ class FloorTail(_NotGdp):
 
     Attributes:
         value: the bound, positive.
+        beneath: a μ with which δ(ε) ≤ value + (1 - value)·δ_μ(ε) for every ε ≥ 0, if one is known.
     """
 
     value: Fraction
+    beneath: Constant | None = None
 
     @property
     def reason(self) -> str:
@@ -70,6 +69,10 @@ class FloorTail(_NotGdp):
     def after_failure(self, failure: Fraction) -> Obstacle | None:
         """Return that the bound is larger, if it is."""
         return never_below(self.value, failure)
+
+    def ceiling_past(self, failure: Fraction, tol: Fraction) -> Fraction | None:
+        """Return the μ of what lies above."""
+        return None if self.beneath is None else mu_past(self.beneath, self.value, failure, tol)
 
 
 @dataclass(frozen=True)

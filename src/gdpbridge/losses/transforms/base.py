@@ -123,6 +123,10 @@ class Transform(ABC):
         """Return how to evaluate F on the line Re w with an error of about e^log_error·F(Re w)."""
         return NO_PLAN
 
+    def bits_lost(self, plan: Plan) -> int:
+        """Return how many bits the terms of a plan cancel, beyond the few that always may."""
+        return 0
+
     def size(self, w: Fraction, log_error: float) -> arb:
         """Bound F(w) for a real w in the domain from above, by about e^log_error·F(w) more."""
         return self.values(self.plan(w, log_error), w, Fraction(1), 1)[0].real

@@ -142,6 +142,10 @@ class SampledGaussianSearch(Transform):
         number = np.arange(int(counts.sum())) - np.repeat(begins - starts.T.ravel(), counts)
         return np.asarray(number * step), np.asarray(begins[::2])
 
+    def _log_steps(self, u: Floats) -> Any:
+        """Return log of how far apart places are, and of φ(0)."""
+        return math.log(self._step / math.sqrt(2 * math.pi))
+
     @property
     def _bend(self) -> float:
         """What is integrated, but for g, is larger by e^{bend·v²/2} on Im u = v."""
@@ -203,7 +207,7 @@ class SampledGaussianSearch(Transform):
         counts = np.diff(begins, append=u.size)
         each = np.repeat(w, counts)
         loss = self._loss(u)
-        logs = self._log_weight(each, u) - u * u / 2
+        logs = self._log_weight(each, u) - u * u / 2 + self._log_steps(u)
         tops = np.maximum.reduceat(logs, begins)
         weights = np.exp(logs - np.repeat(tops, counts))
         totals = np.add.reduceat(weights, begins)
@@ -211,7 +215,7 @@ class SampledGaussianSearch(Transform):
         spread = (loss - np.repeat(means, counts)) ** 2
         variances = np.add.reduceat(weights * spread, begins) / totals
         # F(0) = F(1) = 1: the step's own rounding cancels to first order
-        return tops + np.log(totals * (self._step / math.sqrt(2 * math.pi))), means, variances
+        return tops + np.log(totals), means, variances
 
     def _log_cut_below(self, w: float, x: float, shift: float) -> float:
         """Return log of the bound of the nodes below x ≤ 0; see :meth:`_cut_below`."""
@@ -252,16 +256,21 @@ class SampledGaussianSearch(Transform):
             sign = 1.0 if cut else -1.0
             bound = self._log_cut_above if cut else self._log_cut_below
             # the bound falls like a normal tail, or faster
-            far = 0.0
+            far, bend = 0.0, self._cut_bends[cut]
             for _ in range(_STEPS):
                 excess = bound(w, near + sign * far, shift) - wanted
                 if excess <= 0:
                     break
-                far = math.sqrt(far * far + 2 * excess) + _HAIR
+                far = math.sqrt(far * far + 2 * excess / bend) + _HAIR / math.sqrt(bend)
             return near + sign * far
 
         low, high = self._middle(Fraction(w))
         return least(False, float(low)), least(True, float(high))
+
+    @property
+    def _cut_bends(self) -> tuple[float, float]:
+        """Return one over the variances of the tails that bound what is cut off."""
+        return 1.0, 1.0
 
     def _middle(self, w: Fraction) -> tuple[Fraction, Fraction]:
         """Return places beyond which the bounds of what is cut off hold, and fall."""
@@ -313,7 +322,7 @@ class SampledGaussianSearch(Transform):
             )
             shifts = shifts[rates >= _LEAST_RATE * rates.max()]
         log_modulus, angle = self._shifted_logs(w, u + 1j * shifts[:, None])
-        weight = log_modulus - u * u / 2 + math.log(self._step / math.sqrt(2 * math.pi))
+        weight = log_modulus - u * u / 2 + self._log_steps(u)
         return shifts, weight - self.log_size(w), np.maximum(angle, 0.0), shifts**2 * self._bend / 2
 
     def _shifted_logs(self, w: float, u: Complexes) -> tuple[Floats, Floats]:
@@ -352,8 +361,10 @@ class SampledGaussianSearch(Transform):
         decay = max(float(decays[best]), _LEAST_LOG)
         saving = max(-decay, _LEAST_SAVING)
         log_error = math.log(_SHARE * min(saving, 1.0)) + min(decay, 0.0)
-        shift = float(self._shifted(at)[0][best])
-        strips, need = self._strips(at, log_error)(shift)
+        shifts, _, _, costs = self._shifted(at)
+        shift = float(shifts[best])
+        # the error counts as often as |φ| is larger there
+        strips, need = self._strips(at, log_error - float(costs[best]))(shift)
         chosen = int(np.argmax(strips / need))
         return self._nodes(at, shift, float(strips[chosen]), float(need[chosen]), log_error)
 

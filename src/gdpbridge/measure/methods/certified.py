@@ -24,7 +24,8 @@ from flint import arb, arb_series
 
 from gdpbridge.certificate.proof import Proof, ProvedCell
 from gdpbridge.curves.base import Form
-from gdpbridge.curves.pieces import Formula, chord
+from gdpbridge.curves.constants import Constant
+from gdpbridge.curves.pieces import Formula, Piece, chord
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.errors import UndecidedError, WorkLimitError
 from gdpbridge.gaussian import enclosures as gaussian
@@ -64,12 +65,14 @@ class Cell:
         high: its exact upper end.
         formula: the formula, or None for a sliver about a breakpoint, where two may apply.
         by_chords: whether the formula is bounded by its chord on the range.
+        beneath: a μ whose curve is above it, where one is known.
     """
 
     low: arb
     high: arb
     formula: Formula | None
     by_chords: bool = False
+    beneath: Constant | None = None
 
 
 class _Proof:
@@ -224,18 +227,20 @@ class _Proof:
             left, right = piece.bracket()
             right = right.min(end)
             if certainly(left > low):
-                cells.append(Cell(low, left, current.formula, current.by_chords))
+                cells.append(_cell(current, low, left))
             if certainly(right > left):
                 cells.append(Cell(left.max(low), right, None))
             low, current = right, piece
         if certainly(end > low) or not cells:
-            cells.append(Cell(low, end, current.formula, current.by_chords))
+            cells.append(_cell(current, low, end))
         return cells
 
     def _proved(self, cell: Cell) -> bool:
-        centre = self._mean_value_centre(cell)
-        if centre is None and not self._proved_by_monotonicity(cell):
-            return False
+        centre = None
+        if cell.beneath is None or not certainly(BALLS.constant(cell.beneath) <= self.candidate):
+            centre = self._mean_value_centre(cell)
+            if centre is None and not self._proved_by_monotonicity(cell):
+                return False
         ends = to_fraction(cell.low), to_fraction(cell.high)
         self.cells.append(ProvedCell(*ends, None if centre is None else to_fraction(centre)))
         return True
@@ -296,6 +301,10 @@ class _Proof:
     def _enclose(self, eps: arb) -> Probability:
         self.evaluations += 1
         return self.curve.enclose(eps)
+
+
+def _cell(piece: Piece, low: arb, high: arb) -> Cell:
+    return Cell(low, high, piece.formula, piece.by_chords, piece.beneath)
 
 
 def _is_large(value: Probability) -> bool:

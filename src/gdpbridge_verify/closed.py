@@ -1,0 +1,144 @@
+"""Composed losses whose δ is a formula, for the checker: no evidence is needed but cells.
+
+    - Gaussian noise alone: δ_μ with μ² the sum; what only fails makes it p + (1 - p)·δ_μ;
+    - one step on a sample of rate q in which a record is added or removed, or of a fixed size:
+      q·δ_μ(ε') with e^ε' = 1 + (e^ε - 1)/q, in both directions;
+    - one step in which a record is replaced: P(U > u) - e^ε·Q(U > u) with a normal U, where
+      P(U > u) = (1 - q)·Φ(-u) + q·Φ(1/σ - u), Q(U > u) = (1 - q)·Φ(-u) + q·Φ(-1/σ - u), and
+      u = σ·(ε + log(w + √(w² + e^{-ε}))), w = e^{1/(2σ²)}·(1 - q)(1 - e^{-ε})/(2q).
+
+δ is the larger one of both directions, which is convex in e^ε as each of them is: one range of
+cells serves both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
+from gdpbridge_verify.composed import ComposedCheck
+from gdpbridge_verify.composition import composition_of
+from gdpbridge_verify.curve import GaussianCurve
+from gdpbridge_verify.document import Certificate, Evidence, Point
+from gdpbridge_verify.finite import Finite
+from gdpbridge_verify.fixed_size import FixedSizeGaussian
+from gdpbridge_verify.profile import Tail
+from gdpbridge_verify.refusal import Malformed
+from gdpbridge_verify.transforms import Gaussian, Runs, SampledGaussian
+
+Formula = Callable[[Interval], Level]
+
+
+def is_closed(document: Certificate) -> bool:
+    """Whether δ is a formula, of a document without lines or laws in its place."""
+    return formula_of(composition_of(document.mechanism).parts) is not None
+
+
+class ClosedCheck(ComposedCheck):
+    """The lines of a certificate of such losses, at one precision."""
+
+    # of both, the larger δ is known
+    count_of_directions = 1
+
+    def build(self) -> Tail:
+        """Return what is known of the tail."""
+        tail, make = super().build(), formula_of(self.composition.parts)
+        if self.evidence.witness_line is not None or make is None:
+            raise Malformed("evidence.witness_line", "a line", "null: δ is a formula")
+        self._formula = make(self.arithmetic)
+        if all(isinstance(part.transform, Gaussian) for part in self.composition.parts):
+            return replace(tail, curve=self.variance)
+        return tail
+
+    def _level(self, at: Fraction) -> Level:
+        found = self._formula(self.enclosed(at))
+        if not self.fails:
+            return found
+        floor = self.enclosed(self.tail.floor)
+        kept = 1 - floor
+        return Level(floor + kept * found.value, kept * found.complement)
+
+    def below(self, line: str, at: Fraction, level: Level) -> None:
+        """Prove that δ(ε) is at most a number."""
+        self.hold(line, self._level(at).under(level))
+
+    def excess(self, at: Fraction, wanted: Level, _: Evidence | Point) -> Interval:
+        """Return by how much δ(ε) exceeds a number."""
+        return wanted.under(self._level(at))
+
+    def upper_end(self) -> str:
+        """Prove that the statement holds with mu.high, for Gaussian parts at ε = 0 alone.
+
+        v + (1 - v)·δ_μ ≤ p + (1 - p)·δ_M at every ε ≥ 0 where (1 - p)·Φ(-M/2) ≤ (1 - v)·Φ(-μ/2),
+        p ≥ v.
+        """
+        gaussian = all(
+            isinstance(part.transform, Gaussian) or _only_fails(part)
+            for part in self.composition.parts
+        )
+        is_approximate = self.claim.statement == "approximate" and not self.count_of_cells()
+        if self.high is None or not (gaussian and is_approximate):
+            return super().upper_end()
+        floor, root = self.enclosed(self.tail.floor), self.arithmetic.exactly(8).sqrt()
+        self.hold("claim.failure_probability", self.failure - floor)
+        mu = self.arithmetic.exactly(self.variance).sqrt()
+        own, other = ((one / root).erfc() for one in (mu, self.enclosed(self.high)))
+        self.hold("claim.mu.high", (1 - floor) * own - (1 - self.failure) * other)
+        return f"{self.covers}, with μ = {self.claim.mu.high}: it is proved at ε = 0"
+
+
+def formula_of(parts: Sequence[Runs]) -> Callable[[Arithmetic], Formula] | None:
+    """Return what makes δ of all that does not fail; None where it is no formula."""
+    rest = [part for part in parts if not _only_fails(part)]
+    if not rest:
+        return None
+    if all(isinstance(part.transform, Gaussian) for part in rest):
+        variance = Fraction(sum(part.times * part.transform.tail_variance for part in rest))
+        return lambda of: GaussianCurve(of.exactly(variance).sqrt()).level
+    (one, *others), runs = rest, sum(part.times for part in rest)
+    step = one.transform
+    if others or runs > 1:
+        return None
+    if isinstance(step, FixedSizeGaussian):
+        apart, rate = step.apart, step.rate
+        return lambda of: _sampled(of.exactly(apart), rate)
+    if isinstance(step, SampledGaussian):
+        sigma, rate, replaced = step.sigma, step.rate, step.symmetric
+        if replaced:
+            return lambda of: _replaced(of, sigma, rate)
+        return lambda of: _sampled(of.exactly(1 / sigma), rate)
+    return None
+
+
+def _only_fails(part: Runs) -> bool:
+    one = part.transform
+    return part.symmetric and isinstance(one, Finite) and list(one.places) == [0]
+
+
+def _sampled(mu: Interval, rate: Fraction) -> Formula:
+    curve = GaussianCurve(mu)
+
+    def level(eps: Interval) -> Level:
+        before = curve.level((1 + eps.expm1() / rate).log())
+        return Level(before.value * rate, before.complement * rate + (1 - rate))
+
+    return level
+
+
+def _replaced(of: Arithmetic, sigma: Fraction, rate: Fraction) -> Formula:
+    factor = of.exactly(1 / (2 * sigma**2)).exp() * ((1 - rate) / (2 * rate))
+    apart, tail = 1 / sigma, Interval.normal_tail
+
+    def level(eps: Interval) -> Level:
+        rise, t = -(-eps).expm1(), eps.exp()
+        w = factor * rise
+        u = (eps + (w + (w.square() + 1 / t).sqrt()).log()) * sigma
+        far = tail(u + apart)
+        inside = tail(u) * (1 - rate) + tail(u - apart) * rate
+        outside = tail(u) * (1 - rate) + far * rate
+        rest = tail(-u) * (1 - rate) + tail(apart - u) * rate
+        return Level(inside - t * outside, rest + t * outside)
+
+    return level
