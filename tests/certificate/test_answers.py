@@ -12,10 +12,11 @@ from typing import Any
 
 import mpmath
 import pytest
+from changes import accepted
 
 import gdpbridge as gdp
 from gdpbridge.certificate.write_answers import Asked, write_answers
-from gdpbridge.errors import InputError, UndecidedError
+from gdpbridge.errors import InputError
 
 P = gdp.profiles
 Document = dict[str, Any]
@@ -50,14 +51,6 @@ def text_of(name: str) -> str:
     """The JSON text of an example's certificate."""
     few = ASKED[:1] if name == "dpsgd" else ASKED[:2] if name == "zcdp" else ASKED
     return write_answers(EXAMPLES[name], few).to_json()
-
-
-def accepted(document: Document) -> bool:
-    """Whether the checker proves a document."""
-    try:
-        return gdp.verify(document).valid
-    except (InputError, UndecidedError):
-        return False
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

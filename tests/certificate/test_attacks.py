@@ -8,9 +8,10 @@ from functools import cache
 from typing import Any
 
 import pytest
+from changes import accepted
 
 import gdpbridge
-from gdpbridge import InputError, UndecidedError, profiles, verify
+from gdpbridge import profiles, verify
 from gdpbridge.mechanisms.base import Profile
 
 SGD = profiles.SGDFamily(A=1.0, B=2.0, sigma=1.0)
@@ -32,14 +33,6 @@ def true(profile: Profile, **how: Any) -> dict[str, Any]:
     """A true certificate, as plain data to change."""
     parsed: dict[str, Any] = json.loads(_text(profile, tuple(how.items())))
     return parsed
-
-
-def accepted(document: dict[str, Any]) -> bool:
-    """Whether the checker accepts a document."""
-    try:
-        return verify(document).valid
-    except (InputError, UndecidedError):
-        return False
 
 
 def dyadic(value: Fraction | float) -> str:

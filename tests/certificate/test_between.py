@@ -11,10 +11,11 @@ from typing import Any
 
 import mpmath
 import pytest
+from changes import accepted
 
 import gdpbridge as gdp
 from gdpbridge.certificate.write_answers import Asked, write_answers
-from gdpbridge.errors import InputError, UndecidedError
+from gdpbridge.errors import InputError
 
 P = gdp.profiles
 Document = dict[str, Any]
@@ -59,14 +60,6 @@ def regret(name: str) -> str:
     """The certificate of an example's μ and of its regret."""
     profile, options = REGRETS[name]
     return gdp.regret_certificate(gdp.measure(profile, **options)).to_json()
-
-
-def accepted(document: Document) -> bool:
-    """Whether the checker proves a document."""
-    try:
-        return gdp.verify(document).valid
-    except (InputError, UndecidedError):
-        return False
 
 
 @pytest.mark.parametrize("name", RATES)

@@ -6,35 +6,21 @@ sample and of randomized response, added up. The claims' statements are decided 
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import mpmath
 import pytest
+from changes import changes, outcome, put
+from truth import best, mu_at
 
 import gdpbridge
 from gdpbridge import profiles
 
 Document = dict[str, Any]
 
-
-def _module(name: str) -> ModuleType:
-    specification = importlib.util.spec_from_file_location(
-        name, Path(__file__).with_name(f"{name}.py")
-    )
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
-
-
-plain = _module("test_mutations")
 DIGITS = 22
 SLACK = mpmath.mpf(10) ** -14
 
@@ -163,13 +149,13 @@ def supremum(spec: str, statement: str, eps_h: str | None, failure: str) -> Any:
         value = delta(eps)
         if statement == "approximate":
             value = (value - p) / (1 - p)
-        return plain.mu_at(eps, value)
+        return mu_at(eps, value)
 
     end = mpmath.mpf(eps_h) if eps_h else mpmath.mpf(6)
     grid = [end * i / 16 for i in range(17)]
     values = [transform(eps) for eps in grid]
     top = max(range(17), key=values.__getitem__)
-    peak = plain.best(transform, grid[max(top - 1, 0)], grid[min(top + 1, 16)], 1e-8)
+    peak = best(transform, grid[max(top - 1, 0)], grid[min(top + 1, 16)], 1e-8)
     return max(values[top], transform(peak))
 
 
@@ -209,7 +195,7 @@ def is_true(document: Document) -> bool:
 def test_the_claims_are_true(name: str) -> None:
     """Direct integration agrees with every certificate as it was written, and its size is small."""
     document = fresh(name)
-    assert plain.outcome(document) == "valid"
+    assert outcome(document) == "valid"
     assert is_true(document)
     assert len(text_of(name)) < 100_000
 
@@ -220,21 +206,17 @@ def test_the_oracle_tells_what_is_false(name: str) -> None:
     document = fresh(name)
     mu = document["claim"]["mu"]
     for low, high in (("0", float(mu["low"]) - 1e-8), (float(mu["high"]) + 1e-8, "1000")):
-        assert not is_true(
-            plain.put(document, ("claim", "mu"), {"low": str(low), "high": str(high)})
-        )
+        assert not is_true(put(document, ("claim", "mu"), {"low": str(low), "high": str(high)}))
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_what_is_still_accepted_is_still_true(name: str, thinned: Callable) -> None:
     """One changed field never makes the checker crash, or accept what is false."""
     # there are some 20,000 in all; these are spread over every field
-    tried = thinned(plain.changes(fresh(name)), 120, 3 + len(name))
+    tried = thinned(changes(fresh(name)), 120, 3 + len(name))
     assert len(tried) > 25
     wrong = [
-        what
-        for what, changed in tried
-        if plain.outcome(changed) == "valid" and not is_true(changed)
+        what for what, changed in tried if outcome(changed) == "valid" and not is_true(changed)
     ]
     assert not wrong
 
@@ -244,20 +226,20 @@ def test_a_missing_direction_or_cell_is_refused(name: str) -> None:
     """Every cell, every piece and every direction is needed; swapped directions prove nothing."""
     document = fresh(name)
     directions = document["evidence"]["directions"]
-    assert plain.outcome(plain.put(document, ("evidence", "directions"), [])) in (
+    assert outcome(put(document, ("evidence", "directions"), [])) in (
         "refused",
         "no certificate",
     )
     if len(directions) == 2:
         for kept in ([directions[0]], [directions[1]]):
-            changed = plain.put(document, ("evidence", "directions"), kept)
-            assert plain.outcome(changed) in ("refused", "no certificate")
+            changed = put(document, ("evidence", "directions"), kept)
+            assert outcome(changed) in ("refused", "no certificate")
     for number, direction in enumerate(directions):
         cells = direction["cells"]
         for index in range(0, len(cells) - 1, 1 + len(cells) // 8):
             fewer = cells[:index] + cells[index + 1 :]
-            changed = plain.put(document, ("evidence", "directions", number, "cells"), fewer)
-            assert plain.outcome(changed) != "valid", index
+            changed = put(document, ("evidence", "directions", number, "cells"), fewer)
+            assert outcome(changed) != "valid", index
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -267,9 +249,9 @@ def test_a_moved_claim_is_refused(name: str) -> None:
     mu = document["claim"]["mu"]
     for step in (1e-8, 1e-4, 0.1):
         for end, value in (("high", float(mu["low"]) - step), ("low", float(mu["high"]) + step)):
-            changed = plain.put(document, ("claim", "mu", end), f"{value:.12f}")
-            assert plain.outcome(changed) != "valid"
+            changed = put(document, ("claim", "mu", end), f"{value:.12f}")
+            assert outcome(changed) != "valid"
     if document["claim"]["statement"] == "head":
         p = float(document["claim"]["failure_probability"])
-        changed = plain.put(document, ("claim", "failure_probability"), f"{p * 0.999:.15g}")
-        assert plain.outcome(changed) != "valid"
+        changed = put(document, ("claim", "failure_probability"), f"{p * 0.999:.15g}")
+        assert outcome(changed) != "valid"

@@ -6,16 +6,14 @@ Of one and of two runs δ is known: with r = sensitivity/scale, 1 - e^{(ε-r)/2}
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import mpmath
 import pytest
+from changes import changes, decimal, outcome, put
 
 import gdpbridge
 from gdpbridge import profiles
@@ -25,19 +23,6 @@ from gdpbridge_verify.law import Law
 
 Document = dict[str, Any]
 
-
-def _module(name: str) -> ModuleType:
-    specification = importlib.util.spec_from_file_location(
-        name, Path(__file__).with_name(f"{name}.py")
-    )
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
-
-
-plain = _module("test_mutations")
 SLACK = mpmath.mpf(10) ** -20
 
 
@@ -117,23 +102,21 @@ def is_true(document: Document) -> bool:
 def test_no_false_claim_is_accepted(name: str) -> None:
     """Valid as written; one changed field never makes the checker accept what is false."""
     document: Document = json.loads(text_of(name))
-    assert plain.outcome(document) == "valid"
+    assert outcome(document) == "valid"
     assert is_true(document)
     mu = document["claim"]["mu"]
     for end, other, sign in (("high", "low", -1), ("low", "high", 1)):
-        moved = plain.decimal(Fraction(mu[other]) + sign * Fraction(1, 1000))
-        assert plain.outcome(plain.put(document, ("claim", "mu", end), moved)) != "valid"
-    tried = list(plain.changes(document))[len(name) % 5 :: 240]
+        moved = decimal(Fraction(mu[other]) + sign * Fraction(1, 1000))
+        assert outcome(put(document, ("claim", "mu", end), moved)) != "valid"
+    tried = list(changes(document))[len(name) % 5 :: 240]
     wrong = [
-        what
-        for what, changed in tried
-        if plain.outcome(changed) == "valid" and not is_true(changed)
+        what for what, changed in tried if outcome(changed) == "valid" and not is_true(changed)
     ]
     assert not wrong
     pieces = ("evidence", "directions", 0, "pieces", 0, "unit")
     # a law on a coarse lattice proves little, and there is none without a unit
     for unit in (None, "0", "1/0", "3", f"1/{10**30}"):
-        assert plain.outcome(plain.put(document, pieces, unit)) != "valid"
+        assert outcome(put(document, pieces, unit)) != "valid"
 
 
 @pytest.mark.parametrize(

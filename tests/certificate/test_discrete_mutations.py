@@ -7,17 +7,15 @@ within their range, or of what is seen at the two ends of the range, is the supr
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections import defaultdict
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import mpmath
 import pytest
+from changes import changes, decimal, outcome, put
 
 import gdpbridge
 from gdpbridge import profiles
@@ -34,19 +32,6 @@ from gdpbridge_verify.refusal import Malformed
 
 Document = dict[str, Any]
 
-
-def _module(name: str) -> ModuleType:
-    specification = importlib.util.spec_from_file_location(
-        name, Path(__file__).with_name(f"{name}.py")
-    )
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
-
-
-plain = _module("test_mutations")
 DIGITS = 50
 SLACK = mpmath.mpf(10) ** -30
 # so far out the atoms of discrete Gaussian noise are below all that matters
@@ -271,23 +256,21 @@ def is_true(document: Document) -> bool:
 def test_the_claims_are_true(name: str) -> None:
     """mpmath agrees with every certificate as it was written, and with no narrower one."""
     document = fresh(name)
-    assert plain.outcome(document) == "valid"
+    assert outcome(document) == "valid"
     assert is_true(document)
     assert len(text_of(name)) < 100_000
     low, high = (Fraction(document["claim"]["mu"][end]) for end in ("low", "high"))
     for wrong in ((Fraction(0), low - Fraction(1, 10**9)), (high + Fraction(1, 10**9), high + 1)):
-        ends = {"low": plain.decimal(wrong[0]), "high": plain.decimal(wrong[1])}
-        assert not is_true(plain.put(document, ("claim", "mu"), ends))
+        ends = {"low": decimal(wrong[0]), "high": decimal(wrong[1])}
+        assert not is_true(put(document, ("claim", "mu"), ends))
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_what_is_still_accepted_is_still_true(name: str) -> None:
     """One changed field never makes the checker crash, or accept what is false."""
-    tried = list(plain.changes(fresh(name)))[len(name) % 7 :: 40]
+    tried = list(changes(fresh(name)))[len(name) % 7 :: 40]
     wrong = [
-        what
-        for what, changed in tried
-        if plain.outcome(changed) == "valid" and not is_true(changed)
+        what for what, changed in tried if outcome(changed) == "valid" and not is_true(changed)
     ]
     assert not wrong
 
@@ -299,26 +282,26 @@ def test_a_moved_claim_or_cover_is_refused(name: str) -> None:
     mu = document["claim"]["mu"]
     for step in (Fraction(1, 10**9), Fraction(1, 100)):
         for end, other, sign in (("high", "low", -1), ("low", "high", 1)):
-            moved = plain.decimal(Fraction(mu[other]) + sign * step)
-            assert plain.outcome(plain.put(document, ("claim", "mu", end), moved)) != "valid"
+            moved = decimal(Fraction(mu[other]) + sign * step)
+            assert outcome(put(document, ("claim", "mu", end), moved)) != "valid"
     place = ("evidence", "directions")
     for index, _ in enumerate(cells := document["evidence"]["cells"]):
         fewer = cells[:index] + cells[index + 1 :]
-        changed = plain.put(document, ("evidence", "cells"), fewer)
-        assert plain.outcome(changed) != "valid" or is_true(changed)
+        changed = put(document, ("evidence", "cells"), fewer)
+        assert outcome(changed) != "valid" or is_true(changed)
     directions = document["evidence"].get("directions", [])
-    changed = plain.put(document, place, directions[:-1])
-    assert not directions or plain.outcome(changed) != "valid"
+    changed = put(document, place, directions[:-1])
+    assert not directions or outcome(changed) != "valid"
     for number, direction in enumerate(directions):
         cells = direction["cells"]
         for index in range(len(cells)):
             fewer = cells[:index] + cells[index + 1 :]
-            changed = plain.put(document, (*place, number, "cells"), fewer)
-            assert plain.outcome(changed) != "valid" or is_true(changed)
+            changed = put(document, (*place, number, "cells"), fewer)
+            assert outcome(changed) != "valid" or is_true(changed)
         first = direction["pieces"][0]
         for pieces in ([], [{**first, "start": "0x1p-4"}], [{**first, "tilt": "0x1p+9999"}]):
-            changed = plain.put(document, (*place, number, "pieces"), pieces)
-            assert plain.outcome(changed) != "valid"
+            changed = put(document, (*place, number, "pieces"), pieces)
+            assert outcome(changed) != "valid"
 
 
 @pytest.mark.parametrize("name", ["laplace", "gaussian, head"])
@@ -329,7 +312,7 @@ def test_a_head_needs_its_directions(name: str) -> None:
     changed["claim"] |= claim
     for directions in ([], changed["evidence"]["directions"]):
         changed["evidence"]["directions"] = directions
-        assert plain.outcome(changed) != "valid"
+        assert outcome(changed) != "valid"
 
 
 @pytest.mark.parametrize(
@@ -356,7 +339,7 @@ def test_a_whole_statement_needs_its_directions(
         "profile_is": None,
     }
     changed["evidence"] |= {"directions": [], "witness": None, "tail_from": None}
-    assert plain.outcome(changed) != "valid"
+    assert outcome(changed) != "valid"
 
 
 @pytest.mark.parametrize("name", ["listed", "listed, whole"])
@@ -365,9 +348,9 @@ def test_a_relation_is_a_known_one(name: str) -> None:
     changed = fresh(name)
     for relation in ("all possible", "", "replace-one neighbours and all"):
         changed["mechanism"]["neighbours"] = relation
-        assert plain.outcome(changed) != "valid"
+        assert outcome(changed) != "valid"
     changed["mechanism"]["neighbours"] = "zero-out"
-    assert plain.outcome(changed) == "valid"
+    assert outcome(changed) == "valid"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ and checks a certificate of each, and prints the page, with sizes and times.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import time
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+import reading
 
 import gdpbridge as gdp
 from gdpbridge.certificate.write_answers import Asked, write_answers
@@ -24,12 +24,6 @@ from gdpbridge.measure.result import no_certificate_because
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import kinds
 from gdpbridge_verify import verify
-
-_spec = importlib.util.spec_from_file_location("reading", Path(__file__).with_name("reading.py"))
-assert _spec is not None
-assert _spec.loader is not None
-reading = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(reading)
 
 P = gdp.profiles
 PAGE = Path(__file__).parents[2] / "docs" / "certificates.md"

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import random
 import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import mpmath
 import pytest
+import truth
+from changes import changes, decimal, outcome, put, structural
 
 import gdpbridge as gdp
 from gdpbridge import InputError, profiles
@@ -27,19 +26,6 @@ from gdpbridge_verify.trees import isolated, parsed, sides_of
 Document = dict[str, Any]
 mpf = mpmath.mpf
 
-
-def _module(name: str) -> ModuleType:
-    specification = importlib.util.spec_from_file_location(
-        name, Path(__file__).with_name(f"{name}.py")
-    )
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
-
-
-plain = _module("test_mutations")
 
 # δ = B·e^{-(sε/A)²} and e^{sε/k}
 TRADEOFF, SLOW = "s = A*sqrt(log(B/delta))/eps", "s = k*log(delta)/eps"
@@ -110,7 +96,7 @@ def profile_of(spec: dict[str, str | None]) -> Callable[[mpf], mpf]:
         naive = closed[str(spec["text"])]
     else:
         naive = value_of(str(spec["text"]), known)
-    found = naive if spec.get("exact") == "true" else plain.refined(naive)
+    found = naive if spec.get("exact") == "true" else truth.refined(naive)
     return lambda eps: min(max(found(eps), mpf(0)), mpf(1))
 
 
@@ -122,41 +108,37 @@ def is_true(document: Document) -> bool:
         if claim["mu_tail"] != {"low": "0", "high": "inf"} or claim["statement"] == "whole":
             return False
         claim |= {"verdict": "gdp", "mu_tail": {"low": "0", "high": "0"}}
-        plain.tail_parameter = lambda _: mpf(0)
-    else:
-        A, s = (spec.get(f"set.{name}", 1) for name in ("A", "s"))
-        plain.tail_parameter = lambda _: mpf(A) / mpf(s) / mpmath.sqrt(2)
-    plain.profile_of = profile_of
-    found: bool = plain.is_true(document)
-    return found
+        return truth.is_true(document, profile_of, lambda _: mpf(0))
+    A, s = (spec.get(f"set.{name}", 1) for name in ("A", "s"))
+    return truth.is_true(document, profile_of, lambda _: mpf(A) / mpf(s) / mpmath.sqrt(2))
 
 
 def every_change(name: str) -> Iterator[tuple[str, Document]]:
     """All changes of one field, and of numbers within the text."""
     document = fresh(name)
-    yield from plain.changes(document)
-    yield from plain.structural(document)
+    yield from changes(document)
+    yield from structural(document)
     text = document["mechanism"]["text"]
     for found in re.finditer(r"(?<![\w.])[0-9.]+", text):
         for other in (Fraction(found[0]) * Fraction(k, 100) for k in (50, 99, 101, 200)):
             new = f"{text[: found.start()]}{float(other)}{text[found.end() :]}"
-            yield new, plain.put(document, ("mechanism", "text"), new)
+            yield new, put(document, ("mechanism", "text"), new)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_claims_are_true(name: str) -> None:
     """Each is accepted, small, true by another way, and refused when its interval is moved."""
     document = fresh(name)
-    assert plain.outcome(document) == "valid"
+    assert outcome(document) == "valid"
     assert is_true(document)
     assert len(text_of(name)) < 10_000
     low, high = (Fraction(document["claim"]["mu"][end]) for end in ("low", "high"))
     step = Fraction(1, 10**8)
     for ends in ((Fraction(0), low - step), (high + step, high + 1)):
-        moved = dict(zip(("low", "high"), map(plain.decimal, ends), strict=True))
-        changed = plain.put(document, ("claim", "mu"), moved)
+        moved = dict(zip(("low", "high"), map(decimal, ends), strict=True))
+        changed = put(document, ("claim", "mu"), moved)
         assert not is_true(changed)
-        assert plain.outcome(changed) != "valid"
+        assert outcome(changed) != "valid"
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -165,9 +147,7 @@ def test_what_is_still_accepted_is_still_true(name: str) -> None:
     changes = list(every_change(name))
     tried = [*random.Random(name).sample(changes[:-4], 40), *changes[-4:]]
     wrong = [
-        what
-        for what, changed in tried
-        if plain.outcome(changed) == "valid" and not is_true(changed)
+        what for what, changed in tried if outcome(changed) == "valid" and not is_true(changed)
     ]
     assert not wrong
 
@@ -177,7 +157,7 @@ def test_a_formula_that_dips(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check, "MAX_WORK", 2e5)
     document = fresh("whole")
     dip = "delta = B*exp(-(eps/A)**2)*(eps - 2)**2"
-    assert plain.outcome(plain.put(document, ("mechanism", "text"), dip)) != "valid"
+    assert outcome(put(document, ("mechanism", "text"), dip)) != "valid"
 
 
 @pytest.mark.parametrize(
@@ -194,7 +174,7 @@ def test_other_texts_are_refused(text: str) -> None:
     """What is no formula of eps is malformed, quickly and without a crash."""
     with pytest.raises(Malformed):
         parsed(text, {})
-    changed = plain.put(fresh("exact"), ("mechanism", "text"), text)
+    changed = put(fresh("exact"), ("mechanism", "text"), text)
     with pytest.raises(InputError):
         gdp.verify(changed)
 
@@ -266,4 +246,4 @@ def test_a_solution_below_zero_is_none() -> None:
         changed["mechanism"] = {"kind": kind, "neighbours": None, "text": text}
         changed["claim"] |= {"mu": {"low": "0", "high": "5"}, "eps_h": "2"}
         changed["evidence"] |= {"event": None, "touching": None, "witness": None}
-        assert (plain.outcome(changed) == "valid") is valid
+        assert (outcome(changed) == "valid") is valid

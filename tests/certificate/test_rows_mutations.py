@@ -8,7 +8,6 @@ event is below the Gaussian curve if it is where both are as steep.
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import itertools
 import json
 import math
@@ -18,30 +17,18 @@ from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from statistics import NormalDist
-from types import ModuleType
 from typing import Any
 
 import mpmath
 import pytest
+from changes import changes, decimal, outcome, put, structural
+from truth import DIGITS, best, gaussian_curve
 
 import gdpbridge as gdp
 from gdpbridge import InputError, profiles
 
 Document = dict[str, Any]
 
-
-def _module(name: str) -> ModuleType:
-    specification = importlib.util.spec_from_file_location(
-        name, Path(__file__).with_name(f"{name}.py")
-    )
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
-
-
-plain = _module("test_mutations")
 mpf = mpmath.mpf
 SLACK = mpf(10) ** -22
 
@@ -165,7 +152,7 @@ def events_of_divergences(document: Document, end: mpf, p: mpf) -> list[tuple[mp
     for wanted in (told, seen(0.0), seen(min(float(end), 20.0))):
         grid = [-(i + 1) / 3 for i in range(36)]
         top = max(range(36), key=[wanted(at) for at in grid].__getitem__)
-        at = plain.best(wanted, grid[min(top + 1, 35)], grid[max(top - 1, 0)], 1e-12)
+        at = best(wanted, grid[min(top + 1, 35)], grid[max(top - 1, 0)], 1e-12)
         q = mpmath.exp(mpf(float(at)))
         found.append((largest(rows, q, 70), q))
     return found
@@ -179,7 +166,7 @@ def gap(event: tuple[mpf, mpf], mu: mpf, end: mpf) -> mpf:
         # where δ_μ is as steep: Φ(-y) = q
         y = mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * q)
         place = min(max(mu * (y - mu / 2), mpf(0)), end)
-    curve = plain.gaussian_curve(place, mu) if mu else mpf(0)
+    curve = gaussian_curve(place, mu) if mu else mpf(0)
     line = p - q * mpmath.exp(place)
     return 1 - line / curve if curve else -mpmath.sign(max(line - SLACK, 0))
 
@@ -188,7 +175,7 @@ def is_true(document: Document) -> bool:
     """Whether the claim is true, up to errors far below its digits."""
     claim = document["claim"]
     of_orders = document["table"]["columns"] == ["alpha", "epsilon"]
-    with mpmath.workdps(25 if of_orders else plain.DIGITS + 10):
+    with mpmath.workdps(25 if of_orders else DIGITS + 10):
         p = mpf(claim["failure_probability"])
         end = mpf(claim["eps_h"]) if claim["statement"] == "head" else mpf(60)
         if of_orders:
@@ -229,23 +216,23 @@ def is_true(document: Document) -> bool:
 def test_the_claims_are_true(name: str) -> None:
     """Each is accepted, true by another way, and false when its interval is moved."""
     document = fresh(name)
-    assert plain.outcome(document) == "valid"
+    assert outcome(document) == "valid"
     assert is_true(document)
     low, high = (Fraction(document["claim"]["mu"][end]) for end in ("low", "high"))
     step = Fraction(1, 10**9)
     # where nothing is claimed below, the search knows better
     low = low or high - step
     for ends in ((Fraction(0), low - step), (high + step, high + 1)):
-        moved = dict(zip(("low", "high"), map(plain.decimal, ends), strict=True))
-        changed = plain.put(document, ("claim", "mu"), moved)
+        moved = dict(zip(("low", "high"), map(decimal, ends), strict=True))
+        changed = put(document, ("claim", "mu"), moved)
         assert not is_true(changed)
-        assert plain.outcome(changed) != "valid"
+        assert outcome(changed) != "valid"
 
 
 def every_change(name: str) -> Iterator[tuple[str, Document]]:
     """All changes of one field; a run over every one is made by hand now and then."""
-    yield from plain.changes(fresh(name))
-    yield from plain.structural(fresh(name))
+    yield from changes(fresh(name))
+    yield from structural(fresh(name))
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -253,9 +240,7 @@ def test_what_is_still_accepted_is_still_true(name: str) -> None:
     """One changed field never makes the checker crash, or accept what is false."""
     tried = random.Random(name).sample(list(every_change(name)), 60 if name in SIMPLE else 12)
     wrong = [
-        what
-        for what, changed in tried
-        if plain.outcome(changed) == "valid" and not is_true(changed)
+        what for what, changed in tried if outcome(changed) == "valid" and not is_true(changed)
     ]
     assert not wrong
 

@@ -13,12 +13,13 @@ from typing import Any
 
 import mpmath
 import pytest
+from changes import accepted
 from hypothesis import given
 from hypothesis import strategies as st
 
 import gdpbridge as gdp
 from gdpbridge.certificate.write_several import of_releases
-from gdpbridge.errors import InputError, RefusedError, UndecidedError
+from gdpbridge.errors import InputError, RefusedError
 from gdpbridge_verify import several
 from gdpbridge_verify.document import Claim, Range
 from gdpbridge_verify.several import total
@@ -27,14 +28,6 @@ P = gdp.profiles
 Document = dict[str, Any]
 LAPLACE = P.Laplace(scale=2.0)
 RUN = {"sample_rate": 0.05, "noise_multiplier": 1.0}
-
-
-def accepted(document: Document, folder: Path | None = None) -> bool:
-    """Whether the checker proves a document."""
-    try:
-        return gdp.verify(document, folder=folder).valid
-    except (InputError, UndecidedError):
-        return False
 
 
 # --- calibrated parameters --------------------------------------------------------------------

@@ -6,17 +6,15 @@ out the conditions of a maximum of p - e^ε q in p, q and the order that binds.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import mpmath
 import pytest
+from changes import changes, decimal, numbers_near, outcome, put, structural
 from flint import arb
 
 import gdpbridge
@@ -29,19 +27,6 @@ from gdpbridge_verify.zcdp import ZcdpCheck
 
 Document = dict[str, Any]
 
-
-def _module(name: str) -> ModuleType:
-    specification = importlib.util.spec_from_file_location(
-        name, Path(__file__).with_name(f"{name}.py")
-    )
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
-
-
-plain = _module("test_mutations")
 DIGITS = 40
 SLACK = mpmath.mpf(10) ** -30
 
@@ -159,19 +144,19 @@ def is_true(document: Document) -> bool:
 def every_change(name: str) -> Iterator[tuple[str, Document]]:
     """All of them; a run over every one is made by hand now and then."""
     document = fresh(name)
-    yield from plain.changes(document)
+    yield from changes(document)
     for number, tangent in enumerate(document["evidence"]["tangents"]):
         for field, text in tangent.items():
-            for other in plain.numbers_near(text):
+            for other in numbers_near(text):
                 path = ("evidence", "tangents", number, field)
-                yield f"{field} of {number} := {other:.30}", plain.put(document, path, other)
+                yield f"{field} of {number} := {other:.30}", put(document, path, other)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_claims_are_true(name: str) -> None:
     """mpmath agrees with every certificate as it was written, and it is small."""
     document = fresh(name)
-    assert plain.outcome(document) == "valid"
+    assert outcome(document) == "valid"
     assert is_true(document)
     assert len(certificate_of(name).to_json()) < 100_000
 
@@ -183,12 +168,12 @@ def test_the_oracle_tells_what_is_false(name: str) -> None:
     claim = document["claim"]
     low, high = (Fraction(claim["mu"][end]) for end in ("low", "high"))
     for wrong in ((Fraction(0), low - Fraction(1, 10**9)), (high + Fraction(1, 10**9), high + 1)):
-        ends = {"low": plain.decimal(wrong[0]), "high": plain.decimal(wrong[1])}
-        assert not is_true(plain.put(document, ("claim", "mu"), ends))
-    assert not is_true(plain.put(document, ("claim", "mu_tail"), {"low": "5", "high": "6"}))
+        ends = {"low": decimal(wrong[0]), "high": decimal(wrong[1])}
+        assert not is_true(put(document, ("claim", "mu"), ends))
+    assert not is_true(put(document, ("claim", "mu_tail"), {"low": "5", "high": "6"}))
     if claim["statement"] == "head":
-        less = plain.decimal(Fraction(claim["failure_probability"]) * (1 - Fraction(1, 10**18)))
-        assert not is_true(plain.put(document, ("claim", "failure_probability"), less))
+        less = decimal(Fraction(claim["failure_probability"]) * (1 - Fraction(1, 10**18)))
+        assert not is_true(put(document, ("claim", "failure_probability"), less))
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -197,9 +182,7 @@ def test_what_is_still_accepted_is_still_true(name: str) -> None:
     tried = list(every_change(name))[5::80]
     assert len(tried) > 12
     wrong = [
-        what
-        for what, changed in tried
-        if plain.outcome(changed) == "valid" and not is_true(changed)
+        what for what, changed in tried if outcome(changed) == "valid" and not is_true(changed)
     ]
     assert not wrong
 
@@ -209,17 +192,17 @@ def test_a_changed_cover_is_refused(name: str) -> None:
     """Cells and tangents removed, swapped, reversed, or with a gap of one ulp."""
     document = fresh(name)
     cells, tangents = (document["evidence"][key] for key in ("cells", "tangents"))
-    for what, changed in list(plain.structural(document))[::6]:
+    for what, changed in list(structural(document))[::6]:
         last = what == f"remove {len(cells) - 1}"
-        result = plain.outcome(changed)
+        result = outcome(changed)
         assert result in ("refused", "no certificate") or (last and is_true(changed)), what
     for number in range(len(tangents)):
         fewer = [*tangents[:number], *tangents[number + 1 :]]
-        changed = plain.put(document, ("evidence", "tangents"), fewer)
-        assert plain.outcome(changed) != "valid" or is_true(changed)
+        changed = put(document, ("evidence", "tangents"), fewer)
+        assert outcome(changed) != "valid" or is_true(changed)
     for other in ([], None, tangents[::-1], [*tangents, tangents[-1]]):
-        changed = plain.put(document, ("evidence", "tangents"), other)
-        assert plain.outcome(changed) != "valid" or other == tangents
+        changed = put(document, ("evidence", "tangents"), other)
+        assert outcome(changed) != "valid" or other == tangents
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -230,25 +213,27 @@ def test_a_moved_claim_is_refused(name: str) -> None:
         step = Fraction(1, 10**places)
         for end, other, sign in (("high", "low", -1), ("low", "high", 1)):
             moved = Fraction(document["claim"]["mu"][other]) + sign * step
-            changed = plain.put(document, ("claim", "mu", end), plain.decimal(moved))
-            assert plain.outcome(changed) != "valid"
+            changed = put(document, ("claim", "mu", end), decimal(moved))
+            assert outcome(changed) != "valid"
         rho = Fraction(document["mechanism"]["rho"]) * (1 + step)
-        changed = plain.put(document, ("mechanism", "rho"), plain.decimal(rho))
-        assert plain.outcome(changed) != "valid"
+        changed = put(document, ("mechanism", "rho"), decimal(rho))
+        assert outcome(changed) != "valid"
         if document["claim"]["statement"] == "head":
             less = Fraction(document["claim"]["failure_probability"]) * (1 - step / 10**8)
-            changed = plain.put(document, ("claim", "failure_probability"), plain.decimal(less))
-            assert plain.outcome(changed) == "refused"
+            changed = put(document, ("claim", "failure_probability"), decimal(less))
+            assert outcome(changed) == "refused"
 
 
 def test_tangents_are_of_this_kind_alone() -> None:
     """Another kind's certificate with tangents is none, as is this one with breakpoints."""
     tangents = fresh("whole")["evidence"]["tangents"]
-    other = plain.put(plain.fresh("laplace"), ("evidence", "tangents"), tangents)
-    assert plain.outcome(other) == "no certificate"
+    laplace = gdpbridge.measure(profiles.Laplace(scale=1)).certificate
+    assert laplace is not None
+    other = put(json.loads(laplace.to_json()), ("evidence", "tangents"), tangents)
+    assert outcome(other) == "no certificate"
     pair = [{"low": "0x1p+0", "high": "0x3p-1"}]
-    changed = plain.put(fresh("whole"), ("evidence", "breakpoints"), pair)
-    assert plain.outcome(changed) == "no certificate"
+    changed = put(fresh("whole"), ("evidence", "breakpoints"), pair)
+    assert outcome(changed) == "no certificate"
 
 
 @pytest.mark.parametrize("order", ["1", "1.0625", "1.5", "3", "20"])
