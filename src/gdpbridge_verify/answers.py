@@ -95,7 +95,8 @@ def _epsilon(
     if high is not None:
         check.at_most(f"{line}.high", high, at)
     if low is None:
-        check.stays_above(f"{line}.low", at)
+        if not check.tail.floor > at:
+            raise Refused(f"{line}.low", "it is infinite, and nothing shows it")
     elif low > 0:
         check.above(f"{line}.low", low, at, point)
 

@@ -37,12 +37,8 @@ class FormulasCheck(Check):
         """Find the formulas, and what they say of the tail."""
         given = self.evidence.breakpoints
         self.parts, tail = self.formulas(brackets_of(given) if given else [])
+        self.is_convex = self.is_convex and not any(part.over for part in self.parts)
         return tail
-
-    @property
-    def is_convex(self) -> bool:
-        """Whether no formula of δ is concave somewhere."""
-        return not any(part.over for part in self.parts)
 
     def formulas(self, brackets: list[Bracket]) -> Formulas:
         """Return the formulas, between which lie the brackets of the breakpoints."""

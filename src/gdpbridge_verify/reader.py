@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -33,9 +33,14 @@ class Text:
     pattern: str = "(.|\n)*"
     meaning: Callable[[str], Any] = str
 
+    @cached_property
+    def form(self) -> re.Pattern[str]:
+        """The pattern, compiled."""
+        return re.compile(self.pattern)
+
     def read(self, value: object, place: str) -> Any:
         """Return what a text is read as."""
-        if isinstance(value, str) and len(value) <= self.most and re.fullmatch(self.pattern, value):
+        if isinstance(value, str) and len(value) <= self.most and self.form.fullmatch(value):
             return self.meaning(value)
         raise Malformed(place, value, f"{self.allowed}, of at most {self.most} characters")
 
@@ -138,10 +143,11 @@ def _either(hints: tuple[Any, ...], most: int) -> Reader:
             words += [True, False] if hint is bool else get_args(hint) or [None]
         else:
             rest = _reader(hint, most)
+    # 1 is not true, nor is 1.0 the number 1
+    known = {(type(word), word) for word in words}
 
     def read(value: object, place: str) -> Any:
-        # 1 is not true, nor is 1.0 the number 1
-        if any(type(value) is type(word) and value == word for word in words):
+        if isinstance(value, str | int | None) and (type(value), value) in known:
             return value
         if rest is None:
             raise Malformed(place, value, " or ".join(map(str, words)))

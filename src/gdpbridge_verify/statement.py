@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
 from gdpbridge_verify.curve import GaussianCurve
-from gdpbridge_verify.document import Cell, Certificate, Evidence, Point, Range
+from gdpbridge_verify.document import Cell, Certificate, Evidence, Point
 from gdpbridge_verify.kinds import KINDS, Kind, ungrouped
 from gdpbridge_verify.numbers import about, binary, mu_range
 from gdpbridge_verify.profile import Tail
@@ -39,6 +39,8 @@ class Check(ABC):
 
     # what of the evidence that is not for every kind
     uses: ClassVar[frozenset[str]] = frozenset()
+    # whether δ as it is stated is convex in e^ε, as the profile of every mechanism is
+    is_convex = True
 
     def __init__(self, document: Certificate, arithmetic: Arithmetic) -> None:
         self.arithmetic, self.document = arithmetic, document
@@ -122,11 +124,6 @@ class Check(ABC):
         self.hold(line, excess)
         return excess
 
-    def stays_above(self, line: str, value: Fraction) -> None:
-        """Prove that δ is above a number at every ε."""
-        if not self.tail.floor > value:
-            raise Refused(line, "it is infinite, and nothing shows it")
-
     def vanishes_at(self, at: Fraction) -> bool:
         """Whether δ is 0 at an ε."""
         start = self.tail.vanishes_from
@@ -198,7 +195,7 @@ class Check(ABC):
             raise Refused(line, "it is infinite, but the mechanism is GDP")
         self.hold(f"{line}.low", self.enclosed(square - low**2))
         self.hold(f"{line}.high", self.enclosed(high**2 - square))
-        return f"the tail parameter: {_text(tail)}"
+        return f"the tail parameter: {tail.low if low == high else f'[{tail.low}, {tail.high}]'}"
 
     def decay_from(self, start: Fraction) -> None:
         """Prove the tail from one inequality at one ε, from which the difference grows."""
@@ -415,11 +412,6 @@ class Check(ABC):
         self.reaches(line, at, self.past(curve.level(self.enclosed(at))), self.evidence)
         return f"{self.no_smaller}: δ exceeds the bound at ε = {about(at)}"
 
-    @property
-    def is_convex(self) -> bool:
-        """Whether δ as it is stated is convex in e^ε, as the profile of every mechanism is."""
-        return True
-
     # --- in words -------------------------------------------------------------------------------
 
     @property
@@ -456,7 +448,3 @@ class Check(ABC):
             relation = f"data sets that are {mechanism.get('size')} steps between neighbours apart"
         named = ", ".join(parameters[::-1])
         return f"assumed, not proved: the mechanism is that of {named}, for {relation}"
-
-
-def _text(ends: Range) -> str:
-    return ends.low if ends.low == ends.high else f"[{ends.low}, {ends.high}]"
