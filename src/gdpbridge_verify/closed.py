@@ -114,7 +114,7 @@ def formula_of(parts: Sequence[Runs]) -> Callable[[Arithmetic], Formula] | None:
 
 def _only_fails(part: Runs) -> bool:
     one = part.transform
-    return part.symmetric and isinstance(one, Finite) and list(one.places) == [0]
+    return part.symmetric and type(one) is Finite and list(one.places) == [0]
 
 
 def _sampled(mu: Interval, rate: Fraction) -> Formula:

@@ -94,7 +94,10 @@ def test_the_page_names_functions_that_there_are() -> None:
 
 
 # what every certificate is checked by, and what answers besides μ and several documents need
-KERNEL = "arithmetic check curve document kinds numbers profile reader refusal statement".split()
+KERNEL = (
+    "arithmetic", "check", "curve", "document", "kinds",
+    "numbers", "profile", "reader", "refusal", "statement",
+)  # fmt: skip
 BESIDE = ("answers", "between", "rows", "several")
 
 
