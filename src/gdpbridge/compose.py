@@ -24,6 +24,7 @@ from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement, Statement, measure
 from gdpbridge.mechanisms.base import Neighbours, Profile
 from gdpbridge.numeric.exact import exact, float_ceiling
+from gdpbridge.showing import Shown
 
 if TYPE_CHECKING:
     from gdpbridge.certificate.model import Certificate
@@ -60,8 +61,8 @@ class Part:
     count: int = 1
 
 
-@dataclass(frozen=True)
-class Composition:
+@dataclass(frozen=True, repr=False)
+class Composition(Shown):
     """The answer of :func:`compose`.
 
     Attributes:

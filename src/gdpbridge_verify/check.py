@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from operator import methodcaller
@@ -43,7 +43,10 @@ class Verification:
     valid: bool
     reason: str
     claims: tuple[str, ...]
-    margins: tuple[tuple[str, float], ...] = field(default=(), repr=False)
+    margins: tuple[tuple[str, float], ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Verification: {'valid' if self.valid else 'refused'}, {self.reason}>"
 
 
 def read(source: dict[str, Any] | str | bytes | Path) -> Certificate:

@@ -193,6 +193,18 @@ class ComposedCheck(LossesCheck):
         number, piece = self.piece_at(at)
         if (piece.line is None) == (piece.tilt is None):
             raise Malformed("evidence.directions: piece", "both or neither", "a line or a tilt")
+        if piece.chord is None:
+            return self._bound(piece, (self.direction, number), at)
+        # 1 - δ is concave in e^ε, and at least 0 at e^ε = 0
+        end = binary(piece.chord)
+        if at > end:
+            raise Refused("evidence.directions: chord", f"it ends before ε = {about(at)}")
+        last = self._bound(piece, (self.direction, number), end).complement
+        rest = last * self.arithmetic.exactly(at - end).exp()
+        return Level(1 - rest, rest)
+
+    def _bound(self, piece: CurvePiece, key: tuple[int, int], at: Fraction) -> Level:
+        """Return what a line, or Chernoff's bound, shows above δ in the direction in question."""
         if piece.line is not None:
             curve = self._line(piece.line, bool(self.direction))
             if curve.is_complement:
@@ -200,7 +212,7 @@ class ComposedCheck(LossesCheck):
                 return Level(1 - rest, rest)
             return Level.of(curve.above(at) + self.tail.floor)
         # D(ε) ≤ κ(b)·M(b)·e^{-bε}
-        tilt, key = binary(piece.tilt or ""), (self.direction, number)
+        tilt = binary(piece.tilt or "")
         if tilt <= 0:
             raise Malformed("evidence.directions: tilt", about(tilt), "a number > 0")
         if key not in self._chernoff:

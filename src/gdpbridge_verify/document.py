@@ -163,6 +163,7 @@ class CurvePiece:
     start: Binary
     line: Annotated[Line | None, "the line that gives it"] = None
     tilt: Annotated[Binary | None, "or the tilt of Chernoff's bound, or of a law"] = None
+    chord: Annotated[Binary | None, "where a chord of 1 - δ ends in that bound"] = None
     unit: Annotated[Ratio | None, "of a law: on whose multiples densities are cut"] = None
 
 

@@ -262,8 +262,8 @@ class DiscreteCheck(LossesCheck):
         # where nothing is put on a lattice, one law serves both
         key = self.direction, number, above or piece.unit is None
         if key not in self._laws:
-            if piece.tilt is None or piece.line is not None:
-                raise Malformed("evidence.directions: piece", "a line", "a tilt")
+            if piece.tilt is None or piece.line is not None or piece.chord is not None:
+                raise Malformed("evidence.directions: piece", "a line or a chord", "a tilt")
             parts = [
                 (_placed(one, piece.unit, above=above), times)
                 for one, times in self.towards(backward=bool(self.direction))

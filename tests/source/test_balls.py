@@ -56,9 +56,15 @@ _NUMBERS = {
     "mechanisms/table.py": {"last == 0", "last == 1"},
     "reading/rows.py": {"max(map(len, texts), default=0) <= MAX_DIGITS"},
     "measure/methods/breakpoints.py": {"last == self.count - 1"},
+    "measure/first_look.py": {
+        "log[0] > _NEAR_ONE",
+        "at < half",
+        "_LOG_LEFT - float(half - at) > log_wanted",
+        "guesses - (places - float(at)) > log_wanted + _SLACK",
+        "piece.logs(np.array([float(at)]))[1][0] > log_wanted",
+    },
     "measure/methods/composed.py": {
-        "at >= stop",
-        "found.stop >= end",
+        "low > piece.start",
         "end < direction.end",
         "self.problem.end >= upper_bound(end)",
     },

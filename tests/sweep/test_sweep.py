@@ -90,6 +90,20 @@ def test_dask() -> None:
     assert without_times(found) == without_times(gdp.sweep(SPECS[:3], Here()))
 
 
+@pytest.mark.slow
+def test_ray() -> None:
+    """So does Ray, by an executor of three lines, as docs/dpsgd.md has it."""
+    ray = pytest.importorskip("ray")
+
+    class OnRay(Executor):
+        def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+            return ray.remote(fn).remote(*args, **kwargs).future()
+
+    with ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False):
+        found = gdp.sweep(SPECS[:3], OnRay())
+    assert without_times(found) == without_times(gdp.sweep(SPECS[:3], Here()))
+
+
 def test_resumed(tmp_path: Path) -> None:
     """After a kill, what is finished is not computed again, and nothing else is taken."""
     journal = tmp_path / "rows.jsonl"
@@ -153,7 +167,8 @@ def test_command(
     )
     target = tmp_path / f"out.{ending}"
     assert main(["sweep", str(source), "-o", str(target), "--workers", "1"]) == 0
-    assert capsys.readouterr().out == f"{target}: 3 rows, 1 of them with an error\n"
+    said = "3 rows, 1 of them with an error; row 0: sigma is -1.0: must be a finite number > 0"
+    assert capsys.readouterr().out == f"{target}: {said}\n"
     assert [one.name for one in tmp_path.iterdir() if "rows" in one.name] == []
     if ending == "json":
         rows = json.loads(target.read_text(encoding="utf-8"))
@@ -173,6 +188,8 @@ def test_command(
         ('kind = "gaussian"\n[grid]\nsigma = 1\n', [], "grid.sigma"),
         ('kind = "gaussian"\nsigma = 1\n', ["--workers", "0"], "workers"),
         ('kind = "gaussian"\nsigma = 1\n', ["-o", "out.xlsx"], "out.xlsx"),
+        ('kind = "gaussian"\nsigma = 1\n', ["-o", "nowhere/out.csv"], "-o is nowhere/out.csv"),
+        ("kind", [], "FILE is"),
     ],
 )
 def test_refused(

@@ -13,12 +13,17 @@ from gdpbridge.errors import InputError
 
 P = gdp.profiles
 LAPLACE, GAUSSIAN = P.Laplace(scale=0.5), P.Gaussian(sigma=2)
+GRID = [at / 99 for at in range(100)]
 RESULTS = [
     gdp.measure(LAPLACE),
     gdp.measure(P.ICEA(messages=20, users=4)),
     gdp.measure(P.Table(pairs=[(at / 10, 0.5 / (at + 1)) for at in range(99)])),
     gdp.identify(LAPLACE),
     gdp.calibrate("gaussian", 1),
+    gdp.compose([gdp.Part(P.Gaussian(sigma=2), 3)]),
+    gdp.compose([(1, 1e-6), 0.5]),
+    gdp.clip_and_rectify(P.PureDP(epsilon=1), eps_h=1, lower=0, upper=1),
+    gdp.subsampling_plan(LAPLACE, 1),
     gdp.risk(1),
     gdp.audit(
         [0.1, 0.4, 0.2, 0.3, 2.5, 1.5, 2.0, 3.0], [0, 0, 0, 0, 1, 1, 1, 1], method="simultaneous"
@@ -39,6 +44,28 @@ def test_results(found: object) -> None:
     assert json.loads(json.dumps(document, allow_nan=False)) == document
     pytest.importorskip("pyarrow")
     assert found.to_frame().num_rows == 1
+
+
+def test_profiles() -> None:
+    """A profile is written as the call that makes it, without what goes without saying."""
+    assert repr(LAPLACE) == "Laplace(scale=0.5)"
+    run = P.DPSGD(noise_multiplier=1, sample_rate=0.01, steps=10, neighbours="replace-one")
+    made = "DPSGD(neighbours='replace-one', noise_multiplier=1.0, sample_rate=0.01, steps=10)"
+    assert repr(run) == made
+    assert repr(LAPLACE.compose(3)) == "Composed(base=Laplace(scale=0.5), times=3)"
+    for many in (
+        P.Table(pairs=[(at / 10, 0.5 / (at + 1)) for at in range(99)]),
+        P.Sequence(parts=[LAPLACE] * 50),
+        P.TradeoffFunction(alpha=GRID, beta=[(1 - at) ** 2 for at in GRID]),
+    ):
+        assert len(repr(many)) <= 240
+
+
+def test_certificates() -> None:
+    """A certificate and its verification are a line, however long they are."""
+    document = gdp.measure(LAPLACE).certificate
+    assert repr(document) == f"<Certificate of laplace: {len(document.to_json())} characters>"
+    assert repr(gdp.verify(document)) == "<Verification: valid, all 6 claims hold>"
 
 
 def test_document() -> None:

@@ -20,6 +20,7 @@ from gdpbridge.measure import Measurement, measure
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real
 from gdpbridge.numeric.exact import exact, float_ceiling
+from gdpbridge.showing import Shown
 from gdpbridge.transformations.clip_rectify import ClipRectify
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ RECTIFYING = (
 Bound = float | Sequence[float]
 
 
-@dataclass(frozen=True)
-class ClipRectifyPlan:
+@dataclass(frozen=True, repr=False)
+class ClipRectifyPlan(Shown):
     """The answer of :func:`clip_and_rectify`.
 
     Attributes:

@@ -20,6 +20,7 @@ from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real
 from gdpbridge.numeric.exact import exact
 from gdpbridge.progress import Progress, silent
+from gdpbridge.showing import Shown
 from gdpbridge.transformations.subsample import Subsampled
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ _NOTES = {
 }
 
 
-@dataclass(frozen=True)
-class SubsamplePlan:
+@dataclass(frozen=True, repr=False)
+class SubsamplePlan(Shown):
     """The answer of :func:`subsampling_plan`.
 
     Attributes:

@@ -23,6 +23,9 @@ T = TypeVar("T")
 class Certificate(document.Certificate):
     """A self-contained, checkable claim about a mechanism's μ."""
 
+    def __repr__(self) -> str:
+        return f"<Certificate of {self.mechanism.get('kind')}: {len(self.to_json()):,} characters>"
+
     def to_json(self) -> str:
         """Return the document as JSON text, a line for each cell."""
         return _lines(_without_defaults(self), "\n") + "\n"

@@ -36,11 +36,13 @@ class ProvedPiece:
         start: where it begins.
         line: the line that gives it, or None.
         tilt: then the tilt of Chernoff's bound.
+        chord: where a chord of 1 - δ from e^ε = 0 ends in the bound of either, or None.
     """
 
     start: Fraction
     line: Evidence | None = None
     tilt: Fraction | None = None
+    chord: Fraction | None = None
 
 
 @dataclass(frozen=True)

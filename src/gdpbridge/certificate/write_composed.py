@@ -65,6 +65,7 @@ def _piece(piece: ProvedPiece, cells: Sequence[ProvedCell]) -> CurvePiece:
         start=binary_text(start),
         line=None if piece.line is None else line_of(piece.line),
         tilt=optional_binary_text(piece.tilt),
+        chord=optional_binary_text(piece.chord),
     )
 
 

@@ -35,7 +35,7 @@ File = Annotated[
 Target = Annotated[
     str,
     typer.Option(
-        "-o", "--output", metavar="FILE", help=f"the table to write: {', '.join(_ENDINGS)}"
+        "--output", "-o", metavar="FILE", help=f"the table to write: {', '.join(_ENDINGS)}"
     ),
 ]
 Workers = Annotated[
@@ -63,7 +63,12 @@ def sweep(
     target = Path(output)
     if target.suffix not in _ENDINGS:
         raise InputError("output", output, f"a file that ends in {', '.join(_ENDINGS)}")
-    document = parsed_specification(read_specification(file))
+    if not target.parent.is_dir():
+        raise InputError("output", output, "a file in a folder that there is")
+    try:
+        document = parsed_specification(read_specification(file))
+    except InputError as error:
+        raise error.renamed("file") from None
     if not isinstance(document, dict):
         raise InputError("file", file, "a table with the kind of a mechanism")
     asked = document.pop("ask", {})
@@ -84,8 +89,9 @@ def sweep(
         )
     _save(found, target)
     journal.unlink()
-    failed = sum(row["error"] is not None for row in found)
-    return Output(f"{output}: {len(found):,} rows, {failed:,} of them with an error\n")
+    failed = [row for row in found if row["error"] is not None]
+    first = f"; row {failed[0]['index']}: {failed[0]['error']}" if failed else ""
+    return Output(f"{output}: {len(found):,} rows, {len(failed):,} of them with an error{first}\n")
 
 
 def _count(workers: str | None) -> int | None:

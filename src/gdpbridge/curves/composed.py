@@ -300,6 +300,17 @@ class ComposedCurve(BoundedCurve):
 
         return past(delta, self.failure) if self.failure else delta
 
+    def chord_formula(self, direction: Direction, end: Fraction, rest: arb) -> Formula:
+        """Return what the chord of 1 - δ from e^ε = 0 to a bound of it at an end shows, past p."""
+
+        def delta(eps: Any, ops: Operations) -> Probability:
+            if ops is FLOATS:
+                return _on_floats(delta, eps, direction.bits)
+            left = rest * (eps - ball(end)).exp()
+            return Probability((1 - left).log, left.log)
+
+        return past(delta, self.failure) if self.failure else delta
+
 
 def _on_floats(formula: Formula, eps: Floats, bits: int) -> Probability:
     """Evaluate a formula of balls on floats, one by one."""

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import reprlib
+from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
 
 __all__ = ["Described", "Plain", "Remade", "found_in"]
 
@@ -27,6 +32,12 @@ class Remade:
         return made_by or super().__reduce_ex__(2)
 
 
+# long tables and texts are cut short
+_SHORT = reprlib.Repr()
+_SHORT.maxother, _SHORT.maxstring = 120, 80
+_SHORT.maxlist = _SHORT.maxtuple = 4
+
+
 class Plain:
     """What pickles without its cached properties."""
 
@@ -44,6 +55,22 @@ class Described:
         state: dict[Any, Any] = super().__getstate__()  # type: ignore[assignment]
         fields = type(self).model_fields  # type: ignore[attr-defined]
         return {**state, "__dict__": {name: state["__dict__"][name] for name in fields}}
+
+    def __repr__(self) -> str:
+        shown = [f"{name}={_SHORT.repr(value)}" for name, value in self._said()]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def __str__(self) -> str:
+        return repr(self)
+
+    def _said(self) -> Iterator[tuple[str, Any]]:
+        """Return the parameters that are not what they are by themselves, by public name."""
+        fields: Mapping[str, FieldInfo] = type(self).model_fields  # type: ignore[attr-defined]
+        for name, info in fields.items():
+            value, usual = getattr(self, name), info.get_default(call_default_factory=True)
+            same = value is usual or (type(value) is type(usual) and bool(value == usual))
+            if name != "kind" and not same:
+                yield info.alias or name, value
 
     def _repr_html_(self) -> str:
         return str(importlib.import_module("gdpbridge.report.shown").html(self))

@@ -26,6 +26,8 @@ __all__ = ["Direction"]
 _COARSE_DIGITS = 2
 # Newton's steps towards where Chernoff's bound falls to a number, and how far beyond is enough
 _CHERNOFF_STEPS, _HAIR = 2, 1e-3
+# a failure that leaves much of 1/2
+_LITTLE = 0.05
 # log of how far floats may be off
 _FLOATS_OFF = 1e-6
 # log of a δ that may be far enough below that bound
@@ -73,13 +75,24 @@ class Direction(Stretches):
             return low.lower().max(arb(0)), high.upper().min(arb(1))
 
     def _without_line(self, eps: arb) -> tuple[arb, arb]:
-        """Return what is known without a line: δ is at least p_∞, and Chernoff's bound holds."""
-        failure = self._failure
-        if not self.moments.domain[1] > 0:
-            return failure.lower(), arb(1)
-        best = float(self.moments.tilts.at(np.array([float(eps)])).tilt[0])
-        bound = self.moments.chernoff(short(best), eps) + failure
-        return failure.lower(), bound.upper().min(arb(1))
+        """Return what is known without a line: Chernoff's bounds of D and 1 - δ, and a chord."""
+        failure, at = self._failure, np.array([float(eps)])
+        low, high = failure.lower(), arb(1)
+        if self.moments.domain[1] > -1:
+            inside = short(-float(self.moments.tilts_inside.at(at).tilt[0]))
+            rest = self.moments.bound(-inside) * (ball(inside) * eps).exp()
+            low = low.max((1 - rest).lower())
+        if self.moments.domain[1] > 0:
+            best = float(self.moments.tilts.at(at).tilt[0])
+            high = (self.moments.chernoff(short(best), eps) + failure).upper().min(high)
+            if self.half_by_chernoff is not None:
+                tilt, end = self.half_by_chernoff
+                if not certainly(eps <= ball(end)):
+                    return low, high
+                # 1 - δ is concave in e^ε, and not below 0 at e^ε = 0
+                rest = 1 - failure - self.moments.chernoff(tilt, ball(end))
+                high = (1 - rest.max(arb(0)) * (eps - ball(end)).exp()).upper().min(high)
+        return low, high
 
     def is_at_most(self, eps: Fraction, value: arb, stop: Fraction | None = None) -> bool:
         """Whether δ(ε) ≤ value is proved with little work; False where that does not tell."""
@@ -116,6 +129,17 @@ class Direction(Stretches):
         with precision(self.bits):
             enough = certainly(moments.chernoff(tilt, ball(found)) <= ball(delta))
         return found if enough else None
+
+    @cached_property
+    def half_by_chernoff(self) -> tuple[Fraction, Fraction] | None:
+        """A tilt, and about the least ε ≥ 0 at which Chernoff's bound with it is 1/2."""
+        logs = self.chernoff_logs
+        if not logs.size or not certainly(self._failure < _LITTLE):
+            return None
+        tilts = TILTS[: logs.size]
+        places = (logs + math.log(2)) / tilts
+        best = int(places.argmin())
+        return short(float(tilts[best])), short(max(float(places[best]), 0.0), up=True)
 
     def _tilt_for(self, eps: float, log_value: float) -> Fraction | None:
         """Return the least tilt of a few at which Chernoff's bound is below a number."""

@@ -1,10 +1,11 @@
-"""Curves above δ of a composed loss, in pieces: lines, or Chernoff's bound."""
+"""Curves above δ of a composed loss, in pieces: lines, Chernoff's bound, or chords."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from flint import arb, arb_series
@@ -39,6 +40,7 @@ class Piece:
         direction: which direction, at the digits of the line.
         line: the line, or None.
         tilt: then the tilt of Chernoff's bound.
+        chord: where a chord of 1 - δ from e^ε = 0 ends in the bound of either, or None.
     """
 
     start: Fraction
@@ -46,14 +48,23 @@ class Piece:
     direction: Direction
     line: Line | None = None
     tilt: Fraction | None = None
+    chord: Fraction | None = None
+
+    @property
+    def is_line(self) -> bool:
+        """Whether it is a line, all along."""
+        return self.line is not None and self.chord is None
 
     @property
     def complement(self) -> bool:
         """Whether it bounds 1 - δ from below."""
-        return self.line is not None and self.line.kind is Kind.REST
+        return self.chord is not None or (self.line is not None and self.line.kind is Kind.REST)
 
     def at(self, eps: arb) -> arb:
         """Bound δ from above, or 1 - δ from below."""
+        if self.chord is not None:
+            # 1 - δ is concave in e^ε, and not below 0 at e^ε = 0
+            return (self.last * (eps - ball(self.chord)).exp()).lower()
         if self.line is not None:
             side = self.direction.upper_complement if self.complement else self.direction.upper
             value: arb = side(self.line, eps)
@@ -61,6 +72,15 @@ class Piece:
         assert self.tilt is not None
         moments = self.direction.moments
         return (moments.chernoff(self.tilt, eps) + moments.failure()).upper()
+
+    @cached_property
+    def last(self) -> arb:
+        """A lower bound of 1 - δ at the end of the chord."""
+        assert self.chord is not None
+        whole = replace(self, chord=None)
+        with precision(max(self.direction.bits, self.line.bits if self.line else 0)):
+            found = whole.at(ball(self.chord))
+            return (found if whole.complement else (1 - found).lower()).max(arb(0))
 
     def logs(self, points: Floats) -> tuple[Floats, Floats]:
         """Return log δ and log(1 - δ) in floats; not a number where the bound says nothing."""
@@ -78,7 +98,7 @@ class Piece:
     def evidence(self) -> ProvedPiece:
         """Return what it rests on."""
         line = None if self.line is None else self.line.evidence
-        return ProvedPiece(self.start, line, self.tilt)
+        return ProvedPiece(self.start, line, self.tilt, self.chord)
 
 
 def pieces_on(direction: Direction, low: Fraction, high: Fraction) -> list[Piece]:
@@ -104,7 +124,9 @@ def needed_mu(points: Floats, log: Floats, rest: Floats, p: float) -> Floats:
             log = log + log1mexp(np.minimum(math.log(p) - log, 0.0)) - math.log1p(-p)
             rest = np.minimum(rest - math.log1p(-p), 0.0)
         value = mu_from_logs(points, np.nan_to_num(np.fmin(log, 0.0), nan=-np.inf), rest)
-    return np.where(log >= 0, np.inf, np.nan_to_num(value, nan=0.0))
+    # δ may be a float of 1 while 1 - δ is known
+    unknown = (log >= 0) & ~(rest > -np.inf)
+    return np.where(unknown, np.inf, np.nan_to_num(value, nan=0.0))
 
 
 def climbed(piece: Piece, formula: Formula, start: Fraction, near: float) -> Fraction:

@@ -61,7 +61,7 @@ def proved_on(
         start: where to begin.
         stop: where to end, on either side.
     """
-    if piece.line is None:
+    if not piece.is_line:
         return
     at, sign = start, 1 if stop > start else -1
     most, failures = math.inf, 0

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from gdpbridge.interval import Interval
+from gdpbridge.measure import Statement
 from gdpbridge.numeric.exact import ceiling_to_places, decimal_ceiling
 from gdpbridge.report.record import MeasurementRecord, Schema, measurement_record
 from gdpbridge.report.text import (
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from gdpbridge.certificate.verify import Verification
     from gdpbridge.check import Checked
     from gdpbridge.compare import Comparison
+    from gdpbridge.compose import Composition
     from gdpbridge.mechanisms.base import Profile
     from gdpbridge.risk import Risk
 
@@ -31,6 +33,7 @@ __all__ = [
     "CalibrationRecord",
     "CheckRecord",
     "ComparisonRecord",
+    "CompositionRecord",
     "ConversionRecord",
     "RiskRecord",
     "VerificationRecord",
@@ -38,6 +41,7 @@ __all__ = [
     "calibration_record",
     "check_record",
     "comparison_record",
+    "composition_record",
     "conversion_record",
     "risk_record",
     "verification_record",
@@ -45,6 +49,21 @@ __all__ = [
 
 _VALUE_WIDTH = 80
 _SYMBOLS = {"epsilon": "ε", "delta": "δ", "mu": "μ", "beta": "f(α)"}
+
+
+@dataclass(frozen=True)
+class CompositionRecord:
+    """A :class:`~gdpbridge.Composition`; see there for the fields."""
+
+    schema: Schema
+    statement: Statement
+    mu: Interval
+    failure_probability: float
+    neighbours: str | None
+    parts: int
+    certified: bool
+    notes: tuple[str, ...]
+    exact: MeasurementRecord | None
 
 
 @dataclass(frozen=True)
@@ -137,6 +156,7 @@ class CheckRecord:
 
 Answer = (
     VerificationRecord
+    | CompositionRecord
     | RiskRecord
     | CalibrationRecord
     | CheckRecord
@@ -149,6 +169,21 @@ def verification_record(found: Verification) -> VerificationRecord:
     """Make the record of a verification."""
     schema = Schema("gdpbridge.verification", 1)
     return VerificationRecord(schema, found.valid, found.reason, found.claims)
+
+
+def composition_record(found: Composition) -> CompositionRecord:
+    """Make the record of a composition."""
+    return CompositionRecord(
+        Schema("gdpbridge.composition", 1),
+        found.statement,
+        found.mu,
+        found.failure_probability,
+        found.neighbours,
+        found.parts,
+        found.certified,
+        found.notes,
+        None if found.exact is None else measurement_record(found.exact),
+    )
 
 
 def risk_record(found: Risk) -> RiskRecord:
@@ -234,6 +269,8 @@ def answer_to_text(answer: Answer, width: int, *, colour: bool = False) -> str:
     match answer:
         case VerificationRecord():
             title, rows = "certificate", _verified(answer)
+        case CompositionRecord():
+            title, rows = f"{answer.parts} releases of the same data", _composed(answer)
         case RiskRecord():
             title, rows = f"risk at μ = {number_text(answer.mu)}", _at_risk(answer)
         case CalibrationRecord():
@@ -257,6 +294,22 @@ def _verified(record: VerificationRecord) -> Iterator[Row]:
     yield Row("Because", record.reason)
     for number, claim in enumerate(record.claims):
         yield Row("Proved" if number == 0 else "", claim)
+
+
+def _composed(record: CompositionRecord) -> Iterator[Row]:
+    yield Row("μ", certain_and_ends(record.mu, _VALUE_WIDTH), "1")
+    yield Row("Covers", record.statement.sentence)
+    if record.failure_probability:
+        yield Row("p", f"{_rounded_up(record.failure_probability)}, the failure probability")
+    if record.exact is not None:
+        yield Row("Exact μ", certain_and_ends(record.exact.found.mu, _VALUE_WIDTH))
+    if record.neighbours is not None:
+        yield Row("Neighbours", record.neighbours)
+    yield Row(
+        "Proof", "every part is proved, or was given as a number" if record.certified else "no"
+    )
+    for note in record.notes:
+        yield Row("Note", note)
 
 
 def _at_risk(record: RiskRecord) -> Iterator[Row]:

@@ -7,16 +7,21 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gdpbridge.amplify.clip_rectify import ClipRectifyPlan
+from gdpbridge.amplify.subsample import SubsamplePlan
 from gdpbridge.auditing import Audit
 from gdpbridge.calibration import Calibration
 from gdpbridge.check import Checked
+from gdpbridge.compose import Composition
 from gdpbridge.identify import Identification
 from gdpbridge.measure import Measurement
 from gdpbridge.mechanisms.base import Profile
+from gdpbridge.report.amplify import clip_rectify_record, plan_to_text, subsample_record
 from gdpbridge.report.answers import (
     answer_to_text,
     calibration_record,
     check_record,
+    composition_record,
     risk_record,
 )
 from gdpbridge.report.audit import audit_document, audit_to_text
@@ -52,6 +57,13 @@ def line(shown: Any) -> str:
             return f"<Audit: μ ≥ {shown.mu.lower:.4g}, ε ≥ {shown.epsilon.lower:.4g}, {sure}>"
         case Checked():
             return f"<Checked {shown.claim.text!r} of {_title(shown.profile)}: {shown.reason}>"
+        case Composition():
+            return f"<Composition of {shown.parts}: μ in {shown.mu}, {shown.statement}>"
+        case ClipRectifyPlan():
+            return f"<ClipRectifyPlan of {_title(shown.profile.base)}: μ in {shown.mu}>"
+        case SubsamplePlan():
+            what = f"rate {shown.rate!r}, {shown.scheme}, for μ ≤ {shown.target_mu:g}"
+            return f"<SubsamplePlan of {_title(shown.base)}: {what}>"
         case Risk():
             return f"<Risk at μ = {shown.mu:g}: advantage at most {shown.advantage:.6g}>"
     return f"<{type(shown).__name__}>"
@@ -68,41 +80,42 @@ def html(shown: Any) -> str:
         text = f"{_title(shown)}\n{type(shown).__doc__ or ''}".partition("\n\n")[0]
     elif isinstance(shown, Measurement):
         text = to_text(measurement_record(shown), _WIDTH)
-    elif isinstance(shown, Calibration):
-        text = answer_to_text(calibration_record(shown), _WIDTH)
-    elif isinstance(shown, Checked):
-        text = answer_to_text(check_record(shown.profile, [shown]), _WIDTH)
-    elif isinstance(shown, Risk):
-        text = answer_to_text(risk_record(shown), _WIDTH)
+    elif isinstance(shown, ClipRectifyPlan | SubsamplePlan):
+        text = plan_to_text(_record(shown), _WIDTH)
     elif isinstance(shown, Audit):
         text = audit_to_text(shown, _WIDTH)
-    else:
+    elif isinstance(shown, Identification):
         text = line(shown)
+    else:
+        text = answer_to_text(_record(shown), _WIDTH)
     return f"<pre>{markup.escape(text)}</pre>"
 
 
 def document(shown: Any) -> dict[str, Any]:
     """Return a result as plain data: numbers, texts, lists and dictionaries."""
-    record: Any
-    match shown:
-        case Measurement():
-            record = measurement_record(shown)
-        case Calibration():
-            record = calibration_record(shown)
-        case Risk():
-            record = risk_record(shown)
-        case Audit():
-            record = audit_document(shown)
-        case Checked():
-            record = check_record(shown.profile, [shown])
-        case _:
-            record = _identified(shown)
-    found: dict[str, Any] = json.loads(to_json(record))
+    found: dict[str, Any] = json.loads(to_json(_record(shown)))
     return found
 
 
-def _identified(shown: Identification) -> dict[str, Any]:
-    # it does not know its mechanism
+def _record(shown: Any) -> Any:
+    match shown:
+        case Measurement():
+            return measurement_record(shown)
+        case Calibration():
+            return calibration_record(shown)
+        case Composition():
+            return composition_record(shown)
+        case ClipRectifyPlan():
+            return clip_rectify_record(shown)
+        case SubsamplePlan():
+            return subsample_record(shown)
+        case Risk():
+            return risk_record(shown)
+        case Audit():
+            return audit_document(shown)
+        case Checked():
+            return check_record(shown.profile, [shown])
+    # an identification does not know its mechanism
     whole = identification_record(_NO_PROFILE, shown).document()
     return {name: value for name, value in whole.items() if name != "mechanism"}
 

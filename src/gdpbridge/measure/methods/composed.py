@@ -5,15 +5,13 @@ larger one of both: a μ that is proved for every direction covers δ. Proved is
 tangents.py), from the place where G is largest on. The lower end is G at one ε, from the curve
 below.
 
-Where the supremum is not, little is needed: first Chernoff's bound at one tilt, then a line of few
-digits; a line of all digits only where neither is below what some ε is known to ask for.
+Where the supremum is not, little is needed (see first_look.py); a line of all digits only where
+less is not below what some ε is known to ask for.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -28,17 +26,16 @@ from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.pieces import Piece as SmoothPiece
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tails import UnknownTail
-from gdpbridge.errors import UndecidedError, WorkLimitError
+from gdpbridge.errors import UndecidedError
 from gdpbridge.gaussian import enclosures as gaussian
-from gdpbridge.gaussian.kernels import log1mexp, log_pair
-from gdpbridge.losses.direction import Direction
+from gdpbridge.gaussian.kernels import log_pair
 from gdpbridge.losses.line import Evidence
 from gdpbridge.losses.line_integral import DEFAULT_DIGITS
-from gdpbridge.losses.tilts import log_kappa
 from gdpbridge.losses.transforms.base import short
+from gdpbridge.measure.first_look import LOOKED, MARGIN, FirstLook
 from gdpbridge.measure.method import PROVED, Method
 from gdpbridge.measure.methods import certified
-from gdpbridge.measure.pieces import LOOKS, Piece, climbed, needed_mu, piece_at, pieces_on
+from gdpbridge.measure.pieces import Piece, climbed, piece_at, pieces_on
 from gdpbridge.measure.polynomials import proved_on
 from gdpbridge.measure.problem import Answer, Problem
 from gdpbridge.measure.tangents import NotProvedError, Tangents
@@ -46,7 +43,7 @@ from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.exact import ceiling_to_places, digits_of, floor_to_places
 from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import Probability, ball, float_above, to_fraction
+from gdpbridge.numeric.kinds import Probability, ball, to_fraction
 from gdpbridge.progress import silent
 
 __all__ = ["METHOD", "solve"]
@@ -56,25 +53,15 @@ _MORE_DIGITS = 3
 _ROUNDS = 3
 # how often a place where G is larger may be found
 _RAISES = 40
-# G must be that much smaller than what is known, relative to it, where Chernoff's bound will do
-_MARGIN = 1e-3
-# pieces of Chernoff's bound that are shorter, beside the range, are no longer worth their number
-_LEAST_PIECE = 1e-3
-# of the largest loss, up to where tilts are sought
-_NEAR = 0.9
-_DOUBLINGS = 8
+# a piece is made sharper so far about a place where it does not do, as a share of it
+_ABOUT = 0.125
 # how far past p, relative to ε: beyond the error of its place, and no matter for μ
 _PAST = 1e-9
 # ends are multiples of 1/this, as certificates want them
 _GRID = 2**64
-# the share of the work that a first look is
-_LOOKED = 0.4
-# shares of the rest of the range that a piece of Chernoff's bound may take
-_SHARES = (1.0, 0.5, 0.25, 0.1, 0.03)
 # a coarse line will do where its error is so small a share of what there is to spare
 _SPARE = 10
-# a line of so few nodes is made to all digits at once
-_FEW_NODES = 128
+_LOG_HALF = -math.log(2.0)
 
 
 def solve(problem: Problem) -> Answer:
@@ -115,16 +102,10 @@ class _Search:
 
     def run(self) -> Answer:
         """Look at all of the range coarsely, then prove an upper bound in every direction."""
-        pieces: list[list[Piece]] = []
-        best = 0, Fraction(0)
-        for number, direction in enumerate(self.coarse.directions):
-            pieces.append([])
-            for piece in self._looked(number, direction):
-                pieces[number].append(piece)
-                top, at = self._top(piece)
-                if top > self.seen:
-                    self.seen, best = top, (number, at)
-        self._accept(*best, pieces)
+        look = FirstLook(self.problem, self.loss, self.coarse)
+        pieces = [list(look.pieces(number)) for number in range(len(self.coarse.directions))]
+        self.seen, self.evaluations = look.seen, look.evaluations
+        self._accept(*look.best, pieces)
         # a coarse line may have shown more than there is
         self.seen = float(self.low) or self.seen
         for _ in range(_RAISES):
@@ -150,32 +131,20 @@ class _Search:
 
     # --- what is known of the supremum ----------------------------------------------------------
 
-    def _top(self, piece: Piece) -> tuple[float, Fraction]:
-        """Return the largest G on a piece's points, and where."""
-        points = piece.points
-        values = needed_mu(points, *piece.logs(points), float(self.problem.failure))
-        self.evaluations += points.size
-        if piece.line is None:
-            # what is looked at is a bound, and no value
-            return -1.0, piece.start
-        top = int(np.argmax(values))
-        # a float may lie beyond the end that it rounds
-        at = min(max(Fraction(float(points[top])), piece.start), piece.stop)
-        return float(values[top]), at
-
     def _accept(self, number: int, eps: Fraction, pieces: list[list[Piece]]) -> bool:
         """Raise the ends to what G is about an ε, if that is more."""
         self._refine(number, pieces, eps)
         before = self.high
         # where two pieces meet, G may rise on either
         for piece in [one for one in pieces[number] if one.start <= eps <= one.stop]:
-            if piece.line is None:
+            if not piece.is_line:
                 continue
+            assert piece.line is not None
             with precision(max(self.bits, piece.line.bits)):
                 formula = self.curve.upper_formula(piece.direction, piece.line)
                 top = climbed(piece, formula, eps, float(self.problem.tol) ** 0.5 / 64)
                 low, high = self._mu(piece, top)
-                if float(low) < self.seen * (1 - _MARGIN):
+                if float(low) < self.seen * (1 - MARGIN):
                     # the climb may have gone to a lower top
                     low, high, top = max((low, high, top), (*self._mu(piece, eps), eps))
             if low > self.low:
@@ -204,68 +173,12 @@ class _Search:
 
     # --- pieces -----------------------------------------------------------------------------------
 
-    def _looked(self, number: int, direction: Direction) -> Iterator[Piece]:
-        """Yield a coarse curve above δ, by Chernoff's bound where it is below what was seen."""
-        end = self.problem.end
-        at = Fraction(0)
-        stop = end if direction.end is None else min(end, direction.end)
-        while True:
-            self.problem.progress("looking", _LOOKED * float(at) / (float(end) or 1.0))
-            found = self._by_chernoff(direction, at)
-            if found is None:
-                if at >= stop:
-                    raise UndecidedError(f"no line ends where the losses do, at ε = {float(at):g}")
-                found = self._by_line(number, at, stop)
-            yield found
-            if found.stop >= end:
-                return
-            at = found.stop
-
-    def _by_line(self, number: int, at: Fraction, stop: Fraction) -> Piece:
-        """Return a line: of all digits where nothing is seen yet and it takes few nodes."""
-        if self.seen <= 0:
-            fine = self.loss.directions[number]
-            with suppress(WorkLimitError, UndecidedError):
-                stretch = fine.stretch(at, stop, _FEW_NODES)
-                return Piece(at, min(stretch.stop, stop), fine, stretch.line)
-        return _coarsely(self.coarse.directions[number], at, stop)
-
-    def _by_chernoff(self, direction: Direction, at: Fraction) -> Piece | None:
-        """Return Chernoff's bound as far as it is below what was seen."""
-        moments, end = direction.moments, self.problem.end
-        known = self.seen * (1 - _MARGIN)
-        if moments.domain[1] <= 0 or known <= 0:
-            return None
-        # at the largest loss the best tilt is infinite
-        near = float(at) if direction.end is None else min(float(at), _NEAR * float(direction.end))
-        best = float(moments.tilts.at(np.array([near])).tilt[0])
-        # past the largest loss larger tilts are better, and none is best
-        past = direction.end is not None and near < float(at)
-        tilts = [short(best * 2**power) for power in range(_DOUBLINGS if past else 1)]
-        least = _LEAST_PIECE * (1 + float(end))
-        failure = float_above(moments.failure())
-        for share in _SHARES:
-            length = float(end - at) * share
-            if share < 1 and length < least:
-                break
-            after = end if share == 1 else at + short(length)
-            points = np.linspace(float(at), float(after), LOOKS)
-            for tilt in tilts:
-                b = float(tilt)
-                log = float(log_kappa(np.array(b))) + moments.log(b) - b * points
-                with np.errstate(divide="ignore"):
-                    log = np.logaddexp(log, np.log(failure)) if failure else log
-                rest = log1mexp(np.minimum(log, 0.0))
-                if float(needed_mu(points, log, rest, float(self.problem.failure)).max()) < known:
-                    return Piece(at, after, direction, tilt=tilt)
-        return None
-
     def _refine(self, number: int, pieces: list[list[Piece]], eps: Fraction | None = None) -> None:
         """Put lines of all digits where coarse ones do not show enough, or about an ε."""
         fine = self.loss.directions[number]
         found: list[Piece] = []
         for piece in pieces[number]:
-            if piece.line is None or piece.direction is fine:
+            if not piece.is_line or piece.direction is fine:
                 found.append(piece)
                 continue
             points = piece.points
@@ -287,17 +200,18 @@ class _Search:
         pieces[number] = found
 
     def _margin(self, points: Floats, piece: Piece) -> Floats:
-        """Return log of what is claimed over what the piece shows, in floats."""
+        """Return log of what is claimed over what the piece shows, or of what both leave of 1."""
         p = float(self.problem.failure)
         mu = max(float(self.high), self.seen)
         if not 0 < mu < math.inf:
             return np.full(points.shape, -np.inf)
         log, rest = log_pair(points, np.full(points.shape, mu))
-        if piece.complement:
-            return np.asarray(piece.logs(points)[1] - rest - math.log1p(-p))
+        shown, left = piece.logs(points)
         if p:
             log = np.logaddexp(math.log(p), math.log1p(-p) + log)
-        return np.asarray(log - piece.logs(points)[0])
+        # lines are that close beside the smaller one of δ and 1 - δ
+        small = (shown < _LOG_HALF) & (not piece.complement)
+        return np.where(small, log - shown, left - rest - math.log1p(-p))
 
     # --- the proof --------------------------------------------------------------------------------
 
@@ -314,7 +228,7 @@ class _Search:
             return 0
         while True:
             self._refine(number, pieces)
-            self.problem.progress("covering", _LOOKED + (1 - _LOOKED) * number / len(pieces))
+            self.problem.progress("covering", LOOKED + (1 - LOOKED) * number / len(pieces))
             try:
                 return self._covered(pieces[number])
             except NotProvedError as error:
@@ -331,7 +245,9 @@ class _Search:
     def _shown_in(self, number: int, pieces: list[Piece]) -> ProvedDirection:
         formulas, known = [], [piece.evidence() for piece in pieces]
         for piece in pieces:
-            if piece.line is not None:
+            if piece.chord is not None:
+                formula = self.curve.chord_formula(piece.direction, piece.chord, piece.last)
+            elif piece.line is not None:
                 formula = self.curve.upper_formula(piece.direction, piece.line)
             else:
                 assert piece.tilt is not None
@@ -364,13 +280,18 @@ class _Search:
         """Make a piece sharper, or raise the ends."""
         piece, fine = error.bound, self.loss.directions[number]
         assert isinstance(piece, Piece)
-        if piece.direction is fine and piece.line is not None:
+        if piece.direction is fine and piece.is_line:
             if self._accept(number, error.eps, pieces):
                 raise _RaisedError
             raise UndecidedError(f"a cell at ε = {float(error.eps):.12g} could not be proved")
-        sharper = fine if piece.line is not None else self.coarse.directions[number]
-        at = pieces[number].index(piece)
-        pieces[number][at : at + 1] = pieces_on(sharper, piece.start, piece.stop)
+        sharper = fine if piece.is_line else self.coarse.directions[number]
+        at, reach = pieces[number].index(piece), short(float(piece.stop - piece.start) * _ABOUT)
+        low, high = max(piece.start, error.eps - reach), min(piece.stop, error.eps + reach)
+        pieces[number][at : at + 1] = [
+            *([replace(piece, stop=low)] if low > piece.start else []),
+            *pieces_on(sharper, low, high),
+            *([replace(piece, start=high)] if high < piece.stop else []),
+        ]
 
     def _covered(self, pieces: list[Piece]) -> int:
         """Cover the range by proved cells, from where G is largest outward; return their number."""
@@ -397,7 +318,7 @@ class _Search:
 
     def _progress_at(self, eps: Fraction) -> None:
         share = float(eps) / float(self.problem.end or 1)
-        self.problem.progress("covering", _LOOKED + (1 - _LOOKED) * share)
+        self.problem.progress("covering", LOOKED + (1 - LOOKED) * share)
 
     @property
     def _ends_with_losses(self) -> bool:
@@ -408,17 +329,6 @@ class _Search:
 
 class _RaisedError(Exception):
     """G was found to be larger than was thought."""
-
-
-def _coarsely(direction: Direction, at: Fraction, stop: Fraction) -> Piece:
-    """Return a piece by a line of few digits, or of fewer where that is too much work."""
-    try:
-        stretch = direction.stretch(at, stop)
-    except (UndecidedError, WorkLimitError):
-        if direction.coarser is None:
-            raise
-        return _coarsely(direction.coarser, at, stop)
-    return Piece(at, min(stretch.stop, stop), direction, stretch.line)
 
 
 METHOD = Method(
