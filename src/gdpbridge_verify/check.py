@@ -149,6 +149,7 @@ def _named(place: str) -> Any:
 _CHECKS = {
     "closed losses": "closed.ClosedCheck",
     "clip-rectify": "rectified.RectifiedCheck",
+    "densities": "densities.DensitiesCheck",
     "discrete losses": "law.DiscreteCheck",
     "formula": "formulas.FormulaCheck",
     "losses": "composed.ComposedCheck",

@@ -5,7 +5,8 @@
       q·δ_μ(ε') with e^ε' = 1 + (e^ε - 1)/q, in both directions;
     - one step in which a record is replaced: P(U > u) - e^ε·Q(U > u) with a normal U, where
       P(U > u) = (1 - q)·Φ(-u) + q·Φ(1/σ - u), Q(U > u) = (1 - q)·Φ(-u) + q·Φ(-1/σ - u), and
-      u = σ·(ε + log(w + √(w² + e^{-ε}))), w = e^{1/(2σ²)}·(1 - q)(1 - e^{-ε})/(2q).
+      u = σ·(ε + log(w + √(w² + e^{-ε}))), w = e^{1/(2σ²)}·(1 - q)(1 - e^{-ε})/(2q);
+    - Laplace noise, alone and beside discrete losses: see splines.py.
 
 δ is the larger one of both directions, which is convex in e^ε as each of them is: one range of
 cells serves both.
@@ -26,9 +27,10 @@ from gdpbridge_verify.finite import Finite
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed
-from gdpbridge_verify.transforms import Gaussian, Runs, SampledGaussian
+from gdpbridge_verify.splines import Spline
+from gdpbridge_verify.transforms import Gaussian, Laplace, Runs, SampledGaussian
 
-Formula = Callable[[Interval], Level]
+Formula = Callable[[Fraction], Level]
 
 
 def is_closed(document: Certificate) -> bool:
@@ -47,18 +49,11 @@ class ClosedCheck(ComposedCheck):
         tail, make = super().build(), formula_of(self.composition.parts)
         if self.evidence.witness_line is not None or make is None:
             raise Malformed("evidence.witness_line", "a line", "null: δ is a formula")
-        self._formula = make(self.arithmetic)
+        self.floor = tail.floor
+        self._level = make(self)
         if all(isinstance(part.transform, Gaussian) for part in self.composition.parts):
             return replace(tail, curve=self.variance)
         return tail
-
-    def _level(self, at: Fraction) -> Level:
-        found = self._formula(self.enclosed(at))
-        if not self.fails:
-            return found
-        floor = self.enclosed(self.tail.floor)
-        kept = 1 - floor
-        return Level(floor + kept * found.value, kept * found.complement)
 
     def below(self, line: str, at: Fraction, level: Level) -> None:
         """Prove that δ(ε) is at most a number."""
@@ -89,35 +84,77 @@ class ClosedCheck(ComposedCheck):
         return f"{self.covers}, with μ = {self.claim.mu.high}: it is proved at ε = 0"
 
 
-def formula_of(parts: Sequence[Runs]) -> Callable[[Arithmetic], Formula] | None:
-    """Return what makes δ of all that does not fail; None where it is no formula."""
+Maker = Callable[[ClosedCheck], Formula]
+
+
+def formula_of(parts: Sequence[Runs]) -> Maker | None:
+    """Return what makes δ of a composition; None where it is no formula."""
     rest = [part for part in parts if not _only_fails(part)]
-    if not rest:
-        return None
-    if all(isinstance(part.transform, Gaussian) for part in rest):
+    kinds = {type(part.transform) for part in parts}
+    if Laplace in kinds and kinds <= {Laplace, Finite}:
+        return _sums
+    if rest and {type(part.transform) for part in rest} == {Gaussian}:
         variance = Fraction(sum(part.times * part.transform.tail_variance for part in rest))
-        return lambda of: GaussianCurve(of.exactly(variance).sqrt()).level
-    (one, *others), runs = rest, sum(part.times for part in rest)
-    step = one.transform
-    if others or runs > 1:
+        return _beside_failures(lambda of: GaussianCurve(of.exactly(variance).sqrt()).level)
+    if sum(part.times for part in rest) != 1:
         return None
+    step = rest[0].transform
     if isinstance(step, FixedSizeGaussian):
-        apart, rate = step.apart, step.rate
-        return lambda of: _sampled(of.exactly(apart), rate)
+        shift, share = step.apart, step.rate
+        return _beside_failures(lambda of: _sampled(of.exactly(shift), share))
     if isinstance(step, SampledGaussian):
-        sigma, rate, replaced = step.sigma, step.rate, step.symmetric
-        if replaced:
-            return lambda of: _replaced(of, sigma, rate)
-        return lambda of: _sampled(of.exactly(1 / sigma), rate)
+        sigma, rate = step.sigma, step.rate
+        if step.symmetric:
+            return _beside_failures(lambda of: _replaced(of, sigma, rate))
+        return _beside_failures(lambda of: _sampled(of.exactly(1 / sigma), rate))
     return None
+
+
+def _beside_failures(make: Callable[[Arithmetic], Callable[[Interval], Level]]) -> Maker:
+    """Return δ = p_∞ + (1 - p_∞)·f from f."""
+
+    def made(check: ClosedCheck) -> Formula:
+        formula, floor = make(check.arithmetic), check.enclosed(check.floor)
+        kept = 1 - floor
+
+        def level(at: Fraction) -> Level:
+            found = formula(check.enclosed(at))
+            return Level(floor + kept * found.value, kept * found.complement)
+
+        return level
+
+    return made
+
+
+def _sums(check: ClosedCheck) -> Formula:
+    """Return the larger δ of both directions of Laplace noise and discrete losses."""
+    both = (False,) if all(part.symmetric for part in check.composition.parts) else (False, True)
+    found = []
+    for backward in both:
+        laplace, others = list[tuple[Fraction, int]](), list[tuple[Finite, int]]()
+        for one, times in check.towards(backward=backward):
+            if isinstance(one, Laplace):
+                laplace.append((one.epsilon, times))
+            elif isinstance(one, Finite):
+                others.append((one, times))
+        spline = Spline(laplace, others, check.arithmetic)
+        found.append((spline, check.enclosed(check.failure_towards(backward=backward))))
+
+    def level(at: Fraction) -> Level:
+        values = [spline.enclose(at) + failure for spline, failure in found]
+        low, high = (max(getattr(one, end) for one in values) for end in ("low", "high"))
+        return Level.of(Interval(check.arithmetic, low, high))
+
+    return level
 
 
 def _only_fails(part: Runs) -> bool:
     one = part.transform
+    # a discrete Gaussian loss has no end of places
     return part.symmetric and type(one) is Finite and list(one.places) == [0]
 
 
-def _sampled(mu: Interval, rate: Fraction) -> Formula:
+def _sampled(mu: Interval, rate: Fraction) -> Callable[[Interval], Level]:
     curve = GaussianCurve(mu)
 
     def level(eps: Interval) -> Level:
@@ -127,7 +164,7 @@ def _sampled(mu: Interval, rate: Fraction) -> Formula:
     return level
 
 
-def _replaced(of: Arithmetic, sigma: Fraction, rate: Fraction) -> Formula:
+def _replaced(of: Arithmetic, sigma: Fraction, rate: Fraction) -> Callable[[Interval], Level]:
     factor = of.exactly(1 / (2 * sigma**2)).exp() * ((1 - rate) / (2 * rate))
     apart, tail = 1 / sigma, Interval.normal_tail
 

@@ -28,9 +28,10 @@ from gdpbridge_verify.kinds import (
     parameters_of,
     rate_of_poisson,
     require_relation,
+    ungrouped,
 )
 from gdpbridge_verify.mechanisms import square_of_gaussian
-from gdpbridge_verify.refusal import Malformed, Words
+from gdpbridge_verify.refusal import Malformed
 from gdpbridge_verify.transforms import Gaussian, Laplace, Runs, SampledGaussian, Transform
 
 _MOST_RUNS = 10**15
@@ -52,6 +53,8 @@ class Composition:
 
 def composition_of(spec: Spec) -> Composition:
     """Read parts and counts from a certificate's mechanism."""
+    if spec.get("kind") == "grouped":
+        spec = ungrouped(spec)
     found = _read(spec, 1)
     relations = {spec[name] for name in spec if name.rpartition(".")[2] == "neighbours"}
     for relation in relations:
@@ -68,14 +71,9 @@ def composition_of(spec: Spec) -> Composition:
 
 
 def is_discrete(document: Certificate) -> bool:
-    """Whether all losses are discrete, or put on a lattice, and δ is to be had from their law."""
-    transforms = [part.transform for part in composition_of(document.mechanism).parts]
-    if any(one.unit for two in document.evidence.directions or () for one in two.pieces):
-        if not all(isinstance(one, Finite | Laplace) for one in transforms):
-            allowed = "null but for Laplace's and discrete losses"
-            raise Malformed("evidence.directions: unit", Words("given"), allowed)
-        return True
-    return all(isinstance(one, Finite) for one in transforms)
+    """Whether all losses are discrete, and δ is to be had from their law."""
+    parts = composition_of(document.mechanism).parts
+    return all(isinstance(part.transform, Finite) for part in parts)
 
 
 def _read(spec: Spec, times: int) -> Composition:

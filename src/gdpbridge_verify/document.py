@@ -43,7 +43,6 @@ Column = Literal["eps", "delta", "log_delta", "alpha", "beta", "epsilon"]
 Delimiter = Literal[",", ";", "\t"]
 FileName = Annotated[str, Text("the name of a file", 200, r"[^/\\\x00-\x1f]+")]
 Hash = Annotated[str, Text("a SHA-256 in hexadecimal", 64, "[0-9a-f]{64}")]
-Ratio = Annotated[str, Text("a fraction of whole numbers", 400, "[0-9]+(/[0-9]+)?")]
 Name = Annotated[str, Text("a name", 40)]
 # numbers are short; what is long lists losses and their probabilities
 Parameter = Annotated[str, Text("a text", 100_000)]
@@ -164,7 +163,6 @@ class CurvePiece:
     line: Annotated[Line | None, "the line that gives it"] = None
     tilt: Annotated[Binary | None, "or the tilt of Chernoff's bound, or of a law"] = None
     chord: Annotated[Binary | None, "where a chord of 1 - δ ends in that bound"] = None
-    unit: Annotated[Ratio | None, "of a law: on whose multiples densities are cut"] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,12 +17,11 @@ from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.complexes import Ball, Complexes
 from gdpbridge_verify.document import Nodes
 from gdpbridge_verify.numbers import about, binary
-from gdpbridge_verify.refusal import Malformed, OutOfWork
+from gdpbridge_verify.refusal import Malformed
 from gdpbridge_verify.transforms import Transform
 
 _COST_OF_BALL = 12.0
 _MOST_ATOMS = 100_000
-_MOST_CUTS = 1 << 17
 _MOST_SENSITIVITY = 10_000
 # what doubles that add up to 1 may miss of it
 _ROUNDING = 2.0**-50
@@ -198,65 +197,6 @@ def ratio(field: str, text: str) -> Fraction:
     if bottom and not int(bottom):
         raise Malformed(field, text[:40], "a fraction")
     return Fraction(int(top), int(bottom or 1))
-
-
-def cut_laplace(epsilon: Fraction, unit: Fraction, *, above: bool) -> Finite:
-    """Put Laplace's loss on the multiples of a unit, so that δ is at least, or at most, its own.
-
-    With r = ε₀, P has the density e^{(x-r)/2}/4 between atoms 1/2 at r and e^{-r}/2 at -r, and Q
-    has e^{-x} times these. Above, what lies between two multiples is shared between them such that
-    P and Q keep their masses: δ is convex in e^ε, and this is its chord. Below, two cells about a
-    multiple k·u are one event, with p/q = e^{k·u}; what is left at the ends is rounded down.
-    """
-    last = math.ceil(epsilon / unit)
-    if last > _MOST_CUTS:
-        raise OutOfWork
-    make = _shared if above else _merged
-
-    def masses(of: Arithmetic) -> list[Interval]:
-        of.work.charge(2 * last * (25 + of.precision / 10))
-        return make(of, epsilon, unit, last)
-
-    return Finite(Unit(unit), range(-last, last + 1), masses)
-
-
-def _shared(of: Arithmetic, epsilon: Fraction, unit: Fraction, last: int) -> list[Interval]:
-    half = of.exactly(Fraction(1, 2))
-    step, rest = of.exactly(unit).exp(), of.exactly(-epsilon).exp()
-    found = [of.exactly(0)] * (2 * last + 1)
-
-    def share(number: int, p: Interval, q: Interval) -> None:
-        # q·e^{y₀} = m₀ + m₁·e^{-u}
-        over = (p - q * of.exactly(unit * (number - last)).exp()) / (1 - 1 / step)
-        found[number] += p - over
-        found[number + 1] += over
-
-    ends = [max(-epsilon, min(epsilon, unit * k)) for k in range(-last, last + 1)]
-    p_below = [half * of.exactly((end - epsilon) / 2).exp() for end in ends]
-    q_above = [half * of.exactly(-(end + epsilon) / 2).exp() for end in ends]
-    for k in range(2 * last):
-        share(k, p_below[k + 1] - p_below[k], q_above[k] - q_above[k + 1])
-    share(0, half * rest, half)
-    share(2 * last - 1, half, half * rest)
-    return found
-
-
-def _merged(of: Arithmetic, epsilon: Fraction, unit: Fraction, last: int) -> list[Interval]:
-    half = of.exactly(Fraction(1, 2))
-    found = [of.exactly(0)] * (2 * last + 1)
-    inner = math.floor(epsilon / unit)
-
-    def p_below(x: Fraction) -> Interval:
-        return half * of.exactly((x - epsilon) / 2).exp()
-
-    at = [p_below(unit * k) for k in range(-inner, inner + 1, 2)]
-    for number, k in enumerate(range(1 - inner, inner, 2)):
-        found[last + k] += at[number + 1] - at[number]
-    found[last - inner - (inner < last)] += (
-        half * of.exactly(-epsilon).exp() + at[0] - p_below(-epsilon)
-    )
-    found[last + inner] += half + p_below(epsilon) - at[-1]
-    return found
 
 
 class DiscreteGaussian(Finite):

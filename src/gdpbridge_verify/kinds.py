@@ -30,6 +30,7 @@ _COUNT: Domain = (lambda value: value >= 1 and value.denominator == 1, "a whole 
 _BUCKETS: Domain = (lambda value: value >= 2 and value.denominator == 1, "a whole number ≥ 2")
 _STEPS: Domain = (lambda value: value in range(1, 20_001), "a whole number from 1 to 20000")
 _RUNS: Domain = (lambda value: value in range(1, 201), "a whole number from 1 to 200")
+_RATIOS = ("sample_rate", "scale")
 _GROUPS: Domain = (lambda value: value in range(1, 51), "a whole number from 1 to 50")
 _VARIANCE: Domain = (lambda value: 0 < value <= 10_000, "a number > 0, at most 10000")
 _SHIFT: Domain = (lambda value: value in range(1, 1001), "a whole number from 1 to 1000")
@@ -85,6 +86,7 @@ KINDS = {
     "bounded-range": Kind({"range": _NON_NEGATIVE, "runs": _RUNS}, "class", per_record="range"),
     "clip-rectify": Kind(nature="bound", of_others=True),
     "composed": Kind({"times": _COUNT}, of_others=True),
+    "densities": Kind(alone=True),
     "discrete-gaussian": Kind(_positive("sigma") | _DISCRETE, composes=True, discrete=True),
     "discrete-laplace": Kind(_positive("scale") | _DISCRETE, composes=True, discrete=True),
     "dpsgd": Kind(_DPSGD, relations=(_ADDED, _REPLACED), composes=True),
@@ -132,7 +134,7 @@ ONLY_COMPOSED = frozenset({"composed", "dpsgd", "sequence", "subsampled"})
 # those known on a sample, once: another mechanism with a class's δ attains what δ is then
 SAMPLED = ("gaussian", "gdp", "laplace", "pure-dp")
 _MOST_RECORDS = 1_000_000
-_QUOTIENT = "^[0-9]{1,18}/[1-9][0-9]{0,17}$"
+_QUOTIENT = "^[0-9]+/[1-9][0-9]*$"
 # beyond it a parameter is refused before any arithmetic: a proof of it would be of no use
 _MOST = Fraction(10) ** 400
 MAX_DIGITS = 400
@@ -190,7 +192,8 @@ def ungrouped(spec: Spec) -> Spec:
     """Return the mechanism that protects a record as a grouped one does a group.
 
     k records move an answer by k times the sensitivity, and a chain of k pairs of neighbours
-    multiplies an ε, a range of losses, or a μ by k (Dong, Roth and Su 2022, theorem 2.14).
+    multiplies a range of losses, or a μ by k; of an ε it gives the largest loss
+    (Dong, Roth and Su 2022, theorem 2.14).
     """
     own, base = apart(spec)
     size = parameters_of(own)["size"]
@@ -199,7 +202,15 @@ def ungrouped(spec: Spec) -> Spec:
         raise Malformed("mechanism.base.kind", base.get("kind"), "one that is known for groups")
     if base.get("neighbours") != own.get("neighbours"):
         raise Malformed("mechanism.base.neighbours", base.get("neighbours"), "those of the group")
-    parameters_of(base)
+    values = parameters_of(base)
+    if base["kind"] == "pure-dp" and size > 1 and values["epsilon"]:
+        # the trade-off function of such a chain is that of noise which the answer moves in by k
+        return {
+            "kind": "discrete-laplace",
+            "neighbours": base.get("neighbours"),
+            "scale": str(1 / values["epsilon"]),
+            "sensitivity": str(size),
+        }
     with decimal.localcontext(prec=1000):
         # ρ-zCDP for a record is k²ρ-zCDP for k (Bun and Steinke 2016, proposition 27)
         times = int(size) ** (2 if known.per_record == "rho" else 1)
@@ -222,8 +233,8 @@ def decimal_parameter(name: str, text: str | None) -> Fraction:
 def _parameter(
     name: str, text: str | None, holds: Callable[[Fraction], bool], allowed: str
 ) -> Fraction:
-    # a rate is often a batch size over a number of records
-    written = f"{DECIMAL_PATTERN}|{_QUOTIENT}" if name == "sample_rate" else DECIMAL_PATTERN
+    # a rate is often a batch size over a number of records, and a scale 1/ε
+    written = f"{DECIMAL_PATTERN}|{_QUOTIENT}" if name in _RATIOS else DECIMAL_PATTERN
     if not re.fullmatch(written, text or "") or len(text or "") > MAX_DIGITS:
         raise Malformed(f"mechanism.{name}", text, f"{allowed}, as a decimal")
     value = Fraction(str(text))

@@ -22,16 +22,14 @@ from gmpy2 import mpz
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, not_below_zero
 from gdpbridge_verify.composed import LossesCheck, log_kappa
 from gdpbridge_verify.document import Evidence, Point
-from gdpbridge_verify.finite import Atoms, DiscreteGaussian, Finite, Unit, cut_laplace, ratio
+from gdpbridge_verify.finite import Atoms, DiscreteGaussian, Finite, Unit
 from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.profile import Decay, Tail
 from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused, Undecided
-from gdpbridge_verify.transforms import Laplace, Transform
 
 # multiples of one unit, and sums of all losses, that a law may have
 _MOST_PLACES, _MOST_SUMS = 1 << 20, 1 << 17
 _JOINT_PLACES = 1 << 19
-_UNIT = "evidence.directions: unit"
 
 
 class _Row(NamedTuple):
@@ -75,6 +73,15 @@ class Law:
         kappa = log_kappa(tilt, of).exp() if tilt else 1
         self._lost = self._fixed((1 << self.bits) - sum(self._masses)) * kappa
         self._p, self._q = self._tails(tilt), self._tails(tilt + 1)
+
+    def sums(self) -> tuple[list[tuple[Interval, Interval]], Interval]:
+        """Return, for no tilt, the losses with masses that are at most theirs, and what is missed.
+
+        Masses are those of all finite losses.
+        """
+        share = self._log_moment.exp()
+        masses = [share * self._fixed(mass) for mass in self._masses]
+        return list(zip(self._losses, masses, strict=True)), share * self._lost
 
     def enclose(self, eps: Interval) -> Interval:
         """Enclose D at an ε."""
@@ -236,7 +243,7 @@ class DiscreteCheck(LossesCheck):
         times the same at y, from v/2 on.
         """
         tail = super().build()
-        self._laws: dict[tuple[int, int, bool], Law] = {}
+        self._laws: dict[tuple[int, int], Law] = {}
         parts, v = self.composition.parts, self.variance
         if self.evidence.tail_from is not None and not v:
             raise Malformed("evidence.tail_from", self.evidence.tail_from, "null")
@@ -256,31 +263,29 @@ class DiscreteCheck(LossesCheck):
         decay = Decay(log_factor, bound + v / 2, Fraction(1, 2) + bound / v)
         return Tail(tail.why, square=v, decay=decay)
 
-    def _law(self, at: Fraction, *, above: bool) -> Law:
-        """Return the law of the piece that an ε is on, with δ at least or at most that of all."""
+    def _law(self, at: Fraction) -> Law:
+        """Return the law of the piece that an ε is on."""
         number, piece = self.piece_at(at)
-        # where nothing is put on a lattice, one law serves both
-        key = self.direction, number, above or piece.unit is None
+        key = self.direction, number
         if key not in self._laws:
             if piece.tilt is None or piece.line is not None or piece.chord is not None:
                 raise Malformed("evidence.directions: piece", "a line or a chord", "a tilt")
-            parts = [
-                (_placed(one, piece.unit, above=above), times)
-                for one, times in self.towards(backward=bool(self.direction))
-            ]
-            self._laws[key] = Law(parts, binary(piece.tilt), self.arithmetic)
+            parts = self.towards(backward=bool(self.direction))
+            finite = [(one, times) for one, times in parts if isinstance(one, Finite)]
+            assert len(finite) == len(parts)
+            self._laws[key] = Law(finite, binary(piece.tilt), self.arithmetic)
         return self._laws[key]
 
-    def _delta(self, at: Fraction, *, above: bool) -> Interval:
-        """Enclose δ of the direction in question, or of what is above or below it."""
+    def _delta(self, at: Fraction) -> Interval:
+        """Enclose δ of the direction in question."""
         failure = self.enclosed(self.failure_towards(backward=bool(self.direction)))
         if self.is_past_losses(at):
             return failure
-        return self._law(at, above=above).enclose(self.enclosed(at)) + failure
+        return self._law(at).enclose(self.enclosed(at)) + failure
 
     def below(self, line: str, at: Fraction, level: Level) -> None:
         """Prove that δ(ε) of the direction in question is at most a number."""
-        self.hold(line, level.value - self._delta(at, above=True))
+        self.hold(line, level.value - self._delta(at))
 
     def excess(self, at: Fraction, wanted: Level, _: Evidence | Point) -> Interval:
         """Return by how much δ of the larger direction exceeds a number."""
@@ -289,18 +294,8 @@ class DiscreteCheck(LossesCheck):
         found = []
         for direction in range(len(self.ranges)):
             self.direction = direction
-            found.append(self._delta(at, above=False) - wanted.value)
+            found.append(self._delta(at) - wanted.value)
         return max(found, key=lambda one: one.low)
-
-
-def _placed(one: Transform, unit: str | None, *, above: bool) -> Finite:
-    """Return losses themselves if they are discrete, else put on the multiples of the unit."""
-    if isinstance(one, Finite):
-        return one
-    size = ratio(_UNIT, unit or "0")
-    if not isinstance(one, Laplace) or not size:
-        raise Malformed(_UNIT, unit, "a positive number, for Laplace's and discrete losses")
-    return cut_laplace(one.epsilon, size, above=above)
 
 
 def _top(value: Fraction | Interval) -> Fraction:

@@ -62,9 +62,12 @@ class Check(ABC):
         self.tail = self.build()
         self.nature_of_kind = self.tail.nature or self.nature_of_kind
         several = grouped and document.mechanism["size"] != "1"
-        if several and self.spec["kind"] in ("pure-dp", "zcdp"):
-            # of k steps that are ε-DP each, not all that kε-DP allows is possible
+        if several and self.spec["kind"] == "zcdp":
+            # of k steps, not all that their ρ allows is possible
             self.nature_of_kind = "bound"
+        if several and document.mechanism["base.kind"] == "pure-dp":
+            # there it is the worst mechanism
+            self.nature_of_kind = "class"
         claim, statement = self.claim, self.claim.statement
         self.low, self.high = mu_range("claim.mu", claim.mu.low, claim.mu.high)
         self.failure = Fraction(claim.failure_probability)

@@ -40,17 +40,17 @@ class Node:
 
 def parsed(text: str, known: dict[str, Fraction]) -> tuple[Node, bool]:
     """Return the right side of ``delta = …``, and whether it is of log δ."""
-    return _read(text, known, _Parser.formula, "delta = …, or log_delta = …, of eps")
+    return _read(text, known, Parser.formula, "delta = …, or log_delta = …, of eps")
 
 
 def sides_of(text: str, known: dict[str, Fraction]) -> tuple[Node, Node]:
     """Return both sides of an equation of eps and delta."""
-    return _read(text, known, _Parser.equation, "an equation of eps and delta")
+    return _read(text, known, Parser.equation, "an equation of eps and delta")
 
 
-def _read(text: str, known: dict[str, Fraction], read: Callable[[_Parser], T], allowed: str) -> T:
+def _read(text: str, known: dict[str, Fraction], read: Callable[[Parser], T], allowed: str) -> T:
     try:
-        parser = _Parser(text, known)
+        parser = Parser(text, known)
         found = read(parser)
         if parser.place == len(parser.tokens):
             return found
@@ -59,7 +59,9 @@ def _read(text: str, known: dict[str, Fraction], read: Callable[[_Parser], T], a
     raise Malformed("mechanism.text", text, allowed)
 
 
-class _Parser:
+class Parser:
+    """Formulas of eps, by a grammar whose words are few."""
+
     def __init__(self, text: str, known: dict[str, Fraction]) -> None:
         for sign, plain in _SIGNS.items():
             text = text.replace(sign, plain)

@@ -36,7 +36,7 @@ EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"tol": 1e-4},
     ),
     "bounded-range": ({"range": 1}, {}),
-    "densities": ({"p": "1", "q": "2*x", "low": 0, "high": 1}, {}),
+    "densities": ({"p": "1", "q": "0.5+x", "low": 0, "high": 1}, {}),
     "discrete-gaussian": ({"sigma": 2}, {}),
     "discrete-laplace": ({"scale": 2}, {}),
     "dpsgd": ({"noise_multiplier": 1, "sample_rate": 0.05, "steps": 100}, {"tol": 1e-4}),
@@ -123,7 +123,7 @@ def test_every_kind(kind: str) -> None:
     ("base", "same"),
     [
         (P.Laplace(scale=2), P.Laplace(scale=2, sensitivity=3)),
-        (P.PureDP(epsilon=0.1), P.PureDP(epsilon=0.3)),
+        (P.PureDP(epsilon=0.3), P.DiscreteLaplace(scale=1 / 0.3, sensitivity=3)),
         (P.BoundedRange(range=0.1), P.BoundedRange(range=0.3)),
         (P.GDP(mu=0.25), P.GDP(mu=0.75)),
         (P.ZCDP(rho=0.05), P.ZCDP(rho=0.45)),

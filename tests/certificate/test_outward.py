@@ -16,7 +16,6 @@ from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransfor
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, not_below_zero
 from gdpbridge_verify.complexes import Ball, Complexes
 from gdpbridge_verify.document import Nodes
-from gdpbridge_verify.finite import cut_laplace
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
 from gdpbridge_verify.formulas import FormulaCheck
 from gdpbridge_verify.law import Law
@@ -200,24 +199,3 @@ def test_the_tail_of_an_error_function_is_enclosed(precision: int) -> None:
                 found = of.between(a, a + wide).erfc()
                 low, high = (mpmath.erfc(_real(x)) for x in (a + wide, a))
                 assert _real(found.low) <= low <= high <= _real(found.high)
-
-
-@pytest.mark.parametrize("above", [True, False])
-@pytest.mark.parametrize("unit", [Fraction(2, 3), Fraction(2, 5), Fraction(1, 2)])
-@mpmath.workdps(30)
-def test_the_loss_of_laplace_is_put_on_multiples(unit: Fraction, above: bool) -> None:
-    """δ(ε) of ε₀ = 1 is 1 - e^{(ε-1)/2} for |ε| ≤ 1; nothing is less than 0, and all is 1."""
-    law = cut_laplace(Fraction(1), unit, above=above)
-    masses = [_real(one.high if above else one.low) for one in law.masses(OF)]
-    losses = [_real(k * unit) for k in law.places]
-    pairs = list(zip(masses, losses, strict=True))
-    assert losses[-1] >= 1
-    assert min(masses) > -1e-25
-    assert abs(sum(masses) - 1) < 1e-25
-    # above, the other law keeps its mass too
-    assert not above or abs(sum(p * mpmath.exp(-x) for p, x in pairs) - 1) < 1e-25
-    for eps in mpmath.linspace(-1.5, 1.5, 31):
-        found = sum(p * -mpmath.expm1(eps - x) for p, x in pairs if x > eps)
-        truth = max(-mpmath.expm1((eps - 1) / 2) if eps >= -1 else -mpmath.expm1(eps), 0)
-        assert found >= truth - 1e-25 if above else found <= truth + 1e-25
-        assert abs(found - truth) < float(unit) / 2

@@ -16,6 +16,7 @@ from flint import arb
 import gdpbridge as gdp
 from gdpbridge.curves.base import Form
 from gdpbridge.curves.between import BetweenCurve
+from gdpbridge.curves.loss_distribution import loss_curve
 from gdpbridge.losses.lattices import between, exactly
 from gdpbridge.losses.moments import Part
 from gdpbridge.losses.sums import Law
@@ -26,6 +27,8 @@ from gdpbridge.losses.transforms.exponential import (
     laplace_transform,
 )
 from gdpbridge.losses.transforms.finite import FiniteTransform, two_valued
+from gdpbridge.measure.methods.between import solve
+from gdpbridge.measure.problem import Problem
 from gdpbridge.numeric.flint_context import precision
 
 P = gdp.profiles
@@ -166,7 +169,7 @@ def test_the_truth_of_these_tests() -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_random_sequences(seed: int) -> None:
-    """Laplace noise and discrete parts: δ lies between the bounds, which are close."""
+    """Laplace noise and discrete parts: δ is exact."""
     rng = random.Random(seed)
     scales = [round(rng.uniform(0.3, 4), rng.choice((1, 3))) for _ in range(rng.randint(1, 3))]
     parts: list[Any] = [P.Laplace(scale=scale) for scale in scales]
@@ -185,23 +188,32 @@ def test_random_sequences(seed: int) -> None:
     one = P.Sequence(parts=parts)
     eps = rng.uniform(0, 0.6) * sum(1 / scale for scale in scales)
     want = laplace_mix([float(1 / Fraction(str(scale))) for scale in scales], atoms, eps)
-    assert isinstance(one.curve, BetweenCurve)
-    low, high = one.curve.curves(0)
+    found = one.curve.delta_at(Fraction(eps))
+    assert float(found.low) * (1 - 1e-13) <= want <= float(found.high) * (1 + 1e-13)
+    assert float(found.high - found.low) <= 1e-18 * want
+    # and so it does between the laws on a coarse lattice
+    low, high = map(loss_curve, zip(between(factors_of(one), 4096), strict=True))
     at = [Fraction(eps)]
     below, above = low.deltas_at(at)[0][0], high.deltas_at(at)[1][0]
     assert below * (1 - 1e-13) <= want <= above * (1 + 1e-13)
     assert above - below <= 2e-3 * want
 
 
+def factors_of(profile: Any) -> list[Any]:
+    return [part.factor(backward=False) for part in profile.privacy_losses()]
+
+
 def test_the_interval_for_mu_narrows() -> None:
-    """A width asked for is met on a finer lattice, inside the coarser interval; both are proved."""
+    """A width asked for is met on a finer lattice, inside the coarser interval."""
     several = P.Laplace(scale=10).compose(3)
-    assert several.curve.form is Form.BETWEEN
-    coarse, fine = gdp.measure(several, tol=1e-3), gdp.measure(several, tol=1e-7)
-    assert coarse.certified
-    assert fine.certified
-    assert fine.mu.high - fine.mu.low <= Fraction(1, 10**7)
-    assert coarse.mu.low <= fine.mu.low <= fine.mu.high <= coarse.mu.high
+    curve = BetweenCurve([factors_of(several)], several.tail, several.curve.end)
+    coarse, fine = (
+        solve(Problem(curve, Fraction(3, 10), tol))
+        for tol in (Fraction(1, 10**3), Fraction(1, 10**7))
+    )
+    exact = gdp.measure(several, tol="1e-12").mu
+    assert fine.high - fine.low <= Fraction(1, 10**7)
+    assert coarse.low <= fine.low <= exact.low <= exact.high <= fine.high <= coarse.high
 
 
 def test_many_runs_leave_the_lattice() -> None:

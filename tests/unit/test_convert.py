@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdpbridge import profiles
+from gdpbridge import calibrate, profiles
 from gdpbridge.convert import beta_at, delta_at, epsilon_at, mu_of_pair
 from gdpbridge.errors import InputError
 from gdpbridge.gaussian import ball
@@ -155,3 +155,12 @@ def test_bounds_that_say_little_say_so() -> None:
     assert record.notes[0] == "as it is"
     assert len(record.notes) == 2
     assert record.notes[1].startswith("the bounds of ε at delta 1e-05 are so far apart")
+
+
+def test_a_number_of_thousands_of_digits_is_refused_for_that() -> None:
+    """The sentence says what is wrong with it, and not that it is out of its range."""
+    long = "0." + "1" * 5000
+    with pytest.raises(InputError, match="of at most 4,000 digits"):
+        epsilon_at(1, long)
+    with pytest.raises(InputError, match="of at most 4,000 digits"):
+        calibrate("laplace", long)

@@ -25,7 +25,18 @@ FIXED = {**RUN, "steps": 1, "sampling": "fixed-size"}
         (P.Gaussian(sigma=3, neighbours="add-remove"), "zero-out", P.Gaussian(sigma=3), "own"),
         (P.Gaussian(sigma=3, neighbours="zero-out"), "add-remove", P.Gaussian(sigma=3), "own"),
         (P.Gaussian(sigma=3, neighbours="replace-one"), "zero-out", P.Gaussian(sigma=3), "bound"),
-        (P.PureDP(epsilon=1, neighbours="add-remove"), "zero-out", P.PureDP(epsilon=2), "bound"),
+        (
+            P.PureDP(epsilon=1, neighbours="add-remove"),
+            "zero-out",
+            P.DiscreteLaplace(scale=1, sensitivity=2),
+            "bound",
+        ),
+        (
+            P.Table(pairs=[[1, 0]], neighbours="add-remove"),
+            "replace-one",
+            P.DiscreteLaplace(scale=1, sensitivity=2),
+            "bound",
+        ),
         (
             P.Laplace(scale=4, neighbours="zero-out").compose(3),
             "replace-one",
@@ -77,6 +88,7 @@ def test_where_a_theorem_leads(
         P.Gaussian(sigma=1.5, neighbours="add-remove"),
         P.Laplace(scale=2, neighbours="add-remove"),
         P.PermuteAndFlip(epsilon=0.7, neighbours="zero-out"),
+        P.Table(eps=[0.5, 1], delta=[0.1, 0.01], neighbours="add-remove"),
     ],
     ids=lambda one: one.kind,
 )
@@ -149,8 +161,12 @@ REFUSED = {
         "add-remove",
     ),
     "neighbours is missing: name the relation": (P.Gaussian(sigma=2), "zero-out"),
-    "mechanism is 'table'": (
-        P.Table(eps=[1, 2], delta=[0.1, 0.01], neighbours="add-remove"),
+    "mechanism is 'callable'": (
+        P.Callable(
+            lambda eps: np.exp(-eps) / 2,
+            trusted=["non-increasing", "upper bound"],
+            neighbours="add-remove",
+        ),
         "replace-one",
     ),
     "to_neighbours is 'nobody': must be one of add-remove, replace-one, zero-out": (

@@ -183,6 +183,17 @@ MESSY = {
         "'Epsilon (privacy loss)' is read as ε",
     ),
     "δ first": ("1e-3,0.5\n1e-5,1\n1e-4,2\n1e-9,4\n".replace("1e-4,2\n", ""), "read as δ"),
+    "comments beside numbers": (PLAIN.replace("1e-3", "1e-3 # first"), "a # in 1 line"),
+    "a mark at the end": (PLAIN.replace("\n", ",\n").replace("delta,", "delta"), ""),
+    "bars": (PLAIN.replace(",", "|"), ""),
+    "a line for Excel": ("sep=;\n" + PLAIN.replace(",", ";"), ""),
+    "powers of ten": ("eps,delta\n0.5,10^-3\n1,1x10^-5\n2,1 × 10⁻⁴\n4,1e−9\n", ""),
+    "decimal commas and percent": ("eps;delta\n0,5;0,1 %\n1;1e-5\n2;1e-4\n4;1e-9\n", "hundredths"),
+    "percent twice": (
+        "eps,delta (%)\n0.5,0.1%\n1,0.001%\n2,0.01\n4,1e-7\n",
+        "hundredths",
+    ),
+    "no names": (PLAIN.partition("\n")[2], "the first is read as ε, the second as δ"),
     "spaces": (PLAIN.replace(",", "   "), ""),
     "UTF-16": (PLAIN.encode("utf-16"), ""),
     "UTF-16, big end first": (b"\xfe\xff" + PLAIN.encode("utf-16-be"), ""),
@@ -206,7 +217,16 @@ def test_thousands(tmp_path: Path) -> None:
         "eps;delta\n1 234,5;0\n0,5;0,001\n",
         "eps;delta\n1'234.5;0\n0.5;0.001\n",
     ):
-        assert profiles.Table(written(tmp_path, text)).least_epsilon(0.0) == 1234.5
+        p = profiles.Table(written(tmp_path, text))
+        assert p.least_epsilon(0.0) == 1234.5
+        assert "as marks of thousands" in "; ".join(p.remarks)
+
+
+def test_a_decimal_comma_may_be_all_there_is(tmp_path: Path) -> None:
+    """Lines such as 0,5 are no δ = 0 at ε = 5: they may be one number each."""
+    with pytest.raises(InputError, match="row 1 is '0,5': must be of two columns with names"):
+        profiles.Table(written(tmp_path, "0,5\n0,25\n"))
+    assert profiles.Table(written(tmp_path, "delta,eps\n0,5\n0,25\n")).delta(5.0) == 0
 
 
 def test_encoding(tmp_path: Path) -> None:
@@ -470,3 +490,44 @@ def test_a_vast_text_that_is_no_number(tmp_path: Path) -> None:
     path.write_text(f"eps,delta\n{'1' * 10**5}x,0.1\n1,0.05\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"ε in row [12] is .*: must be a number of at most 4,000"):
         gdp.profiles.Table(str(path)).curve  # noqa: B018
+
+
+class TestRuns:
+    """Runs of what obeys a table are as those of the pair that has the whole implied curve."""
+
+    def test_known_pairs(self) -> None:
+        """Of one row it is (ε, δ)-DP, of all corners of a noise that noise."""
+        eps = np.array([0.0, 1.0, 2.5, 6.0])
+        found = profiles.Table(pairs=[[1, 1e-3]]).compose(5)
+        same = profiles.ApproxDP(epsilon=1, delta=1e-3).compose(5)
+        assert np.allclose(found.delta(eps), same.delta(eps), rtol=1e-12)
+        assert found.profile_is == "class"
+        noise = profiles.DiscreteLaplace(scale=2, sensitivity=3)
+        table = profiles.Table(pairs=[[0.5, float(noise.delta(0.5))], [1.5, 0]])
+        assert np.allclose(table.compose(4).delta(eps), noise.compose(4).delta(eps), rtol=1e-12)
+        # a row at 0 bends the curve there
+        bent = profiles.Table(pairs=[[0, 0.1], [1, 0]])
+        worst = profiles.PLD(losses=[-1, 0, 1], probabilities=bent_masses(0.1))
+        assert np.allclose(bent.compose(3).delta(eps), worst.compose(3).delta(eps), rtol=1e-9)
+
+    def test_beyond_the_last_row(self) -> None:
+        """What is not known of one run is not known of several; a failure is all they have."""
+        found = gdp.measure(profiles.Table(pairs=[[0.5, 1e-2], [1, 1e-5], [4, 1e-9]]).compose(10))
+        assert found.verdict == "unknown"
+        assert found.failure_probability > 1e-8
+        assert gdp.measure(profiles.Table(pairs=[[0, 0.1]]).compose(3)).failure_probability == 0.271
+
+    def test_beside_others(self) -> None:
+        """As a part it is composed with other losses; some beside Gaussian noise alone."""
+        noise = profiles.Gaussian(sigma=2)
+        row = profiles.Table(pairs=[[1, 0]])
+        parts = [profiles.Sequence(parts=(one, noise)) for one in (row, profiles.PureDP(epsilon=1))]
+        assert parts[0].delta(0.7) == pytest.approx(float(parts[1].delta(0.7)), rel=1e-9)
+        fine = profiles.Table(pairs=[[0.123456789, 0.1], [1, 0]])
+        assert profiles.Sequence(parts=(fine, noise)).delta(0.7) > 0
+
+
+def bent_masses(delta: float) -> list[float]:
+    """Of losses -1, 0 and 1, with a total variation of δ."""
+    top = delta / (1 - math.exp(-1))
+    return [top / math.e, 1 - top - top / math.e, top]

@@ -71,7 +71,6 @@ class Proof:
         directions: of a composed loss, in place of the cells.
         witness_line: of a composed loss, the line that shows δ at the witness, and whether it is of
             Q against P.
-        unit: of losses composed on a lattice, its unit.
         unshown: finds the directions, where they are of another form than the search's: work that
             is only done for whoever asks for a certificate, or for a pickle.
     """
@@ -82,7 +81,6 @@ class Proof:
     bits: int = 256
     directions: tuple[ProvedDirection, ...] = field(default=(), compare=False)
     witness_line: tuple[Evidence, bool] | None = None
-    unit: Fraction | None = None
     unshown: Callable[[], tuple[ProvedDirection, ...]] | None = field(
         default=None, compare=False, repr=False
     )

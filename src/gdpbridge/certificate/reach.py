@@ -43,7 +43,7 @@ def uncertifiable_because(profile: Profile) -> str:
         whole = known.alone or (known.discrete and named.kind not in ONLY_COMPOSED)
         if whole and one is not named and named.kind != "grouped":
             return f"there is no certificate yet for what is made of {one.kind}"
-    composed = Form.COMPOSED, Form.LINEAR, Form.BETWEEN
+    composed = Form.COMPOSED, Form.LINEAR
     if named.kind == "subsampled" and _is_sampled(named):
         return named.beyond_certificates
     by_lines = named.curve.form in composed

@@ -26,6 +26,7 @@ from gdpbridge.errors import UndecidedError
 from gdpbridge.guarantees.boundary import zcdp_boundary
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.densities import Densities
 from gdpbridge.mechanisms.formula import Formula, Written
 from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.skellam import Skellam
@@ -90,7 +91,8 @@ def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:
         # the user's word alone is no proof
         claim = replace(claim, profile_is="bound")
     smooth = profile.curve.form is Form.SMOOTH and not is_closed(profile)
-    no_formula = by_rows or rho_of(profile) is not None or not smooth
+    by_rule = rho_of(profile) is not None or isinstance(profile, Densities)
+    no_formula = by_rows or by_rule or not smooth
     return Certificate(
         schema=Schema(name=NAME, version=VERSION),
         generator=f"gdpbridge {version('gdpbridge')}",
@@ -118,10 +120,10 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     composed = profile.curve.form is Form.COMPOSED
     rho = rho_of(profile)
     by_rows = isinstance(profile, Written | Renyi | Table | TradeoffFunction | Tuned)
-    discrete = profile.curve.form in (Form.LINEAR, Form.BETWEEN) and not by_rows
+    discrete = profile.curve.form is Form.LINEAR and not by_rows
     if composed:
         return with_directions(bare, proof)
-    if isinstance(profile, Skellam | ThresholdedRelease):
+    if isinstance(profile, Densities | Skellam | ThresholdedRelease):
         return with_cells(_covering(bare, profile), proof, profile.curve)
     if discrete:
         return with_laws(bare, proof, profile)

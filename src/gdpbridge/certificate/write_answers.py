@@ -28,7 +28,6 @@ from gdpbridge.certificate.write_convex import (
 )
 from gdpbridge.certificate.write_zcdp import tangents_at
 from gdpbridge.curves.base import Curve, Form
-from gdpbridge.curves.between import BetweenCurve
 from gdpbridge.curves.composed import ComposedCurve
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tradeoff import touching
@@ -40,6 +39,7 @@ from gdpbridge.losses.direction import Direction
 from gdpbridge.losses.line_integral import ComposedLoss
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.densities import Densities
 from gdpbridge.mechanisms.formula import Written
 from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.skellam import Skellam
@@ -351,10 +351,7 @@ def _with_proof(
         return replace(bare, evidence=replace(evidence, touching=texts))
     if is_closed(profile):
         return replace(bare, evidence=replace(evidence, directions=directions_of_formula()))
-    if isinstance(profile.curve, BetweenCurve):
-        laws = _laws(bare, str(profile.curve.unit(0, single=True)))
-        return replace(bare, evidence=replace(evidence, directions=laws))
-    by_values = isinstance(profile, Skellam | Table | TradeoffFunction)
+    by_values = isinstance(profile, Densities | Skellam | Table | TradeoffFunction)
     if profile.curve.form is Form.LINEAR and not by_values:
         return replace(bare, evidence=replace(evidence, directions=_laws(bare)))
     if isinstance(profile, Table | TradeoffFunction):
@@ -363,12 +360,10 @@ def _with_proof(
     return replace(bare, evidence=evidence)
 
 
-def _laws(bare: Certificate, unit: str | None = None) -> tuple[document.Direction, ...]:
+def _laws(bare: Certificate) -> tuple[document.Direction, ...]:
     """Return directions of discrete losses by their law as it is, without a tilt."""
     zero = binary_text(Fraction(0))
-    one = document.Direction(
-        pieces=(document.CurvePiece(start=zero, tilt=zero, unit=unit),), cells=()
-    )
+    one = document.Direction(pieces=(document.CurvePiece(start=zero, tilt=zero),), cells=())
     symmetric = all(part.symmetric for part in composition_of(bare.mechanism).parts)
     return (one,) if symmetric else (one, one)
 

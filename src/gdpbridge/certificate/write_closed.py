@@ -25,7 +25,7 @@ _COMPOSED = ONLY_COMPOSED - {"subsampled"}
 def is_closed(profile: Profile) -> bool:
     """Whether the checker knows δ of a composition as a formula."""
     # of a sample alone it is a formula anyway
-    if profile.curve.form is not Form.SMOOTH or profile.kind not in _COMPOSED:
+    if profile.curve.form not in (Form.SMOOTH, Form.POINTS) or profile.kind not in _COMPOSED:
         return False
     try:
         return formula_of(composition_of(profile.specification()).parts) is not None

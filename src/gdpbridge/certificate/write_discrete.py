@@ -14,7 +14,7 @@ from gdpbridge.certificate.cells import accepted
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell
-from gdpbridge.curves.base import Curve, Form
+from gdpbridge.curves.base import Curve
 from gdpbridge.errors import UndecidedError
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.mechanisms.base import Profile
@@ -51,11 +51,8 @@ def with_laws(bare: Certificate, proof: Proof, profile: Profile) -> Certificate:
     directions = 1 if all(part.symmetric for part in parts) else 2
     if directions * len(proof.cells) > _MOST_CELLS:
         raise UndecidedError("the certificate would be larger than 100 kB")
-    unit = None if proof.unit is None else str(proof.unit)
-    if profile.curve.form is Form.BETWEEN and (unit is None or directions > 1):
-        raise UndecidedError("there is no certificate for these losses on a lattice yet")
     pieces = tuple(
-        CurvePiece(start=binary_text(start), tilt=binary_text(tilt), unit=unit)
+        CurvePiece(start=binary_text(start), tilt=binary_text(tilt))
         for start, tilt in _tilts(profile.curve, proof.cells)
     )
     empty = Direction(pieces=pieces, cells=())

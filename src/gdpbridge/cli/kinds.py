@@ -99,7 +99,7 @@ def _page(one: dict[str, Any]) -> str:
     rows = [
         ("δ(ε) is", one["nature"]),
         ("Composition", "known" if one["composes"] else "not known"),
-        ("Groups", "known" if one["groups"] else "not known"),
+        ("Groups", "known" if one["groups"] else "by δ(ε) alone, where it is proved"),
         ("Samples", ", ".join(one["sampling"]) or "not known"),
         ("Certificate", "yes" if one["certificate"] else "no"),
         *(

@@ -34,7 +34,7 @@ from gdpbridge.interval import Interval
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.exact import float_ceiling, float_floor
-from gdpbridge.numeric.kinds import BALLS, Probability
+from gdpbridge.numeric.kinds import BALLS, Probability, ball
 
 if TYPE_CHECKING:
     from gdpbridge.curves.smooth import SmoothCurve
@@ -60,6 +60,9 @@ class Form(StrEnum):
 
     COMPOSED = "composed"
     """Smooth curves above and below, as close as asked."""
+
+    POINTS = "points"
+    """Values as sharp as asked at any ε, and convex in e^ε."""
 
     BETWEEN = "between"
     """What lies between an upper and a lower curve."""
@@ -95,8 +98,13 @@ class Curve(Remade, ABC):
     def enclose(self, eps: arb) -> Probability:
         """Enclose δ(ε) at an exact ε ≥ 0; nan where the precision cannot tell it from 0."""
 
-    def enclose_roughly(self, eps: arb) -> Probability:
-        """Enclose δ(ε) with as little work as a few digits take."""
+    def seen_at(self, eps: arb, stop: Fraction | None = None) -> Probability:
+        """Return a lower bound of δ(ε), with as little work as a few digits of it take.
+
+        Args:
+            eps: ε ≥ 0, exact.
+            stop: a larger ε at which it will be asked for.
+        """
         return self.enclose(eps)
 
     @abstractmethod
@@ -148,11 +156,15 @@ class Curve(Remade, ABC):
         """Return some ε at which G is a good lower bound of its supremum."""
         return [arb(0)]
 
-    def largest_seen(self) -> arb:
-        """Return a lower bound of the supremum of G, at the working precision."""
+    def largest_seen(self, more: Sequence[Fraction] = ()) -> arb:
+        """Return a lower bound of the supremum of G, at the working precision.
+
+        Args:
+            more: ε > 0 at which to look, too.
+        """
         largest = arb(0)
-        for eps in self.places():
-            value = self.enclose_roughly(eps)
+        for eps in (*self.places(), *map(ball, more)):
+            value = self.seen_at(eps, min(more, default=None))
             if certainly(value.log() > arb.neg_inf()):
                 largest = largest.max(gaussian.mu_of(eps, value).lower())
         return largest

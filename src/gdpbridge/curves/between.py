@@ -16,7 +16,7 @@ from gdpbridge.curves.tail import Tail
 from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.errors import InputError, Words
 from gdpbridge.interval import Interval
-from gdpbridge.losses.lattices import MAX_SPAN, between, unit_between
+from gdpbridge.losses.lattices import MAX_SPAN, between
 from gdpbridge.losses.moments import Factor
 from gdpbridge.numeric.kinds import Probability
 
@@ -56,14 +56,6 @@ class BetweenCurve(BoundedCurve):
         if not self.failure:
             return low, high
         return _past(low, self.failure), _past(high, self.failure)
-
-    def unit(self, level: int, *, single: bool) -> Fraction:
-        """Return the unit of the laws of a level, or of single points if that is finer.
-
-        With two directions it is that of the first.
-        """
-        finest = max(level, _USUAL) if single else level
-        return unit_between(self.directions[0], LEVELS[finest])
 
     @property
     def lower(self) -> Curve:
@@ -125,9 +117,9 @@ class BetweenCurve(BoundedCurve):
         """Take the upper curve."""
         return self.upper.log_delta_above(eps)
 
-    def largest_seen(self) -> arb:
+    def largest_seen(self, more: Sequence[Fraction] = ()) -> arb:
         """Look along the lower curve."""
-        return self.lower.largest_seen()
+        return self.lower.largest_seen(more)
 
     # --- curves -----------------------------------------------------------------------------
 

@@ -14,7 +14,6 @@ are all that δ(ε) = P(U > u) - e^ε·Q(U > u) needs.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -23,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 from flint import arb
 
 from gdpbridge.curves.base import DEFAULT_FAILURE
-from gdpbridge.curves.constants import Constant, logarithm, square_root
+from gdpbridge.curves.constants import logarithm, square_root
+from gdpbridge.curves.exponential_loss import exponential_loss_curve
 from gdpbridge.curves.gaussian import gaussian_curve
 from gdpbridge.curves.pieces import Formula, Piece, failing
 from gdpbridge.curves.smooth import SmoothCurve, smooth_curve
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["closed_curve"]
 
-# of what may fail: so few that the chance is a number of few digits
-_FEW_RUNS = 32
-
 
 def closed_curve(losses: Sequence[Part], tail: Tail) -> SmoothCurve | None:
     """Return the curve of losses that have a formula, None for others.
@@ -47,18 +44,20 @@ def closed_curve(losses: Sequence[Part], tail: Tail) -> SmoothCurve | None:
         losses: privacy losses and how often each is composed.
         tail: what is known of all of them.
     """
+    from gdpbridge.losses.lattices import failure_of
+
     failures = [part for part in losses if _failure_alone(part) is not None]
     found = _formula([part for part in losses if part not in failures], tail)
     if found is None or not failures:
         return found
+    if found.end is not None:
+        return None
     chances = [(_failure_alone(part) or Fraction(0), part.times) for part in failures]
 
     def log_kept() -> arb:
         return sum((times * (-ball(chance)).log1p() for chance, times in chances), arb(0))
 
-    failure: Constant = lambda: -log_kept().expm1()  # noqa: E731
-    if sum(times for _, times in chances) <= _FEW_RUNS:
-        failure = 1 - Fraction(math.prod((1 - chance) ** times for chance, times in chances))
+    failure = failure_of([part.factor(backward=False) for part in failures])
     pieces = [Piece(Fraction(0), failing(found.pieces[0].formula, failure, log_kept))]
     assert isinstance(tail, FloorTail)
     return _FailingCurve(pieces, replace(tail, beneath=found.tail.gaussian_mu))
@@ -85,6 +84,7 @@ def _failure_alone(part: Part) -> Fraction | None:
 
 
 def _formula(losses: Sequence[Part], tail: Tail) -> SmoothCurve | None:
+    from gdpbridge.losses.transforms.exponential import ExponentialTransform
     from gdpbridge.losses.transforms.fixed_size import FixedSizeTransform
     from gdpbridge.losses.transforms.gaussian import GaussianTransform
     from gdpbridge.losses.transforms.replace_one import ReplaceOneTransform
@@ -99,6 +99,8 @@ def _formula(losses: Sequence[Part], tail: Tail) -> SmoothCurve | None:
     if len(losses) != 1 or losses[0].times != 1:
         return None
     one = losses[0].transform
+    if isinstance(one, ExponentialTransform):
+        return exponential_loss_curve(one.loss)
     if isinstance(one, ReplaceOneTransform):
         return smooth_curve(_replaced(one.sigma, one.rate), tail)
     if isinstance(one, SampledGaussianTransform):

@@ -97,39 +97,38 @@ class ComposedCurve(BoundedCurve):
 
     # --- values -----------------------------------------------------------------------------
 
-    def _ends(
-        self, eps: Fraction, stop: Fraction | None = None, digits: int = DEFAULT_DIGITS
-    ) -> tuple[arb, arb]:
+    def _ends(self, eps: Fraction, stop: Fraction | None = None) -> tuple[arb, arb]:
         """Return exact bounds of δ(ε), past p; a line may go on to another ε."""
         if isinstance(self.end, Fraction) and eps >= self.end:
             return arb(0), arb(0)
-        low, high = self.loss_to(digits).delta(eps, stop)
-        if self.failure:
-            with precision(256):
-                p, kept = ball(self.failure), ball(1 - self.failure)
-                low = ((low - p) / kept).lower().max(arb(0))
-                high = ((high - p) / kept).upper().max(arb(0))
-        return low, high
+        return self._past_failure(*self.loss.delta(eps, stop))
+
+    def _past_failure(self, low: arb, high: arb) -> tuple[arb, arb]:
+        if not self.failure:
+            return low, high
+        with precision(256):
+            p, kept = ball(self.failure), ball(1 - self.failure)
+            return ((low - p) / kept).lower().max(arb(0)), ((high - p) / kept).upper().max(arb(0))
 
     def enclose(self, eps: arb) -> Probability:
         """Enclose δ(ε) in what lies between the curves."""
-        return self._between(eps, DEFAULT_DIGITS)
-
-    def enclose_roughly(self, eps: arb) -> Probability:
-        """Enclose δ(ε) by coarse lines."""
-        return self._between(eps, COARSE_DIGITS)
-
-    def _between(self, eps: arb, digits: int) -> Probability:
         first, last = to_fraction(eps.lower()), to_fraction(eps.upper())
         if isinstance(self.end, Fraction) and first >= self.end:
             return Probability(arb.neg_inf, lambda: arb(0))
         # δ does not rise
-        low = self._ends(last, digits=digits)[0]
-        high = self._ends(max(first, Fraction(0)), digits=digits)[1]
+        low, high = self._ends(last)[0], self._ends(max(first, Fraction(0)))[1]
         return Probability(
             lambda: low.log().union(high.log()),
             lambda: _log_rest(low).union(_log_rest(high)),
         )
+
+    def seen_at(self, eps: arb, stop: Fraction | None = None) -> Probability:
+        """Look along a coarse line in one direction."""
+        at = to_fraction(eps.upper())
+        if isinstance(self.end, Fraction) and at >= self.end:
+            return Probability(arb.neg_inf, lambda: arb(0))
+        low, _ = self._past_failure(*self.loss_to(COARSE_DIGITS).directions[0].delta(at, stop))
+        return Probability(low.log, lambda: _log_rest(low))
 
     def logs(self, eps: Floats) -> tuple[Floats, Floats]:
         """Return those of the upper curve."""

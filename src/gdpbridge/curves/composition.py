@@ -45,8 +45,10 @@ def composed_loss_curve(losses: Losses) -> Curve:
     from gdpbridge.curves.between import BetweenCurve
     from gdpbridge.curves.composed import ComposedCurve
     from gdpbridge.curves.loss_distribution import loss_curve
+    from gdpbridge.curves.spline import spline_curve
     from gdpbridge.losses.lattices import exactly
     from gdpbridge.losses.moments import Moments
+    from gdpbridge.losses.splines import spline_of
     from gdpbridge.losses.transforms.discrete_gaussian import DiscreteGaussianTransform
     from gdpbridge.losses.transforms.finite import FiniteTransform
     from gdpbridge.losses.transforms.sampled_exponential import SampledExponentialTransform
@@ -85,6 +87,9 @@ def composed_loss_curve(losses: Losses) -> Curve:
         known = [law for law in laws if law is not None]
         if len(known) == len(laws):
             return loss_curve(known, cut_off=from_file)
+    splines = [spline for one in directions if (spline := spline_of(one)) is not None]
+    if len(splines) == len(directions):
+        return spline_curve(splines)
     if all(_decays(Moments(factors)) for factors in directions):
         return composed
     if any(part.transform.tail_variance for part in losses):

@@ -35,7 +35,7 @@ from gdpbridge.numeric.exact import exact
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import FLOATS, ball, to_fraction
 
-__all__ = ["ROUNDING", "Direction", "loss_curve"]
+__all__ = ["ROUNDING", "Direction", "larger_constant", "loss_curve"]
 
 
 # what the masses of a distribution, added up in float64, may miss
@@ -137,9 +137,9 @@ def loss_curve(directions: Sequence[Law], *, cut_off: bool = False) -> Curve:
         directions: the losses in one direction, or in both.
         cut_off: whether a failure probability of at most 1e-12 is taken to be a tail that was cut.
     """
-    failure = _larger([one.failure for one in directions])
+    failure = larger_constant([one.failure for one in directions])
     found = [_DirectionLines(one) for one in directions if one.losses.max(initial=0) > 0]
-    end = _larger([one.last for one in found]) if found else Fraction(0)
+    end = larger_constant([one.last for one in found]) if found else Fraction(0)
     level = float(number_ball(failure))
     kind = PlateauTail if cut_off and 0 < level <= ROUNDING else ConstantTail
     tail: Tail = kind(end, failure)
@@ -156,7 +156,7 @@ def loss_curve(directions: Sequence[Law], *, cut_off: bool = False) -> Curve:
     return linear_curve(lines, tail, stop)
 
 
-def _larger(values: Sequence[Constant]) -> Constant:
+def larger_constant(values: Sequence[Constant]) -> Constant:
     """Return the largest of some constants."""
     known = [value for value in values if isinstance(value, Fraction)]
     if len(known) == len(values):

@@ -27,7 +27,7 @@ from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["MAX_SPAN", "Side", "between", "exactly", "unit_between"]
+__all__ = ["MAX_SPAN", "Side", "between", "exactly", "failure_of"]
 
 # multiples of a unit, and sums that are added up one by one
 MAX_SPAN = 1 << 18
@@ -36,6 +36,8 @@ _MAX_SUMS = 1 << 17
 _SPARSE = 32
 # losses of one run, or of a sum without a common unit, that are kept apart in bounds
 _FEW = 64
+# runs that may fail: so few that the chance is a number of few digits
+_FEW_RUNS = 32
 _BITS = 256
 
 
@@ -65,11 +67,13 @@ class _Atoms:
     places: tuple[int, ...] = ()
 
 
-def _failure(factors: Sequence[Factor]) -> Number:
+def failure_of(factors: Sequence[Factor]) -> Number:
     """Return the probability that one of the losses is infinite."""
     shares = [f.transform.reverse_failure if f.mirrored else f.transform.failure for f in factors]
-    if not any(shares):
-        return Fraction(0)
+    failing = [(one, f.times) for one, f in zip(shares, factors, strict=True) if one]
+    known = [(one, times) for one, times in failing if isinstance(one, Fraction)]
+    if len(known) == len(failing) and sum(times for _, times in known) <= _FEW_RUNS:
+        return 1 - Fraction(math.prod((1 - one) ** times for one, times in known))
     return Moments(factors).failure
 
 
@@ -78,7 +82,7 @@ def _failure(factors: Sequence[Factor]) -> Number:
 
 def exactly(factors: Sequence[Factor]) -> Law | None:
     """Return the exact law of the sum of finite losses; None if it has too many values."""
-    return _laws([_atoms(factor) for factor in factors], _failure(factors))
+    return _laws([_atoms(factor) for factor in factors], failure_of(factors))
 
 
 def _laws(atoms: Sequence[_Atoms], failure: Number) -> Law | None:
@@ -229,7 +233,7 @@ def between(factors: Sequence[Factor], points: int) -> tuple[Law, Law]:
         factors: finite losses and such with a density of e^{±x/2} between two atoms.
         points: how many multiples of the unit the sum may span.
     """
-    failure = _failure(factors)
+    failure = failure_of(factors)
     few, rest, unit = _parted(factors, points)
     found = []
     for side in Side:
@@ -242,11 +246,6 @@ def between(factors: Sequence[Factor], points: int) -> tuple[Law, Law]:
         found.append(added(laws, failure))
     above, below = found
     return below, above
-
-
-def unit_between(factors: Sequence[Factor], points: int) -> Fraction:
-    """Return the unit of the laws below and above."""
-    return _parted(factors, points)[2]
 
 
 def _parted(factors: Sequence[Factor], points: int) -> tuple[list[Factor], list[Factor], Fraction]:

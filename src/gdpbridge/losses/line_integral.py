@@ -42,7 +42,7 @@ class ComposedLoss:
             Moments([part.factor(backward=backward) for part in self.parts])
             for backward in (False, True)
         ]
-        one_pair = all(part.reverse is None for part in self.parts)
+        self._one_pair = one_pair = all(part.reverse is None for part in self.parts)
         symmetric = all(part.symmetric for part in self.parts)
         self.directions = tuple(
             Direction(moments, opposite if one_pair else None, digits)
@@ -67,7 +67,8 @@ class ComposedLoss:
         """
         first, *others = self.directions
         low, high = first.delta(eps, stop)
-        for other in others:
+        # at 0 it is the total variation distance of both
+        for other in others if eps or not self._one_pair else []:
             if not other.is_at_most(eps, low, stop):
                 below, above = other.delta(eps, stop)
                 # the numbers are exact, and longer than the precision outside

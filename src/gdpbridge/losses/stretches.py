@@ -188,6 +188,7 @@ class Stretches:
                 continue
             found = [self._judged(line, at) for at in places]
             if all(one.good for one in found):
+                self._learn(places, found)
                 return Stretch(eps, end, line, aim=self.aim)
             last = line, found[0].log_off
             if number and len(places) > 1 and found[0].good:
@@ -211,6 +212,14 @@ class Stretches:
             if number or len(places) == 1:
                 below = 2 * below if below else _FURTHER
         raise UndecidedError(f"no line comes close enough to δ at ε = {float(eps):g}")
+
+    def _learn(self, places: list[Fraction], found: list[_Judged]) -> None:
+        """Take note of D where a line tells what it is."""
+        least = _LOG_LEAST if self.aim is None else self.aim - 1
+        known = [(float(at), one.call) for at, one in zip(places, found, strict=True)]
+        known = [(at, call) for at, call in known if call > least]
+        if known and self.moments.domain[1] > 0:
+            self.moments.tilts.learn(*np.array(known).T)
 
     def nodes_for(self, eps: Fraction, log_delta: float) -> float:
         """Return about how many nodes a line takes at an ε of known log δ; inf for too many."""
@@ -304,8 +313,9 @@ class Stretches:
         if self.moments.domain[1] <= 0:
             # δ is known to be small only when it is seen
             return [Guess(0.0, log) for log in self.moments.tilts_inside.at(eps).guess.tolist()]
-        saddles = self.moments.tilts.at(eps)
-        call = saddles.guess.tolist()
+        tilts = self.moments.tilts
+        saddles = tilts.at(eps)
+        call = np.minimum(saddles.guess + tilts.learned(eps), saddles.bound).tolist()
         if (saddles.bound < _SMALL).all():
             return [Guess(log, 0.0) for log in call]
         put = self.moments.tilts_inside.at(eps).guess.tolist()

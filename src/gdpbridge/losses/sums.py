@@ -23,12 +23,12 @@ from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import to_fraction
 
-__all__ = ["LatticeSum", "Law", "Step", "added", "span"]
+__all__ = ["TIE_BITS", "LatticeSum", "Law", "Step", "added", "span"]
 
 _BITS = 256
 # sums that floats do not tell apart are put in order by so many bits; what even they do not tell
 # apart is taken to be the same
-_TIE_BITS = 1024
+TIE_BITS = 1024
 _CLOSE = 1e-12
 # sums that are looked for among the coefficients one by one
 _LISTED = 1 << 16
@@ -213,7 +213,7 @@ class Pairs:
         scale = max(1.0, *(float(np.abs(law.losses).max()) for law in self._laws))
         close = np.append(np.diff(self.losses) < _CLOSE * scale, False)
         start = 0
-        with precision(_TIE_BITS):
+        with precision(TIE_BITS):
             while start < close.size:
                 stop = start
                 while close[stop]:

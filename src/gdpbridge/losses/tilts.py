@@ -74,6 +74,7 @@ class Tilts:
         slopes, self._bends, self._logs = self._slope(self._nodes)
         self._slopes = np.maximum.accumulate(slopes)
         self._kept: dict[bytes, Saddles] = {}
+        self._seen: dict[float, float] = {}
 
     def _slope(self, b: Floats) -> tuple[Floats, Floats, Floats]:
         """Return first and second derivative of log κ + log M, and log M."""
@@ -93,8 +94,26 @@ class Tilts:
             return None
         share = (guesses[after - 1] - log_value) / (guesses[after - 1] - guesses[after])
         found = float(eps[after - 1] + share * (eps[after] - eps[after - 1]))
-        near = self.at(np.array([found]))
-        return found + (float(near.guess[0]) - log_value) / float(near.tilt[0])
+        for _ in range(1 + 2 * bool(self._seen)):
+            at = np.array([found])
+            near = self.at(at)
+            off = float(near.guess[0] + self.learned(at)[0]) - log_value
+            found += off / float(near.tilt[0])
+        return found
+
+    def learn(self, eps: Floats, logs: Floats) -> None:
+        """Take note of log D at some ε, as it was found to be."""
+        if len(self._seen) >= _KEPT:
+            self._seen.clear()
+        off = logs - self.at(eps).guess
+        self._seen.update(zip(eps.tolist(), off.tolist(), strict=True))
+
+    def learned(self, eps: Floats) -> Floats:
+        """Return by how much log D is likely to be larger than what is guessed at some ε."""
+        if not self._seen:
+            return np.zeros(eps.shape)
+        places = sorted(self._seen)
+        return np.interp(eps, places, [self._seen[place] for place in places])
 
     def at(self, eps: Floats) -> Saddles:
         """Return the best tilts, and what is known there."""

@@ -41,6 +41,7 @@ _DEFAULTS = {
     Form.SMOOTH: "certified",
     Form.LINEAR: "breakpoints",
     Form.COMPOSED: "composed",
+    Form.POINTS: "tangents",
     Form.BETWEEN: "between",
     Form.VALUES: "adaptive",
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -16,7 +15,6 @@ from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.tail import Handover, Scope
 from gdpbridge.curves.tails import CERTAIN
 from gdpbridge.errors import InputError, UndecidedError, WorkLimitError
-from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.identify import Verdict, identify
 from gdpbridge.interval import Interval
 from gdpbridge.measure.method import Method, default_method
@@ -179,11 +177,11 @@ class Request:
             return self
         with precision(_BITS):
             try:
-                seen = [curve.largest_seen(), *_seen_at(curve, (end / 4, end))]
+                seen = float(curve.largest_seen((end / 4, end) if end else ()).lower())
             except MorePrecisionError:
                 # δ is too close to 1 for so few bits, and μ large
                 return self
-            rough = max(least, *(float(mu.lower()) for mu in seen))
+            rough = max(least, seen)
         if not 0 < rough < 1:
             return self
         tol = self.tol * Fraction(10) ** math.floor(math.log10(rough))
@@ -342,16 +340,6 @@ def bounds_of(error: Exception) -> Interval:
     """Return what is known of μ where an error says that it could not be found."""
     found: Interval | None = getattr(error, "bounds", None)
     return Interval(0, "Infinity") if found is None else found
-
-
-def _seen_at(curve: Curve, places: Sequence[Fraction]) -> Iterator[arb]:
-    """Return G at some ε > 0, where balls tell δ from 0."""
-    for eps in places:
-        if eps == 0:
-            continue
-        value = curve.enclose_roughly(ball(eps))
-        if certainly(value.log() > arb.neg_inf()):
-            yield gaussian.mu_of(ball(eps), value)
 
 
 def _impossible(

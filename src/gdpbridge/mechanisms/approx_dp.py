@@ -30,6 +30,7 @@ class ApproxDP(Profile):
     """Any mechanism known only to be (ε, δ)-differentially private."""
 
     nature: ClassVar[Nature] = Nature.CLASS
+    straight: ClassVar[bool] = True
     kind: Literal["approx-dp"] = "approx-dp"
     epsilon: Real = parameter(
         "the ε of (ε, δ)-differential privacy",

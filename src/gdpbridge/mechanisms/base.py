@@ -21,6 +21,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from gdpbridge.curves.base import DEFAULT_FAILURE, Curve
+from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.evaluated import Evaluated
 from gdpbridge.curves.nature import Nature, weakest
 from gdpbridge.curves.remade import Described, found_in
@@ -79,6 +80,9 @@ class Profile(Described, Evaluated, BaseModel):
 
     stated_for: ClassVar[tuple[Neighbours, ...]] = ()
     """The relations that the kind is known for; empty where the parameters are stated for one."""
+
+    straight: ClassVar[bool] = False
+    """Whether δ is one line in e^ε up to where it becomes constant."""
 
     samples: ClassVar[bool] = True
     """Whether it may be run on a random sample, and not one that it draws itself."""
@@ -174,7 +178,8 @@ class Profile(Described, Evaluated, BaseModel):
     @property
     def least_failure(self) -> Fraction:
         """The least p that is tried beside the default one."""
-        return Fraction(0)
+        level = self.tail.level
+        return Fraction(0) if level is None else upper_bound(level.value)
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -254,8 +259,7 @@ class Profile(Described, Evaluated, BaseModel):
             size: how many records, from 1 to a million.
 
         Raises:
-            InputError: for a value outside its range, or a mechanism whose profile for groups of
-                records is not known.
+            InputError: for a value outside its range, or too large for the mechanism.
         """
         return profile_class("grouped")(base=self, size=size)
 
@@ -269,8 +273,7 @@ class Profile(Described, Evaluated, BaseModel):
             A profile whose ``remarks`` say by what right; itself, if it is stated for these.
 
         Raises:
-            InputError: if it is not stated for any neighbours, if no theorem leads from its own to
-                these, or if two moves do and its profile for groups is not known.
+            InputError: if it is not stated for any neighbours, or no theorem leads to these.
         """
         if relation not in get_args(Neighbours):
             raise InputError("to_neighbours", relation, f"one of {', '.join(get_args(Neighbours))}")
@@ -330,12 +333,8 @@ class Profile(Described, Evaluated, BaseModel):
         Raises:
             InputError: for other kinds.
         """
-        raise InputError(
-            "mechanism",
-            self.kind,
-            "gaussian, gdp, laplace, pure-dp or a selection: a kind whose profile for groups of "
-            "records is known",
-        )
+        known = "gaussian, gdp, laplace, pure-dp or a selection: known for groups of records"
+        raise InputError("mechanism", self.kind, known)
 
     def privacy_losses(self) -> Losses:
         """Return the privacy losses that the mechanism is composed of, each with its count.

@@ -39,7 +39,7 @@ from gdpbridge.losses.density_masses import Density
 from gdpbridge.mechanisms.base import Profile, Real, parameter
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.decide import certainly
-from gdpbridge.numeric.exact import exact
+from gdpbridge.numeric.exact import decimal_text, exact
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import (
     BALLS,
@@ -205,6 +205,32 @@ class Densities(Profile):
     def remarks(self) -> tuple[str, ...]:
         """What is the user's word."""
         return ("that no other two data sets are told apart better is the user's word",)
+
+    @property
+    def beyond_certificates(self) -> str:
+        """They are of formulas that the checker can read."""
+        from gdpbridge_verify.refusal import Malformed
+        from gdpbridge_verify.taylor import density_of
+
+        values = {name: exact(value) for name, value in self.values.items()}
+        for name in ("p", "q", "ratio"):
+            text = getattr(self, name)
+            try:
+                if text is not None:
+                    density_of(name, text, values)
+            except Malformed as error:
+                return f"there is no certificate yet for a text that is not {error.allowed}"
+        return ""
+
+    def specification(self) -> dict[str, str | None]:
+        """Return the formulas, the values of their names, and the ends, as flat text."""
+        found: dict[str, str | None] = {"kind": self.kind, "neighbours": self.neighbours}
+        for name in ("p", "q", "ratio"):
+            found |= {name: getattr(self, name)} if getattr(self, name) is not None else {}
+        numbers = {"low": self.low, "high": self.high}
+        numbers |= {f"set.{name}": value for name, value in self.values.items()}
+        found |= {name: decimal_text(exact(v)) for name, v in numbers.items() if v is not None}
+        return found | ({"integers": "true"} if self.integers else {})
 
     @property
     def composed_is(self) -> Nature:

@@ -20,10 +20,11 @@ from flint import arb
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.binomial import binomial_curve
 from gdpbridge.curves.constants import MAX_EPS
-from gdpbridge.curves.linear import linear_curve
+from gdpbridge.curves.linear import LinearCurve, linear_curve
 from gdpbridge.curves.lines import ArrayLines, Line, segments_from
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.tails import ConstantTail
+from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import Profile, Real, Whole, positive, whole_sensitivity
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.kinds import ball
@@ -31,7 +32,7 @@ from gdpbridge.numeric.kinds import ball
 if TYPE_CHECKING:
     from gdpbridge.losses.moments import Losses
 
-__all__ = ["DiscreteLaplace"]
+__all__ = ["DiscreteLaplace", "discrete_laplace_curve", "discrete_laplace_losses"]
 
 MAX_SENSITIVITY = 1_000_000
 
@@ -64,8 +65,7 @@ class DiscreteLaplace(Profile):
 
     def build_curve(self) -> Curve:
         """Return the lines between the losses."""
-        lines, end = _Lines(self.exact("scale"), self.sensitivity), self._largest()
-        return linear_curve(lines, ConstantTail(end, Fraction(0)), end)
+        return discrete_laplace_curve(1 / self.exact("scale"), self.sensitivity)
 
     def composed_curve(self, times: int) -> Curve:
         """Return the binomial curve where the losses are ±1/b, else that of a lattice."""
@@ -79,54 +79,69 @@ class DiscreteLaplace(Profile):
         Raises:
             InputError: for a sensitivity with more losses than can be composed.
         """
-        from gdpbridge.losses.moments import Part
-        from gdpbridge.losses.transforms.finite import MAX_LOOSE, FiniteTransform
+        return discrete_laplace_losses(1 / self.exact("scale"), self.sensitivity)
 
-        top, rate = self.sensitivity, 1 / self.exact("scale")
-        self.require("sensitivity", top < MAX_LOOSE, f"below {MAX_LOOSE} for composition")
 
-        def mass(x: int) -> arb:
-            # P(x) = r^x(1 - r)/(1 + r), and P(X ≤ 0) = 1/(1 + r), P(X ≥ Δ) = r^Δ/(1 + r)
-            fall = ball(-rate).exp()
-            share = ball(-rate * x).exp() / (1 + fall)
-            return share if x in (0, top) else share * (1 - fall)
+def discrete_laplace_curve(rate: Fraction, steps: int) -> LinearCurve:
+    """Return the curve of noise of scale 1/rate whose answer moves by so many whole numbers."""
+    end = steps * rate
+    return linear_curve(_Lines(rate, steps), ConstantTail(end, Fraction(0)), end)
 
-        order = range(top, -1, -1)
-        law = FiniteTransform(
-            [(top - 2 * x) * rate for x in order],
-            [partial(mass, x) for x in order],
-            symmetric=True,
-            spacing=rate if top % 2 else 2 * rate,
-        )
-        return [Part(law, 1)]
+
+def discrete_laplace_losses(rate: Fraction, steps: int) -> Losses:
+    """Return the loss of such noise: steps·rate - 2x·rate for x from 0 on, the ends hold all else.
+
+    Raises:
+        InputError: for more losses than can be composed.
+    """
+    from gdpbridge.losses.moments import Part
+    from gdpbridge.losses.transforms.finite import MAX_LOOSE, FiniteTransform
+
+    if steps >= MAX_LOOSE:
+        raise InputError("sensitivity", steps, f"below {MAX_LOOSE} for composition")
+
+    def mass(x: int) -> arb:
+        # P(x) = r^x(1 - r)/(1 + r), and P(X ≤ 0) = 1/(1 + r), P(X ≥ Δ) = r^Δ/(1 + r)
+        fall = ball(-rate).exp()
+        share = ball(-rate * x).exp() / (1 + fall)
+        return share if x in (0, steps) else share * (1 - fall)
+
+    order = range(steps, -1, -1)
+    law = FiniteTransform(
+        [(steps - 2 * x) * rate for x in order],
+        [partial(mass, x) for x in order],
+        symmetric=True,
+        spacing=rate if steps % 2 else 2 * rate,
+    )
+    return [Part(law, 1)]
 
 
 class _Lines(ArrayLines):
     """The lines of discrete Laplace noise."""
 
-    def __init__(self, scale: Fraction, sensitivity: int) -> None:
-        self.scale, self.sensitivity = scale, sensitivity
+    def __init__(self, rate: Fraction, sensitivity: int) -> None:
+        self.rate, self.sensitivity = rate, sensitivity
         # the largest x with a positive loss belongs to the first line
         self.first = (sensitivity + 1) // 2 - 1
         c = np.arange(self.first, -1, -1)
-        rate = float(1 / scale)
-        log_norm = np.logaddexp(0.0, -rate)
+        size = float(rate)
+        log_norm = np.logaddexp(0.0, -size)
         super().__init__(
             segments_from(
-                end=(sensitivity - 2.0 * c) * rate,
-                log_b=-(sensitivity - c) * rate - log_norm,
-                log_a_complement=-(c + 1) * rate - log_norm,
+                end=(sensitivity - 2.0 * c) * size,
+                log_b=-(sensitivity - c) * size - log_norm,
+                log_a_complement=-(c + 1) * size - log_norm,
             )
         )
 
     def line(self, index: int) -> Line:
         """Return the line for c = first - index."""
         c = self.first - index
-        norm = 1 + ball(-1 / self.scale).exp()
-        missing = ball(-(c + 1) / self.scale).exp() / norm
-        b = ball(-(self.sensitivity - c) / self.scale).exp() / norm
+        norm = 1 + ball(-self.rate).exp()
+        missing = ball(-(c + 1) * self.rate).exp() / norm
+        b = ball(-(self.sensitivity - c) * self.rate).exp() / norm
         return Line(1 - missing, missing, b, 1 - b)
 
     def end(self, index: int) -> Any:
         """Return the loss of c."""
-        return ball((self.sensitivity - 2 * (self.first - index)) / self.scale)
+        return ball((self.sensitivity - 2 * (self.first - index)) * self.rate)

@@ -2,10 +2,13 @@
 
 δ(ε) = (e^ε₀ - e^ε)⁺ / (1 + e^ε₀), attained by binary randomized response; from the exact
 partial order of (ε, δ) pairs (Liu, Sun, Jiang and Kong 2022; Dong, Roth and Su 2022, prop. 2.11).
+For a group of k it is that of discrete Laplace noise of scale 1/ε₀ on an answer that moves by k,
+exactly: the trade-off function of a chain of k pairs is that of this noise, which is ε₀-DP.
 """
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -15,7 +18,12 @@ from gdpbridge.curves.constants import MAX_EPS
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve, smooth_curve
 from gdpbridge.curves.tails import ConstantTail
+from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import Profile, Real, parameter
+from gdpbridge.mechanisms.discrete_laplace import (
+    discrete_laplace_curve,
+    discrete_laplace_losses,
+)
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.kinds import Operations, Probability
 
@@ -66,22 +74,28 @@ class PureDP(Profile):
         """Return the binomial curve of ``times`` randomized responses."""
         return binomial_curve(self.exact("epsilon"), times)
 
-    @property
-    def grouped_is(self) -> Nature:
-        """A bound: of what an ε₀-DP mechanism says of k records, little is as bad at every ε."""
-        return Nature.BOUND
-
     def group_curve(self, size: int) -> SmoothCurve:
-        """Return the curve of (size·ε₀)-DP."""
+        """Return the curve of (size·ε)-DP, a bound as a formula."""
         return pure_dp_curve(size * self.exact("epsilon"))
+
+    def grouped_curve(self, size: int) -> Curve:
+        """Return that of noise of scale 1/ε₀ that an answer is moved in by ``size``: no worse."""
+        if not self.epsilon or size == 1:
+            return self.curve
+        most = math.floor(MAX_EPS / self.epsilon)
+        if size > most:
+            raise InputError("size", size, f"at most {most} for this ε₀")
+        return discrete_laplace_curve(self.exact("epsilon"), size)
 
     def privacy_losses(self) -> Losses:
         """Return the loss of randomized response, the worst ε₀-DP mechanism; none for ε₀ = 0."""
-        return self.group_losses(1)
-
-    def group_losses(self, size: int) -> Losses:
-        """Return the loss of randomized response with size·ε₀."""
         from gdpbridge.losses.moments import Part
         from gdpbridge.losses.transforms.finite import two_valued
 
-        return [Part(two_valued(size * self.exact("epsilon")), 1)] if self.epsilon else []
+        return [Part(two_valued(self.exact("epsilon")), 1)] if self.epsilon else []
+
+    def group_losses(self, size: int) -> Losses:
+        """Return the loss of that noise."""
+        if not self.epsilon or size == 1:
+            return self.privacy_losses()
+        return discrete_laplace_losses(self.exact("epsilon"), size)

@@ -41,6 +41,7 @@ class RandomizedResponse(Profile):
     """One person's answer out of k, replaced by a random one with a given probability."""
 
     nature: ClassVar[Nature] = Nature.OWN
+    straight: ClassVar[bool] = True
     kind: Literal["randomized-response"] = "randomized-response"
     neighbours: Neighbours = "replace-one"
     noise_parameter: Real = parameter(

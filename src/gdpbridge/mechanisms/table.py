@@ -6,17 +6,20 @@ table whose last δ is positive says nothing more beyond its last row.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from flint import arb
 from pydantic import Field, PlainSerializer, PrivateAttr
 
 from gdpbridge.curves.base import Curve
-from gdpbridge.curves.constants import Constant
+from gdpbridge.curves.chained import masses_of_lines
+from gdpbridge.curves.composition import cut_off
+from gdpbridge.curves.constants import Constant, upper_bound
 from gdpbridge.curves.linear import linear_curve
 from gdpbridge.curves.lines import ArrayLines, Line, Segments
 from gdpbridge.curves.nature import Nature
@@ -33,7 +36,13 @@ from gdpbridge.reading.headers import Columns
 from gdpbridge.reading.rows import Rows, rows_of_numbers
 from gdpbridge.reading.tables import rows_of_file, rows_of_frame
 
+if TYPE_CHECKING:
+    from gdpbridge.losses.moments import Losses
+
 __all__ = ["Table"]
+
+# how far the losses may reach on their lattice
+_MOST_PLACES = 1 << 16
 
 
 def _plain(pairs: Any) -> Any:
@@ -233,6 +242,53 @@ class Table(Profile):
         if last == 0:
             return linear_curve(lines, ConstantTail(last_eps, Fraction(0)), last_eps)
         return linear_curve(lines, PlateauTail(last_eps, last))
+
+    @property
+    def composed_is(self) -> Nature:
+        """The class: one pair of distributions has all of the curve."""
+        return self.profile_is
+
+    @property
+    def composes_beside_others_only(self) -> bool:
+        """Whether no lattice of a reasonable size holds every ε."""
+        return self._spacing is None
+
+    @cached_property
+    def _knots(self) -> list[Fraction]:
+        return [eps for eps, _ in self.exact_corners if eps > 0]
+
+    @cached_property
+    def _spacing(self) -> Fraction | None:
+        if not self._knots:
+            return Fraction(1)
+        denominator = math.lcm(*(eps.denominator for eps in self._knots))
+        found = Fraction(math.gcd(*(int(eps * denominator) for eps in self._knots)), denominator)
+        return found if self._knots[-1] <= _MOST_PLACES * found else None
+
+    def composed_curve(self, times: int) -> Curve:
+        """Return the curve of as many runs; how it falls beyond the last row is not known."""
+        return self.curve if times == 1 else cut_off(super().composed_curve(times))
+
+    def privacy_losses(self) -> Losses:
+        """Return the loss of the pair that has this curve: of all mechanisms it is the worst."""
+        from gdpbridge.losses.moments import Part
+        from gdpbridge.losses.transforms.finite import FiniteTransform, only_fails
+
+        if not self._knots:
+            last = _delta(self._envelope[1], -1)
+            return [Part(only_fails(upper_bound(last)), 1)] if last else []
+        losses, masses, failure = masses_of_lines(
+            self.curve, self._knots, bends=self.exact_corners[0][0] == 0
+        )
+        law = FiniteTransform(
+            losses,
+            masses,
+            failure=failure,
+            reverse_failure=failure,
+            symmetric=True,
+            spacing=self._spacing,
+        )
+        return [Part(law, 1)]
 
 
 class TableLines(ArrayLines):

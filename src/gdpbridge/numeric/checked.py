@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from gdpbridge.errors import InputError
-from gdpbridge.numeric.exact import exact
+from gdpbridge.numeric.exact import MAX_DIGITS, exact
 
 __all__ = ["Real", "exact_between"]
 
@@ -31,6 +31,8 @@ def exact_between(
     try:
         number = exact(value)
     except ValueError:
+        if isinstance(value, str) and len(value) > MAX_DIGITS:
+            allowed = f"{allowed}, of at most {MAX_DIGITS:,} digits"
         raise InputError(field, value, allowed) from None
     if number < low or (high is not None and number > high):
         raise InputError(field, value, allowed)

@@ -34,6 +34,9 @@ MAX_EPS = 1e5
 
 # one way to match each text: with two, a long one that is no number takes the square of its length
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+# lines that may each be one number
+_COMMAS = re.compile(r"(\d+,\d+\n?)+", re.ASCII)
+_SWAPPED = "the first column, of numbers up to 1, is read as δ, and the second as ε"
 _LEAST_NORMAL = 1e-300
 # of numbers that are too long to be fractions
 _CEILING = Context(prec=3000, rounding=ROUND_CEILING, Emin=-(10**9), Emax=10**9)
@@ -163,6 +166,11 @@ def _of_lines(sheet: Sheet, columns: Columns) -> Rows:
         rows = _read(sheet, first, len(names), found)
     else:
         rows = _unnamed(lambda found: _read(sheet, 0, 2, found))
+        if _SWAPPED in rows.notes and sheet.separator == "," and _COMMAS.fullmatch(sheet.text):
+            told = f"of two columns with names, as it may be {' and '.join(names)} or a number"
+            raise _bad(int(sheet.numbers[0]), sheet.head, f"{told} with a decimal comma")
+        if not rows.notes:
+            notes.append("without column names, the first is read as ε, the second as δ")
     return replace(rows, notes=(*notes, *found.notes, *rows.notes))
 
 
@@ -197,7 +205,8 @@ def _read(sheet: Sheet, first: int, width: int, found: Found) -> Rows:
         return _checked(eps, delta, eps_text, delta_text, numbers, found.is_log)
     cells, numbers = _cells(sheet, first, width)
     sign = "%" if found.is_percent else ""
-    columns = [row[found.eps] for row in cells], [row[found.delta] + sign for row in cells]
+    deltas = [row[found.delta].removesuffix(sign) + sign for row in cells]
+    columns = [row[found.eps] for row in cells], deltas
     symbols = "ε", "log δ" if found.is_log else "δ"
     plain, notes = plain_numbers(columns, numbers.tolist(), symbols)
     rows = _strict(plain[0], plain[1], numbers, found.is_log)
@@ -218,8 +227,7 @@ def _unnamed(read: Callable[[Found], Rows]) -> Rows:
         swapped = _swapped(read)
         if swapped is None:
             raise
-        note = "the first column, of numbers up to 1, is read as δ, and the second as ε"
-        return replace(swapped, notes=(*swapped.notes, note))
+        return replace(swapped, notes=(*swapped.notes, _SWAPPED))
     doubtful = bool((rows.eps > 0).all() and (rows.eps < rows.delta).all())
     if doubtful and _swapped(read) is not None:
         one, two = rows.eps_text[0].strip(), rows.delta_text[0].strip()
@@ -246,10 +254,11 @@ def _cells(sheet: Sheet, first: int, width: int) -> tuple[list[list[str]], NDArr
     number = int(sheet.numbers[first])
     try:
         for number, row in rows_of(sheet, first):
-            if len(row) != width:
+            # a line may end in a separator
+            if len(row) < width or any(row[width:]):
                 told = sheet.separator.join(row)
                 raise _bad(number, told, f"{width} cells as in the first row")
-            rows.append(row)
+            rows.append(row[:width])
             numbers.append(number)
     except csv.Error as error:
         raise _bad(number + 1, str(error), "cells without stray quotes") from None

@@ -27,6 +27,9 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _INDENTED = re.compile(r"\n\s")
+# a comment beside numbers, and a first line that names the separator
+_BESIDE = re.compile(r"\s#.*")
+_SAID = re.compile(r"sep=([\t;,|])", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ def decoded(data: bytes, encoding: str | None) -> str:
     except UnicodeError as error:
         row = data.count(b"\n", 0, getattr(error, "start", 0)) + 1
         said = "UTF-8" if name.startswith("utf-8") else name
-        advice = "text in UTF-8, or of an encoding given as encoding, or a Parquet file"
+        advice = "text in UTF-8, or a Parquet file; give another encoding as encoding (--encoding)"
         raise InputError(f"row {row}", Words(f"not {said}"), advice) from None
     if "\0" in text:
         advice = "give the encoding, such as utf-16-le: there are null characters in the text"
@@ -101,9 +104,18 @@ def sheet_of(text: str) -> Sheet:
             notes.append(f"{told} that began with # left out")
             before = [at for at in comments if not kept or at < kept[0]]
             comment = lines[before[-1]].strip("# \t") if before else ""
+        cut = {at: lines[at] for at in kept if '"' not in lines[at] and _BESIDE.search(lines[at])}
+        if cut:
+            told = "1 line" if len(cut) == 1 else f"{len(cut):,} lines"
+            notes.append(f"what stands after numbers and a # in {told} left out")
+            lines = [_BESIDE.sub("", line) if at in cut else line for at, line in enumerate(lines)]
         text, numbers = "\n".join(lines[at] for at in kept), numbers[kept]
     first = text.partition("\n")[0]
-    separator = next((mark for mark in "\t;," if mark in first), "")
+    if said := _SAID.fullmatch(first):
+        # as Excel writes and reads it
+        text, numbers = text.partition("\n")[2], numbers[1:]
+        return Sheet(text, numbers, said[1], comment, tuple(notes))
+    separator = next((mark for mark in "\t;,|" if mark in first), "")
     if not separator and (" " in first.strip()):
         separator = " "
     return Sheet(text, numbers, separator or ",", comment, tuple(notes))

@@ -15,6 +15,11 @@ __all__ = ["plain_numbers"]
 
 _EXPONENT = re.compile(r"[eE%]")
 _SPACES = re.compile(r"(?<=\d)[ '\u00a0\u2009\u202f\u2019](?=\d{3}(?!\d))")
+# 10^-5, 1x10^-5, 1·10⁻⁵
+_POWER = re.compile(
+    r"(?:([+-]?[\d.,]+)\s*[x×·*]\s*)?10(?:\^\(?([+-]?\d+)\)?|([⁺⁻]?[⁰¹²³⁴-⁹]+))", re.ASCII
+)
+_RAISED = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
 _GROUPS = {
     ",": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+"),
     ".": re.compile(r"[1-9]\d{0,2}(\.\d{3})+"),
@@ -35,8 +40,11 @@ def plain_numbers(
     Raises:
         InputError: for a number with two readings, or percent of what is no probability.
     """
-    texts = [[_SPACES.sub("", text.strip()) for text in column] for column in columns]
+    columns = [[_powered(text.strip()) for text in column] for column in columns]
+    texts = [[_SPACES.sub("", text) for text in column] for column in columns]
     point, notes = _point(texts, numbers, symbols)
+    if texts != columns:
+        notes.append("spaces and apostrophes within numbers are read as marks of thousands")
     found = [[_plain(text, point) for text in column] for column in texts]
     for column, symbol in zip(found, symbols, strict=True):
         for index, text in enumerate(column):
@@ -54,6 +62,15 @@ def plain_numbers(
 _PERCENT = "numbers with a percent sign are read as hundredths"
 
 
+def _powered(text: str) -> str:
+    """Return a number with an exponent where it has a power of ten."""
+    text = text.replace("−", "-")
+    found = _POWER.fullmatch(text)
+    if found is None:
+        return text
+    return f"{found[1] or 1}e{found[2] or found[3].translate(_RAISED)}"
+
+
 def _point(
     texts: Iterable[Sequence[str]], numbers: Sequence[int], symbols: Sequence[str]
 ) -> tuple[str, list[str]]:
@@ -62,7 +79,7 @@ def _point(
     doubtful: dict[str, tuple[str, str]] = {}
     for column, symbol in zip(texts, symbols, strict=True):
         for number, text in zip(numbers, column, strict=True):
-            digits = _EXPONENT.split(text, 1)[0]
+            digits = _EXPONENT.split(text, 1)[0].rstrip()
             where = f"{symbol} in row {number}"
             if (point := _evidence(digits)) is not None:
                 sure.setdefault(point, f"{text!r} ({where})")
@@ -79,7 +96,9 @@ def _point(
     if point == "," and "." in doubtful:
         _refuse(*doubtful["."], ".")
     if point == ",":
-        return point, ["commas are read as decimal commas"]
+        told = "commas are read as decimal commas"
+        pointed = any("." in text for column in texts for text in column)
+        return point, [f"{told}, points as marks of thousands" if pointed else told]
     marked = "," in doubtful or any("," in text for column in texts for text in column)
     return point, ["commas within numbers are read as marks of thousands"] if marked else []
 

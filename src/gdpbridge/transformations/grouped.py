@@ -1,25 +1,32 @@
 """Groups: the same mechanism, with data sets as neighbours that differ in k records.
 
 Where the profile is one of noise, k records move the answer by k times the sensitivity; a μ-GDP
-mechanism is kμ-GDP for groups, an ε-DP one kε-DP (Dong, Roth and Su 2022, theorem 2.14), and ranges
-of privacy losses add up. A ρ-zCDP mechanism is k²ρ-zCDP, an upper bound (Bun and Steinke 2016). A
-user with at most k records is such a group.
+mechanism is kμ-GDP for groups, an ε-DP one is at worst discrete Laplace noise of scale 1/ε whose
+answer moves by k, and ranges of privacy losses add up. A ρ-zCDP mechanism is k²ρ-zCDP, an upper
+bound (Bun and Steinke 2016). Of any other mechanism, all that δ(ε) says of a chain of k pairs of
+neighbours is said (Dong, Roth and Su 2022, theorem 2.14): exactly where it is made of lines in e^ε,
+else by chords between some ε, a bound. A user with at most k records is such a group.
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from flint import arb
 from pydantic import Field, model_validator
 
-from gdpbridge.curves.base import Curve
+from gdpbridge.curves.base import DEFAULT_FAILURE, Curve
+from gdpbridge.curves.constants import exceeds
 from gdpbridge.curves.nature import Nature
+from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.base import Base, Profile, Whole, parameter, with_relation_of_base
 from gdpbridge.mechanisms.gaussian import gaussian_curve
 from gdpbridge.mechanisms.registry import register_transformation
 from gdpbridge.mechanisms.zcdp import concentrated_curve
 from gdpbridge.numeric.kinds import BALLS
+from gdpbridge.transformations.chained import chained, chained_is
 
 if TYPE_CHECKING:
     from gdpbridge.guarantees.concentrated import Concentration
@@ -28,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_SIZE", "Grouped"]
 
 MAX_SIZE = 1_000_000
+_TINY = DEFAULT_FAILURE / 1000
 
 
 @register_transformation
@@ -60,7 +68,17 @@ class Grouped(Profile):
     @property
     def profile_is(self) -> Nature:
         """That of the mechanism's profile for groups."""
-        return self.base.profile_is if self.size == 1 else self.base.grouped_is
+        if self.size == 1:
+            return self.base.profile_is
+        return self.base.grouped_is if self._known is not None else chained_is(self.base)
+
+    @property
+    def default_failure(self) -> Fraction | None:
+        """A usual one where δ is told as far as it is not very small."""
+        if self._known is None and self.size > 1 and self.profile_is is Nature.BOUND:
+            known = self.tail.level is not None and exceeds(self.tail.level.value, _TINY)
+            return None if known else DEFAULT_FAILURE
+        return self.curve.default_failure
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -79,14 +97,25 @@ class Grouped(Profile):
         one = self.base.concentration
         return None if one is None else one.group(self.size)
 
+    @cached_property
+    def _known(self) -> Curve | None:
+        """The curve for groups, of a kind that knows it."""
+        try:
+            return self.base.grouped_curve(self.size)
+        except InputError as error:
+            if error.field == "size":
+                raise
+            return None
+
     def build_curve(self) -> Curve:
         """Return the curve for groups."""
-        return self.grouped_curve(1)
+        if self.size == 1:
+            return self.base.curve
+        return chained(self.base, self.size) if self._known is None else self._known
 
     def grouped_curve(self, size: int) -> Curve:
         """Return the curve for groups of so many of these groups."""
-        whole = size * self.size
-        return self.base.curve if whole == 1 else self.base.grouped_curve(whole)
+        return self.base.group(size * self.size).curve
 
     def composed_curve(self, times: int) -> Curve:
         """Return the curve of ``times`` runs, each of which the group takes part in."""

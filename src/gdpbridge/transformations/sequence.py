@@ -168,6 +168,18 @@ class Sequence(Profile):
         """Return the parts for other neighbours, each of which is converted."""
         return Sequence(parts=tuple(part.to_neighbours(relation) for part in self.parts))
 
+    @property
+    def grouped_is(self) -> Nature:
+        """What the parts for groups say together."""
+        return self._of_group(2).profile_is
+
+    def _of_group(self, size: int) -> Sequence:
+        return Sequence(parts=tuple(part.group(size) for part in self.parts))
+
+    def grouped_curve(self, size: int) -> Curve:
+        """Return the curve of the parts, each of them for groups."""
+        return self._of_group(size).curve
+
     def build_curve(self) -> Curve:
         """Return the curve of all parts together."""
         if self.renyi_orders is not None:

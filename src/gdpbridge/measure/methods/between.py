@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from gdpbridge.certificate.proof import Proof
 from gdpbridge.curves.base import Curve, Form
 from gdpbridge.curves.between import LEVELS, BetweenCurve
 from gdpbridge.curves.constants import upper_bound
@@ -28,10 +27,6 @@ def solve(problem: Problem) -> Answer:
     """Measure with proof; see the module's text."""
     curve = problem.curve
     assert isinstance(curve, BetweenCurve)
-    # what a head or a failure probability sets aside was found at a single point
-    whole = bool(
-        not problem.failure and curve.end is not None and problem.end >= upper_bound(curve.end)
-    )
     found = None
     for level in range(len(LEVELS)):
         problem.progress("composing on lattices", level / len(LEVELS))
@@ -41,8 +36,8 @@ def solve(problem: Problem) -> Answer:
         top = high if found is None or high.high < found.high else found
         found = replace(
             best,
+            proof=None,
             high=max(top.high, best.low),
-            proof=_proof(best, top, curve.unit(level, single=not whole)),
             evaluations=low.evaluations + high.evaluations,
             cells=low.cells + high.cells,
         )
@@ -50,15 +45,6 @@ def solve(problem: Problem) -> Answer:
             break
     assert found is not None
     return found
-
-
-def _proof(low: Answer, high: Answer, unit: Fraction) -> Proof | None:
-    """Join the proofs of both ends; what a coarse lattice shows a finer one shows too."""
-    if low.proof is None or high.proof is None:
-        return None
-    if low is high:
-        return low.proof
-    return replace(high.proof, witness=low.proof.witness, unit=unit)
 
 
 def _measured(problem: Problem, curve: Curve) -> Answer:

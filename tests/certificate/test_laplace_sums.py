@@ -1,4 +1,4 @@
-"""Laplace's loss on a lattice: laws above and below it, and certificates of sums that rest on them.
+"""Sums of Laplace losses in the checker, and certificates that rest on them.
 
 Of one and of two runs δ is known: with r = sensitivity/scale, 1 - e^{(ε-r)/2} up to r, and
 1 - e^{(ε-2r)/2}(1 + (2r - ε)/4) up to 2r.
@@ -7,6 +7,7 @@ Of one and of two runs δ is known: with r = sensitivity/scale, 1 - e^{(ε-r)/2}
 from __future__ import annotations
 
 import json
+import math
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -17,9 +18,11 @@ from changes import changes, decimal, outcome, put
 
 import gdpbridge
 from gdpbridge import profiles
-from gdpbridge_verify.arithmetic import Arithmetic
-from gdpbridge_verify.finite import cut_laplace
-from gdpbridge_verify.law import Law
+from gdpbridge_verify.arithmetic import Arithmetic, Work
+from gdpbridge_verify.check import MAX_WORK
+from gdpbridge_verify.finite import two_valued
+from gdpbridge_verify.refusal import OutOfWork
+from gdpbridge_verify.splines import Spline
 
 Document = dict[str, Any]
 
@@ -35,23 +38,52 @@ def delta(eps: Any, r: Any, times: int) -> Any:
 
 
 @pytest.mark.parametrize("times", [1, 2])
-@pytest.mark.parametrize("unit", [Fraction(1, 8), Fraction(1, 9), Fraction(2, 7), Fraction(3)])
-@pytest.mark.parametrize("tilt", [Fraction(0), Fraction(2)])
-def test_laws_lie_on_either_side(times: int, unit: Fraction, tilt: Fraction) -> None:
-    """Whether or not its ends are multiples of the unit, and near where the unit is small."""
-    epsilon, of = Fraction(3, 2), Arithmetic(100)
-    laws = [Law([(cut_laplace(epsilon, unit, above=up), times)], tilt, of) for up in (False, True)]
+@pytest.mark.parametrize("epsilon", [Fraction(3, 2), Fraction(1, 1000), Fraction(40)])
+@pytest.mark.parametrize("apart", [False, True], ids=["together", "apart"])
+def test_sums_are_enclosed(times: int, epsilon: Fraction, apart: bool) -> None:
+    """At 0, at a knot, and next to the end; whether runs are named as one part or as several."""
+    of = Arithmetic(200)
+    laplace = [(epsilon, 1)] * times if apart else [(epsilon, times)]
+    spline = Spline(laplace, [], of)
+    with mpmath.workdps(80):
+        for share in (Fraction(0), Fraction(1, 3), Fraction(1, 2), 1 - Fraction(1, 10**9)):
+            at = Fraction(math.floor(times * epsilon * share * 2**60), 2**60)
+            found = spline.enclose(at)
+            e, r = (mpmath.mpf(one.numerator) / one.denominator for one in (at, epsilon))
+            right = delta(e, r, times)
+            ends = [mpmath.mpf(str(end)) for end in (found.low, found.high)]
+            assert ends[0] - SLACK * right <= right <= ends[1] + SLACK * right
+            assert float(found.high - found.low) <= 1e-35 * float(right)
+        assert float(spline.enclose(times * epsilon).high) < 1e-29
+
+
+def test_discrete_losses_and_laplace_noise() -> None:
+    """Of two (ε, 0)-DP answers and Laplace noise: a mean of δ at the four ε less theirs."""
+    of, epsilon, two = Arithmetic(120), Fraction(3, 2), Fraction(2, 3)
+    spline = Spline([(epsilon, 2)], [(two_valued(two), 2)], of)
     with mpmath.workdps(40):
-        for eps in (Fraction(0), Fraction(1, 8), Fraction(1), Fraction(4, 3), Fraction(29, 10)):
-            at, r = (mpmath.mpf(one.numerator) / one.denominator for one in (eps, epsilon))
-            below, above = (law.enclose(of.exactly(eps)) for law in laws)
-            right = delta(at, r, times)
-            assert mpmath.mpf(str(below.low)) <= right + SLACK
-            assert mpmath.mpf(str(above.high)) >= right - SLACK
-            assert mpmath.mpf(str(above.low)) >= right - SLACK
-            # where the ends are multiples, both are off by the square of the unit
-            if unit == Fraction(1, 8) and right > 0:
-                assert float(above.high) - float(below.low) <= 0.02 * times
+        r, step = mpmath.mpf(3) / 2, mpmath.mpf(2) / 3
+        up = 1 / (1 + mpmath.exp(-step))
+        for at in (Fraction(0), Fraction(1), Fraction(17, 4)):
+            eps = mpmath.mpf(at.numerator) / at.denominator
+            right = mpmath.mpf(0)
+            for number in range(3):
+                ways = mpmath.binomial(2, number) * up**number * (1 - up) ** (2 - number)
+                past = eps - (2 * number - 2) * step
+                # δ(-ε) = 1 - e^{-ε}(1 - δ(ε))
+                other = 1 - mpmath.exp(past) * (1 - delta(-past, r, 2))
+                right += ways * (delta(past, r, 2) if past >= 0 else other)
+            found = spline.enclose(at)
+            assert (
+                mpmath.mpf(str(found.low)) - SLACK <= right <= mpmath.mpf(str(found.high)) + SLACK
+            )
+            assert float(found.high - found.low) < 1e-25
+
+
+def test_what_would_be_too_much_work_is_refused() -> None:
+    for laplace in ([(Fraction(1), 401)], [(Fraction(1, n), 6) for n in (2, 3, 5, 7, 11)]):
+        with pytest.raises(OutOfWork):
+            Spline(laplace, [], Arithmetic(100, Work(MAX_WORK)))
 
 
 EXAMPLES: dict[str, dict[str, Any]] = {"whole": {}, "head": {"eps_h": 1}, "past": {"failure": 0.05}}
@@ -113,42 +145,9 @@ def test_no_false_claim_is_accepted(name: str) -> None:
         what for what, changed in tried if outcome(changed) == "valid" and not is_true(changed)
     ]
     assert not wrong
-    pieces = ("evidence", "directions", 0, "pieces", 0, "unit")
-    # a law on a coarse lattice proves little, and there is none without a unit
-    for unit in (None, "0", "1/0", "3", f"1/{10**30}"):
-        assert outcome(put(document, pieces, unit)) != "valid"
-
-
-@pytest.mark.parametrize(
-    "profile",
-    [
-        profiles.Gaussian(sigma=1).compose(2),
-        profiles.DPSGD(noise_multiplier=1, sample_rate=0.1, steps=1),
-    ],
-    ids=["gaussian", "dpsgd"],
-)
-def test_other_losses_are_not_put_on_a_lattice(profile: Any) -> None:
-    """A unit is for Laplace's and discrete losses; beside all others it is refused."""
-    direction = {"pieces": [{"start": "0x0p+0", "tilt": "0x0p+0", "unit": "1/8"}], "cells": []}
-    document = {
-        "schema": {"name": "gdpbridge.certificate", "version": 1},
-        "generator": "a test",
-        "mechanism": profile.specification(),
-        "claim": {
-            "verdict": "unknown",
-            "statement": "approximate",
-            "mu": {"low": "0", "high": "1"},
-            "eps_h": None,
-            "failure_probability": "0.5",
-            "mu_tail": {"low": "0", "high": "inf"},
-        },
-        "evidence": {
-            "breakpoints": [],
-            "cells": [],
-            "witness": None,
-            "tail_from": None,
-            "directions": [direction] * 2,
-        },
-    }
-    with pytest.raises(gdpbridge.InputError, match="null but for"):
-        gdpbridge.verify(document)
+    # no law, and no second direction
+    piece = [{"start": "0x0p+0", "tilt": "0x0p+0"}]
+    assert outcome(put(document, ("evidence", "directions", 0, "pieces"), piece)) != ("valid")
+    directions = document["evidence"]["directions"]
+    for other in ([], None, [*directions, *directions]):
+        assert outcome(put(document, ("evidence", "directions"), other)) != "valid"

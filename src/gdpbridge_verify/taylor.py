@@ -1,0 +1,232 @@
+"""Power series of formulas of x, for the checker, with interval coefficients.
+
+About a point the coefficients are those of Taylor's polynomial; about every point of a range at
+once, the one of order n encloses f⁽ⁿ⁾/n! there, which is what a polynomial that ends before it
+leaves out. A coefficient that is not listed is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from gmpy2 import mpfr
+
+from gdpbridge_verify.arithmetic import Arithmetic, Interval
+from gdpbridge_verify.refusal import Malformed
+from gdpbridge_verify.trees import Node, Parser, constant
+
+Series = list[Interval]
+# microseconds of a product of two coefficients
+_COST, _COST_OF_NODE = 3.0, 8.0
+_MOST_POWER = 64
+X, PI = "x", "pi"
+
+
+class _DensityParser(Parser):
+    """Formulas of x; pi is a number."""
+
+    def atom(self) -> Node:
+        """Read a number, a name, a function or brackets."""
+        token = self.tokens[self.place] if self.place < len(self.tokens) else ""
+        if token in (X, PI) and token not in self.known:
+            self.place += 1
+            return Node(token)
+        found = super().atom()
+        if found.name == "eps":
+            raise ValueError(token)
+        return found
+
+
+def density_of(field: str, text: str, known: dict[str, Fraction]) -> Node:
+    """Read a formula of x."""
+    try:
+        parser = _DensityParser(text, known)
+        found = parser.sum()
+        if parser.place == len(parser.tokens):
+            return found
+    except (ValueError, RecursionError, OverflowError):
+        pass
+    raise Malformed(field, text, "a formula of x")
+
+
+class Taylor:
+    """Series of formulas up to an order.
+
+    Args:
+        of: the arithmetic.
+        order: the last coefficient's.
+    """
+
+    def __init__(self, of: Arithmetic, order: int) -> None:
+        self.of, self.order = of, order
+        self._functions: dict[str, Callable[[Series], Series]] = {
+            "abs": self._abs,
+            "erfc": self._erfc,
+            "exp": self._exp,
+            "expm1": lambda a: [a[0].expm1(), *self._exp(a)[1:]],
+            "log": self._log,
+            "log1p": lambda a: self._log([1 + a[0], *a[1:]]),
+            "Phi": self._phi,
+            "sqrt": self._root,
+        }
+
+    def about(self, node: Node, x: Interval) -> Series:
+        """Return the series of a formula about each point of an interval."""
+        name, parts = node.name, node.parts
+        self.of.work.charge(_COST_OF_NODE)
+        if name == "number":
+            return [self.of.exactly(node.value)]
+        if name == PI:
+            return [self.of.pi]
+        if name == X:
+            return [x, self.of.exactly(1)]
+        first = self.about(parts[0], x)
+        if name == "**":
+            return self._power(first, parts[1], x)
+        if name in self._functions:
+            return self._functions[name](first)
+        second = self.about(parts[1], x)
+        if name in ("+", "-"):
+            return self._sum(first, second, 1 if name == "+" else -1)
+        if name in ("min", "max"):
+            return self._chosen(name, first, second)
+        return self.quotient(first, second) if name == "/" else self._product(first, second)
+
+    def quotient(self, a: Series, b: Series) -> Series:
+        """Return a/b."""
+        return self._product(a, self._inverse(b))
+
+    def _sum(self, a: Series, b: Series, sign: int) -> Series:
+        found = [one + two * sign for one, two in zip(a, b, strict=False)]
+        return found + a[len(b) :] + [one * sign for one in b[len(a) :]]
+
+    def _product(self, a: Series, b: Series) -> Series:
+        count = min(len(a) + len(b) - 1, self.order + 1)
+        self.of.work.charge(_COST * min(len(a), len(b)) * count)
+        return [self._term(a, b, n, 0) for n in range(count)]
+
+    def _term(self, a: Series, b: Series, n: int, first: int) -> Interval:
+        """Return Σ a_j·b_{n-j} over j from a first one on."""
+        found = self.of.exactly(0)
+        for j in range(max(first, n - len(b) + 1), min(n, len(a) - 1) + 1):
+            found += a[j] * b[n - j]
+        return found
+
+    def _exp(self, a: Series) -> Series:
+        found, slopes = [a[0].exp()], [one * k for k, one in enumerate(a)]
+        self.of.work.charge(10 + _COST * len(a) * self.order)
+        for n in range(1, self._last(a) + 1):
+            found.append(self._term(slopes, found, n, 1) / n)
+        return found
+
+    def _log(self, a: Series) -> Series:
+        if not a[0] > 0:
+            return self._nothing()
+        found, last = [a[0].log()], self._last(a)
+        self.of.work.charge(10 + _COST * len(a) * last)
+        slopes = [self.of.exactly(0)]
+        for n in range(1, last + 1):
+            own = a[n] * n if n < len(a) else self.of.exactly(0)
+            rest = self.of.exactly(0)
+            for j in range(max(1, n - len(a) + 1), n):
+                rest += slopes[j] * a[n - j]
+            slopes.append((own - rest) / a[0])
+            found.append(slopes[n] / n)
+        return found
+
+    def _inverse(self, a: Series) -> Series:
+        if not (a[0] > 0 or a[0] < 0):
+            return self._nothing()
+        found, last = [1 / a[0]], self._last(a)
+        self.of.work.charge(_COST * len(a) * last)
+        for n in range(1, last + 1):
+            found.append(-self._term(a, found, n, 1) / a[0])
+        return found
+
+    def _power(self, a: Series, exponent: Node, x: Interval) -> Series:
+        number = constant(exponent)
+        if number is None or number.denominator != 1 or abs(number) > _MOST_POWER:
+            if number == Fraction(1, 2):
+                return self._root(a)
+            return self._exp(self._product(self.about(exponent, x), self._log(a)))
+        found = [self.of.exactly(1)]
+        for bit in bin(abs(int(number)))[2:]:
+            found = self._square(found)
+            found = self._product(found, a) if bit == "1" else found
+        return found if number >= 0 else self._inverse(found)
+
+    def _square(self, a: Series) -> Series:
+        found = self._product(a, a)
+        found[0] = a[0].square()
+        return found
+
+    def _root(self, a: Series) -> Series:
+        if not a[0] > 0:
+            found = self._nothing()
+            if a[0] >= 0:
+                found[0] = a[0].sqrt()
+            return found
+        found, last = [a[0].sqrt()], self._last(a)
+        self.of.work.charge(10 + _COST * last * last)
+        for n in range(1, last + 1):
+            own = a[n] if n < len(a) else self.of.exactly(0)
+            found.append((own - self._term(found[:n], found[:n], n, 1)) / (2 * found[0]))
+        return found
+
+    def _erfc(self, a: Series) -> Series:
+        scale = -2 / self.of.pi.sqrt()
+        density = self._exp([-one for one in self._square(a)])
+        slopes = self._product(density, [one * k for k, one in enumerate(a)][1:] or [a[0] * 0])
+        found = [a[0].erfc()]
+        return found + [scale * one / k for k, one in enumerate(slopes[: self.order], 1)]
+
+    def _phi(self, a: Series) -> Series:
+        root = -1 / self.of.exactly(2).sqrt()
+        return [one / 2 for one in self._erfc([one * root for one in a])]
+
+    def _abs(self, a: Series) -> Series:
+        if a[0] >= 0 or a[0] <= 0:
+            # at its kink alone it is not smooth, and a range that ends there is
+            return a if a[0] >= 0 else [-one for one in a]
+        return [Interval(self.of, mpfr(0), max((-a[0]).high, a[0].high)), *self._nothing()[1:]]
+
+    def _chosen(self, name: str, a: Series, b: Series) -> Series:
+        pair = (a, b) if name == "min" else (b, a)
+        if pair[0][0] <= pair[1][0]:
+            return a
+        if pair[1][0] <= pair[0][0]:
+            return b
+        pick = min if name == "min" else max
+        low, high = pick(a[0].low, b[0].low), pick(a[0].high, b[0].high)
+        return [Interval(self.of, low, high), *self._nothing()[1:]]
+
+    def _last(self, a: Series) -> int:
+        """Return the order of the last coefficient of a function of a series."""
+        return self.order if len(a) > 1 else 0
+
+    def _nothing(self) -> Series:
+        return [self.of.exactly(0).everything()] * (self.order + 1)
+
+
+def value_of(series: Series, at: Interval) -> Interval:
+    """Return a polynomial at a place, or on a range."""
+    total = series[-1]
+    for term in reversed(series[:-1]):
+        total = total * at + term
+    return total
+
+
+def slope_of(series: Series, at: Interval) -> Interval:
+    """Return its derivative."""
+    return value_of([one * k for k, one in enumerate(series)][1:] or [series[0] * 0], at)
+
+
+def integral_to(series: Series, at: Interval) -> Interval:
+    """Return the integral from the middle on."""
+    return value_of([one / (k + 1) for k, one in enumerate(series)], at) * at
+
+
+def integral(series: Series, low: Fraction, high: Fraction, of: Arithmetic) -> Interval:
+    """Return the integral from one place to another."""
+    return integral_to(series, of.exactly(high)) - integral_to(series, of.exactly(low))

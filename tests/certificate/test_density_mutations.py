@@ -1,0 +1,242 @@
+"""Certificates of two densities: proved, small, and false ones are not accepted."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import re
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import mpmath
+import pytest
+import truth
+from changes import changes, decimal, outcome, put, structural
+
+import gdpbridge as gdp
+from gdpbridge import InputError, profiles
+from gdpbridge_verify.arithmetic import Arithmetic, Work
+from gdpbridge_verify.densities import nodes_of
+from gdpbridge_verify.pairs import Pair
+from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused, Undecided
+from gdpbridge_verify.taylor import Taylor, density_of
+
+Document = dict[str, Any]
+mpf = mpmath.mpf
+LINE = {"p": "1", "q": "0.5+a*x", "low": 0, "high": 1, "set": {"a": 1}}
+POINTS = {"p": "1/4", "ratio": "10/(x+1)/4", "low": 0, "high": 3, "integers": True}
+EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "line": (LINE, {}),
+    "head": (LINE, {"eps_h": 0.25}),
+    "approximate": (LINE, {"failure": 0.01}),
+    "whole numbers": (POINTS, {}),
+}
+
+
+@cache
+def text_of(name: str) -> str:
+    """The JSON text of an example's certificate."""
+    given, how = EXAMPLES[name]
+    document = gdp.measure(profiles.Densities(**given), **how).certificate
+    assert document is not None
+    return document.to_json()
+
+
+def _function(text: str, known: dict[str, str]) -> Callable[[mpf], mpf]:
+    """The formula by Python's own parser, with mpmath."""
+    text = re.sub(r"(?<![\w.])[0-9.]+(e-?[0-9]+)?", lambda found: f"mpf('{found[0]}')", text)
+    names: dict[str, Any] = {"mpf": mpf} | {name: mpf(value) for name, value in known.items()}
+    return lambda x: mpf(eval(text, {**names, "x": x}))
+
+
+def _positive(a: mpf, b: mpf, low: mpf, high: mpf) -> mpf:
+    """The integral of the positive part of a + b·x."""
+    ends = [low, high]
+    if b:
+        ends = sorted([low, min(max(-a / b, low), high), high])
+    return sum(max((a + b * (u + v) / 2) * (v - u), 0) for u, v in pairwise(ends))
+
+
+def profile_of(spec: dict[str, str | None]) -> Callable[[mpf], mpf]:
+    """δ(ε) of two lines, or of masses; what is no density has the δ of no mechanism."""
+    known = {name[4:]: str(text) for name, text in spec.items() if name.startswith("set.")}
+    given = {
+        name: _function(str(spec[name]), known) for name in ("p", "q", "ratio") if name in spec
+    }
+    p = given.get("p") or (lambda x: given["ratio"](x) * given["q"](x))
+    q = given.get("q") or (lambda x: given["p"](x) / given["ratio"](x))
+    low, high = mpf(str(spec["low"])), mpf(str(spec["high"]))
+    if spec.get("integers") == "true":
+        places = [mpf(x) for x in range(math.ceil(low), math.floor(high) + 1)]
+        masses = [(p(x), q(x)) for x in places]
+        totals = [sum(one) for one in zip(*masses, strict=True)]
+        pairs = [(a / totals[0], b / totals[1]) for a, b in masses]
+
+        def of_points(eps: mpf) -> mpf:
+            t = mpmath.exp(eps)
+            return max(
+                sum(max(a - t * b, 0) for a, b in pairs), sum(max(b - t * a, 0) for a, b in pairs)
+            )
+
+        return of_points
+    lines = []
+    for one in (p, q):
+        start, slope = one(mpf(0)), one(mpf(1)) - one(mpf(0))
+        assert abs(one(mpf(3)) - start - 3 * slope) < mpf(10) ** -20
+        mass = start * (high - low) + slope * (high**2 - low**2) / 2
+        lines.append((start / mass, slope / mass))
+    (a, b), (c, d) = lines
+
+    def of_lines(eps: mpf) -> mpf:
+        t = mpmath.exp(eps)
+        return max(
+            _positive(a - t * c, b - t * d, low, high), _positive(c - t * a, d - t * b, low, high)
+        )
+
+    return of_lines
+
+
+def is_true(document: Document) -> bool:
+    """Whether the claim is true, up to errors far below its digits."""
+    document = json.loads(json.dumps(document))
+    claim, spec = document["claim"], document["mechanism"]
+    if claim["verdict"] == "unknown":
+        if claim["mu_tail"] != {"low": "0", "high": "inf"} or claim["statement"] == "whole":
+            return False
+        claim |= {"verdict": "gdp", "mu_tail": {"low": "0", "high": "0"}}
+    is_one = spec["kind"] == "densities"
+    return is_one and truth.is_true(document, profile_of, lambda _: mpf(0))
+
+
+def every_change(name: str) -> Iterator[tuple[str, Document]]:
+    """All changes of one field, and of numbers within the texts."""
+    document = json.loads(text_of(name))
+    yield from changes(document)
+    yield from structural(document)
+    for field in ("p", "q", "ratio"):
+        text = document["mechanism"].get(field, "")
+        for found in re.finditer(r"(?<![\w.])[0-9.]+", text):
+            for other in (Fraction(found[0]) * Fraction(k, 1000) for k in (500, 999, 1001, 2000)):
+                new = f"{text[: found.start()]}{float(other)}{text[found.end() :]}"
+                yield new, put(document, ("mechanism", field), new)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_claims_are_true(name: str) -> None:
+    """Each is accepted, small, true by another way, and refused when its interval is moved."""
+    document = json.loads(text_of(name))
+    assert outcome(document) == "valid"
+    assert is_true(document)
+    assert len(text_of(name)) < 5_000
+    low, high = (Fraction(document["claim"]["mu"][end]) for end in ("low", "high"))
+    step = Fraction(1, 10**9)
+    for ends in ((Fraction(0), low - step), (high + step, high + 1)):
+        moved = dict(zip(("low", "high"), map(decimal, ends), strict=True))
+        changed = put(document, ("claim", "mu"), moved)
+        assert not is_true(changed)
+        assert outcome(changed) != "valid"
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_is_still_accepted_is_still_true(name: str) -> None:
+    """One changed field never makes the checker crash, or accept what is false."""
+    found = list(every_change(name))
+    tried = [*random.Random(name).sample(found, 150), *found[-12:]]
+    wrong = [
+        what for what, changed in tried if outcome(changed) == "valid" and not is_true(changed)
+    ]
+    assert not wrong
+
+
+GAUSS = "exp(-(x-m)**2/2)/sqrt(2*pi)"
+SMOOTH: dict[str, tuple[dict[str, str | None], dict[str, Fraction], Any]] = {
+    "gaussian": (
+        {"p": GAUSS.replace("m", "0"), "q": GAUSS, "ratio": None},
+        {"m": Fraction(1)},
+        lambda e: mpmath.ncdf(0.5 - e) - mpmath.exp(e) * mpmath.ncdf(-0.5 - e),
+    ),
+    "laplace": (
+        {"p": "exp(-abs(x))/2", "q": "exp(-abs(x - 1))/2", "ratio": None},
+        {},
+        lambda e: max(mpf(0), -mpmath.expm1((e - 1) / 2)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_integrals(name: str) -> None:
+    """δ of noise that has a formula is enclosed, in both orders, narrowly."""
+    texts, known, formula = SMOOTH[name]
+    pair = Pair(nodes_of(texts, known), (None, None), Arithmetic(96, Work()), integers=False)
+    with mpmath.workdps(40):
+        for eps in (Fraction(0), Fraction(1, 3), Fraction(1), Fraction(5, 2)):
+            wanted = formula(mpf(eps.numerator) / eps.denominator)
+            for backward in (False, True):
+                found = pair.delta(pair.of.exactly(eps).exp(), backward=backward)
+                assert mpf(str(found.low)) <= wanted + mpf(10) ** -25
+                assert mpf(str(found.high)) >= wanted - mpf(10) ** -25
+                assert found.high - found.low < 1e-18
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["exp(-x**2)", "1/(2 + x)**3", "log(2 + x)", "sqrt(1 + x)", "erfc(x)", "Phi(2*x)", "log1p(x)",
+     "expm1(x)*x", "(1 + x)**0.5", "2**x", "abs(x - 3)", "min(x, 5) + max(x, 5)", "x**5/pi",
+     "(1 + x)**-2", "exp(x)/(1 + exp(x))"],
+)  # fmt: skip
+def test_series_are_those_of_mpmath(text: str) -> None:
+    """Coefficients enclose the derivatives over factorials, at a point and on a range about it."""
+    names = {"log1p": mpmath.log1p, "expm1": mpmath.expm1, "Phi": mpmath.ncdf, "abs": abs}
+    names |= {"min": min, "max": max, "pi": mpmath.pi} | {
+        one: getattr(mpmath, one) for one in ("exp", "log", "sqrt", "erfc")
+    }
+    taylor, node = Taylor(Arithmetic(128, Work()), 6), density_of("p", text, {})
+    with mpmath.workdps(30):
+        wanted = mpmath.taylor(lambda x: mpf(eval(text, {**names, "x": x})), mpf(1) / 4, 6)
+        for around in ((Fraction(1, 4), Fraction(1, 4)), (Fraction(3, 16), Fraction(5, 16))):
+            found = taylor.about(node, taylor.of.between(*around))
+            found += [taylor.of.exactly(0)] * (7 - len(found))
+            for one, other in zip(found, wanted, strict=True):
+                assert mpf(str(one.low)) - mpf(10) ** -12 <= other
+                assert other <= mpf(str(one.high)) + mpf(10) ** -12
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"q": "3*x - 0.5"}, {"q": "x"}, {"q": "log(0 - 1)"}, {"q": "1/x"}, {"q": "eps"}, {"q": ""},
+        {"q": "0.5 + x", "low": "1", "high": "0"}, {"low": None, "high": None}, {"low": "0.1"},
+        {"high": "1e300"}, {"high": "-1"}, {"q": "1 + 0*sqrt(0 - 1)"}, {"q": "min(1, log(0 - 1))"},
+        {"ratio": "1"}, {"p": None}, {"integers": "true"}, {"integers": "yes"}, {"set.a": None},
+        {"q": "2*x + 0*abs(x - 1/3)", "p": "0"}, {"set.x": "1"}, {"q": "2 - 2*abs(2*x - 1) - 0.01"},
+        {"q": "abs(x - 1/3)*0 + 5/(5 + 0*x) + 1e-8"}, {"q": "1/sqrt(x)/2"}, {"q": "1e400"},
+        {"q": "(" * 300 + "1" + ")" * 300}, {"q": "1 + sin(x)"}, {"neighbours": "others"},
+    ],
+)  # fmt: skip
+def test_what_is_no_pair_of_densities(given: dict[str, str | None]) -> None:
+    """Negative, undefined, or with another mass than 1: nothing is proved, and it ends."""
+    document = json.loads(text_of("line"))
+    mechanism = document["mechanism"]
+    for name, text in given.items():
+        mechanism.pop(name, None)
+        if text is not None:
+            mechanism[name] = text
+    assert outcome(document) != "valid"
+
+
+def test_an_endless_tail_counts_as_a_failure() -> None:
+    """What lies beyond all cells is counted from above and not from below."""
+    known = {"p": "1/(pi*(1 + x**2))", "q": "1/(pi*(1 + x**2))", "ratio": None}
+    with pytest.raises((OutOfWork, Undecided, Refused, Malformed)):
+        Pair(nodes_of(known, {}), (None, None), Arithmetic(96, Work(3e5)), integers=False)
+    masses = {"p": "0.5**(x + 1)", "q": "0.6*0.4**x", "ratio": None}
+    pair = Pair(nodes_of(masses, {}), (Fraction(0), None), Arithmetic(96, Work()), integers=True)
+    assert all(0 < one.high < 1e-20 for one in pair.rest)
+    document = json.loads(text_of("line"))
+    del document["mechanism"]["q"]
+    with pytest.raises(InputError, match=r"two of p, q and ratio"):
+        gdp.verify(document)
