@@ -16,7 +16,7 @@ from typing import ClassVar
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
 from gdpbridge_verify.curve import GaussianCurve
 from gdpbridge_verify.document import Cell, Certificate, Evidence, Point
-from gdpbridge_verify.kinds import KINDS, Kind, ungrouped
+from gdpbridge_verify.kinds import KINDS, Kind, Nature, ungrouped
 from gdpbridge_verify.numbers import about, binary, mu_range
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided, Words
@@ -61,13 +61,11 @@ class Check(ABC):
             raise Malformed("table", Words("given"), "null for this kind")
         self.tail = self.build()
         self.nature_of_kind = self.tail.nature or self.nature_of_kind
-        several = grouped and document.mechanism["size"] != "1"
-        if several and self.spec["kind"] == "zcdp":
-            # of k steps, not all that their ρ allows is possible
-            self.nature_of_kind = "bound"
-        if several and document.mechanism["base.kind"] == "pure-dp":
-            # there it is the worst mechanism
-            self.nature_of_kind = "class"
+        if grouped and document.mechanism["size"] != "1":
+            # of k steps, not all that their ρ allows is possible; for an ε it is the worst
+            natures: dict[str | None, Nature] = {"zcdp": "bound", "pure-dp": "class"}
+            base = document.mechanism["base.kind"]
+            self.nature_of_kind = natures.get(base, self.nature_of_kind)
         claim, statement = self.claim, self.claim.statement
         self.low, self.high = mu_range("claim.mu", claim.mu.low, claim.mu.high)
         self.failure = Fraction(claim.failure_probability)
@@ -414,8 +412,6 @@ class Check(ABC):
         curve = GaussianCurve(self.enclosed(self.low))
         self.reaches(line, at, self.past(curve.level(self.enclosed(at))), self.evidence)
         return f"{self.no_smaller}: δ exceeds the bound at ε = {about(at)}"
-
-    # --- in words -------------------------------------------------------------------------------
 
     @property
     def covers(self) -> str:
