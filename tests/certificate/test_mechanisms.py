@@ -13,7 +13,9 @@ import gdpbridge
 from gdpbridge.certificate.reach import uncertifiable_because
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.laplace import Laplace
+from gdpbridge.mechanisms.opacus import OpacusHistory
 from gdpbridge.mechanisms.registry import transformations
+from gdpbridge.mechanisms.zcdp import ZCDP
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 from gdpbridge.profiles import kinds
@@ -58,6 +60,17 @@ def test_every_other_kind_says_that_it_has_none(kind: str) -> None:
     """The reason names the kind."""
     profile = Laplace(scale=1).model_copy(update={"kind": kind})
     assert f"of kind {kind} yet" in uncertifiable_because(profile)
+
+
+def test_a_reason_names_what_has_none() -> None:
+    """A sample is none of several runs, and a kind with certificates of its own is not without."""
+    history = OpacusHistory(history=[[1.0, 0.05, 9]])
+    for profile, what in (
+        (ZCDP(rho=0.5).subsample(0.1), "samples of zcdp"),
+        (ZCDP(rho=0.5).compose(2), "compositions of zcdp"),
+        (history.compose(2), "what is made of opacus"),
+    ):
+        assert uncertifiable_because(profile) == f"there is no certificate yet for {what}"
 
 
 def brackets_of(profile: Profile) -> list[tuple[Fraction, Fraction]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 
 import gdpbridge
 import gdpbridge as gdp
-from gdpbridge.cli.output import Status
+from gdpbridge.cli.output import Status, spelt_for
 from gdpbridge.cli.progress import Progress
 from gdpbridge.errors import MissingExtraError, UndecidedError
 
@@ -279,6 +280,17 @@ def test_a_stream_that_knows_only_ascii() -> None:
     assert b"\\u" not in done.stdout
     done = _spawn("identify", "laplace", "--scale", "1", "--json", PYTHONIOENCODING="ascii")
     assert b"\\u03b4(\\u03b5) = 0" in done.stdout
+    done = _spawn("measure", "gdp", "--help", PYTHONIOENCODING="ascii")
+    assert done.stdout.isascii()
+    assert b"--mu mu " in done.stdout
+
+
+def test_columns_stay_in_line_where_signs_are_spelt() -> None:
+    """What is spelt out takes the room that stands beside it; two spaces are left."""
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    shown = spelt_for(stream, "Verdict      yes\nμ            1\nδ(ε)         own\n  at ε")
+    assert shown == "Verdict      yes\nmu           1\ndelta(epsilon)  own\n  at epsilon"
+    assert spelt_for(io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), "μ  1") == "μ  1"
 
 
 def test_a_reader_that_has_gone_away() -> None:

@@ -6,17 +6,20 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from flint import acb, arb
 
-from gdpbridge.losses import line_integral
+from gdpbridge.curves.discrete_gaussian import gaussian_above
+from gdpbridge.losses import geometric, line_integral
 from gdpbridge.losses.direction import Direction
 from gdpbridge.losses.line import Kind, _Panel
 from gdpbridge.losses.line_integral import ComposedLoss
 from gdpbridge.losses.moments import Part, product
 from gdpbridge.losses.roots import _proved
 from gdpbridge.losses.stretches import Stretch
+from gdpbridge.losses.transforms.discrete_gaussian import DiscreteGaussianTransform
 from gdpbridge.losses.transforms.finite import FiniteTransform, two_valued
 from gdpbridge.losses.transforms.fixed_size import FixedSizeTransform
 from gdpbridge.losses.transforms.gaussian import GaussianTransform
@@ -269,3 +272,32 @@ def test_an_end_by_chernoff_is_proved() -> None:
     for bound, found in ((arb(0, 0.01), True), (arb(0.05, 0.06), False), (arb(1), False)):
         moments.chernoff = lambda *_, bound=bound: bound
         assert (Direction.end_by_chernoff(direction, Fraction(1, 20)) is not None) == found
+
+
+@pytest.mark.parametrize(("sigma", "sensitivity"), [(Fraction(3, 4), 1), (Fraction(3), 5)])
+def test_a_gaussian_curve_above_discrete_noise_is_above_its_lines(
+    sigma: Fraction, sensitivity: int
+) -> None:
+    """Of each line Φ⁻¹(a) - Φ⁻¹(b), the largest of which it is, to a hundred digits."""
+    found = gaussian_above(DiscreteGaussianTransform(sigma**2, sensitivity))
+    with mpmath.workdps(110):
+        rate = mpmath.mpf(sigma.denominator) ** 2 / (2 * mpmath.mpf(sigma.numerator) ** 2)
+        masses = {x: mpmath.exp(-rate * x * x) for x in range(-60, 61)}
+        total = mpmath.fsum(masses.values())
+
+        def quantile(c: int) -> mpmath.mpf:
+            p = mpmath.fsum(masses[x] for x in range(-60, c + 1)) / total
+            return mpmath.sqrt(2) * mpmath.erfinv(2 * p - 1)
+
+        first = (sensitivity + 1) // 2 - 1
+        top = max(quantile(c) - quantile(c - sensitivity) for c in range(first - 4, first + 1))
+        off = mpmath.mpf(found.numerator) / found.denominator - top
+        assert 0 < off < mpmath.mpf(10) ** -60
+
+
+def test_masses_are_rounded_down() -> None:
+    """Two and a bit, or three: of a ball about three units two are sure."""
+    with precision(512):
+        unit = arb(1) / geometric.ONE
+        assert geometric._floor(3 * unit + arb(0, unit / 2**20)) == 2
+        assert geometric._floor(-unit) == 0

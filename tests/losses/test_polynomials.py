@@ -121,6 +121,13 @@ def test_nothing_of_a_polynomial_lies_below_its_bound(
         assert not polynomial(arb(x)) < bound
 
 
+@pytest.mark.parametrize("others", [[], [0.5], [0.5, -2.0], [0.0, 4.0]])
+def test_the_bound_of_a_ball_is_its_lower_end(others: list[float]) -> None:
+    """Where its terms are known to a quarter only."""
+    wide, lowest = (arb_poly([value, *others]) for value in (arb(1, 0.25), arb(0.75)))
+    assert _least(wide) <= _least(lowest)
+
+
 def _piece(direction: Direction, start: int, stop: int) -> Piece:
     ends = Fraction(start), Fraction(stop)
     return Piece(*ends, direction, direction.stretch(*ends).line)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+import re
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from gdpbridge import profiles
 from gdpbridge.curves.tails import GaussianDecayTail
 from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.measure.floats import curve_is_below, rounded_out, search
+from gdpbridge.measure.method import PROVED, method_named, method_names
 from gdpbridge.measure.methods import certified, staircase
 from gdpbridge.measure.problem import Problem
 from gdpbridge.mechanisms.base import Profile
@@ -24,6 +27,17 @@ from gdpbridge.numeric.kinds import ball
 
 LAPLACE = profiles.Laplace(scale=0.5)
 MU = Decimal("1.80090519327558068229230302842752510318")
+
+
+def test_the_pages_say_which_prove(root: Path) -> None:
+    """The table of methods, and the first page's limits."""
+    pages = [(root / name).read_text(encoding="utf-8") for name in ("docs/using.md", "README.md")]
+    proving = [name for name in method_names() if method_named(name).assurance is PROVED]
+    for name in method_names():
+        row = next(line for line in pages[0].splitlines() if line.startswith(f"| {name} |"))
+        assert row.split("|")[3].strip().startswith("yes" if name in proving else "no")
+    (limit,) = re.findall(r"Only the methods (.*) prove,", pages[1])
+    assert set(re.split(", | and ", limit)) == set(proving)
 
 
 # --- staircases ------------------------------------------------------------------------------

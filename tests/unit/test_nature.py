@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -89,6 +91,35 @@ def test_every_kind(profile: Profile, nature: str) -> None:
             "bound": "no finite μ follows from this bound",
         }[nature]
         assert found.verdict_sentence == f"{none}: proved"
+
+
+# what the page calls a kind otherwise
+CALLED = {
+    "callable": "functions",
+    "discrete-gaussian": "discrete noise",
+    "discrete-laplace": "discrete noise",
+    "formula": "formulas",
+    "table": "the rows of a table",
+    "tradeoff": "trade-offs",
+}
+
+
+def test_the_page_says_it(root: Path) -> None:
+    """Each kind stands in the row of docs/using.md for what it is, and none is left out."""
+    page = (root / "docs" / "using.md").read_text(encoding="utf-8")
+    rows = {
+        nature: next(line for line in page.splitlines() if line.startswith(f"| {nature} | "))
+        for nature in Nature
+    }
+
+    def stands(kind: str, row: str) -> bool:
+        return bool(re.search(rf"(?<![\w-]){CALLED.get(kind, kind)}(?![\w-])", row))
+
+    assert all(any(stands(kind, row) for row in rows.values()) for kind in kinds())
+    # of more than one of a kind the first is the usual one
+    usual = {profile.kind: nature for profile, nature in reversed(PROFILES)}
+    for kind in kinds() & usual.keys():
+        assert stands(kind, rows[Nature(usual[kind])]), kind
 
 
 def test_every_kind_declares_it() -> None:

@@ -22,6 +22,9 @@ def uncertifiable_because(profile: Profile) -> str:
         return named.beyond_certificates
     for one in _all(named):
         if one.kind not in KINDS:
+            # it may have one by itself, as that of what it is reduced to
+            if one is not named and not uncertifiable_because(one):
+                return f"there is no certificate yet for what is made of {one.kind}"
             return f"there is no certificate for a mechanism of kind {one.kind} yet"
         known = KINDS[one.kind]
         if known.relations and one.neighbours not in known.relations:
@@ -29,7 +32,8 @@ def uncertifiable_because(profile: Profile) -> str:
         if named.kind in ONLY_COMPOSED and not (
             KINDS[one.kind].composes or KINDS[one.kind].of_others
         ):
-            return f"there is no certificate yet for compositions of {one.kind}"
+            what = "samples" if named.kind == "subsampled" else "compositions"
+            return f"there is no certificate yet for {what} of {one.kind}"
         if one.kind == "subsampled" and one is not named and one.inner[0].kind not in _BY_LINES:
             return f"there is no certificate yet for compositions of sampled {one.inner[0].kind}"
         if one.kind == "sequence" and any("count" in part.parameters() for part in one.inner):

@@ -6,6 +6,7 @@ text, never show.
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -14,6 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from gdpbridge.cli.errors import CommandLineError, Written, as_written, shown
+from gdpbridge.cli.output import spelt_for
 from gdpbridge.errors import InputError, did_you_mean
 
 __all__ = ["Command", "Group", "leading_options"]
@@ -23,6 +25,10 @@ _WRITTEN = f"{__name__}.written"
 
 class Command(TyperCommand):
     """A command that tells what is wrong with its words in one sentence."""
+
+    def get_help(self, ctx: Any) -> str:
+        """Return the help as standard output can hold it."""
+        return spelt_for(sys.stdout, super().get_help(ctx))
 
     def get_help_option(self, ctx: Any) -> TyperOption | None:
         """Return --help, described in the words of the other options."""
@@ -75,6 +81,10 @@ class Group(TyperGroup):
             command: Any = self.get_command(ctx, name)
             found.append((name, command.get_short_help_str(200)))
         return found
+
+    def get_help(self, ctx: Any) -> str:
+        """Return the help as standard output can hold it."""
+        return spelt_for(sys.stdout, super().get_help(ctx))
 
     def get_help_option(self, ctx: Any) -> TyperOption | None:
         """Return --help, described in the words of the other options."""

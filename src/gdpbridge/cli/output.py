@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 import shutil
 import unicodedata
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TextIO
 
-__all__ = ["Output", "Status", "has_colour", "is_unicode", "text_width", "write"]
+__all__ = ["Output", "Status", "has_colour", "is_unicode", "spelt_for", "text_width", "write"]
 
 _WIDEST = 100
 _SPELT = "gdpbridge.spelt"
@@ -96,13 +97,31 @@ def write(stream: TextIO, text: str) -> None:
     if hasattr(stream, "reconfigure"):
         stream.reconfigure(errors=_SPELT)
     try:
-        stream.write(text)
+        stream.write(spelt_for(stream, text))
         stream.flush()
     except OSError as error:
         # the interpreter flushes once more when it exits
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         if not isinstance(error, BrokenPipeError):
             raise
+
+
+def spelt_for(stream: TextIO, text: str) -> str:
+    """Return a text as a stream can hold it, columns still in line where there is room."""
+    if is_unicode(stream) or text.isascii():
+        return text
+    return "\n".join(map(_spelt_line, text.split("\n")))
+
+
+def _spelt_line(line: str) -> str:
+    parts, longer = re.split("( {2,})", line), 0
+    for at, part in enumerate(parts):
+        if part.startswith("  "):
+            parts[at] = " " * max(2, len(part) - longer)
+        else:
+            parts[at] = "".join(sign if sign.isascii() else _spelling(sign) for sign in part)
+        longer += len(parts[at]) - len(part)
+    return "".join(parts)
 
 
 def is_unicode(stream: TextIO) -> bool:

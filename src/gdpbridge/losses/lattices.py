@@ -291,6 +291,8 @@ def _unit(factors: Sequence[Factor], points: int) -> Fraction:
         # whole cells fit between any two of the losses
         return common / (2 * math.floor(common / (2 * least)))
     widest = max((one for one in known), default=least)
+    if widest < 2 * least:
+        return least
     return widest / (2 * max(1, math.floor(widest / (2 * least))))
 
 

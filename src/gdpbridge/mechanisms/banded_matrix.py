@@ -94,7 +94,7 @@ class BandedMatrix(OfMatrix, AsRun):
         """The steps of DP-SGD, with no more noise and no smaller rate than here."""
         size, found = self._parts
         square = self.exact("sigma") ** 2 / found.square
-        noise = written_below(Fraction(math.isqrt(math.floor(square * 10**60)), 10**30))
+        noise = written_below(Fraction(math.isqrt(square * 10**60 // 1), 10**30))
         return DPSGD(
             noise_multiplier=noise,
             sample_rate=written_above(self.bands * self.exact("sample_rate")),

@@ -345,8 +345,8 @@ class Profile(Described, Evaluated, BaseModel):
         raise InputError(
             "mechanism",
             self.kind,
-            "approx-dp, discrete-gaussian, dpsgd, gaussian, gdp, laplace, pld, pure-dp or zcdp for "
-            "composition, or gaussian with poisson sampling",
+            "a kind whose privacy loss is known for composition: of noise (gaussian, laplace, "
+            "discrete), dpsgd, gdp, pure-dp, approx-dp, zcdp, renyi, pld, a selection, or a sample",
         )
 
     def composed_curve(self, times: int) -> Curve:

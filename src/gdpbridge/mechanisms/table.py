@@ -248,11 +248,6 @@ class Table(Profile):
         """The class: one pair of distributions has all of the curve."""
         return self.profile_is
 
-    @property
-    def composes_beside_others_only(self) -> bool:
-        """Whether no lattice of a reasonable size holds every ε."""
-        return self._spacing is None
-
     @cached_property
     def _knots(self) -> list[Fraction]:
         return [eps for eps, _ in self.exact_corners if eps > 0]
