@@ -92,6 +92,25 @@ def test_delta_is_that_of_the_whole(sigma: str, rate: str, steps: int, eps: str)
         assert not rare.is_at_most(at, low / 2)
 
 
+@pytest.mark.parametrize(
+    ("sigma", "rate", "eps"),
+    [("0.4583", "0.00008883", "0.02"), ("0.6917", "0.0478", "5"), ("0.3469", "0.00006867", "0.3")],
+)
+def test_delta_of_two_steps_against_an_integral_over_noise(sigma: str, rate: str, eps: str) -> None:
+    """It is enclosed to the digits, where a line of the whole takes too many nodes for that."""
+    transform = SampledGaussianTransform(Fraction(sigma), Fraction(rate))
+    low, high = ComposedLoss([Part(transform, 2)]).delta(Fraction(eps))
+    with precision(128):
+        assert 0 < high - low < low * arb("1e-11")
+        want = arb(mpmath.nstr(_exactly_of_two(sigma, rate, eps), 20))
+        assert low * (1 - arb("1e-14")) < want < high * (1 + arb("1e-14"))
+
+
+def _exactly_of_two(sigma: str, rate: str, eps: str) -> mpmath.mpf:
+    with mpmath.workdps(30):
+        return _of_two(sigma, rate, mpmath.mpf(eps))
+
+
 def test_what_is_split_off_counts() -> None:
     """Near 0 all-usual noise is most of δ: the bound is above it, and proves nothing there."""
     direction = _direction("0.6917", "0.0478", 3)

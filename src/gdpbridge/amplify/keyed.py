@@ -94,9 +94,11 @@ def keyed_sample(data: Any, frame: Any, engine: str, keyed: Keyed, by: Sequence[
 
     schema = frame.collect_schema()
     for name in by:
-        kind = schema.get(name)
-        if kind is None or not (kind.is_integer() or kind == narwhals.String):
-            found = Words("missing" if kind is None else f"of {name!r}, which is {kind}")
+        if name not in schema:
+            raise InputError("by", name, f"one of the columns: {', '.join(map(str, schema))}")
+        kind = schema[name]
+        if not (kind.is_integer() or kind == narwhals.String):
+            found = Words(f"of {name!r}, which is {kind}")
             raise InputError("by", found, "columns of whole numbers or text")
     if not hasattr(frame, "collect"):
         return keyed.keep(data, by)

@@ -155,7 +155,7 @@ class Direction(Stretches):
     def chernoff_logs(self) -> Floats:
         """Log of κ(b)·M(b) for a few tilts."""
         tilts = TILTS[self.moments.domain[1] > TILTS]
-        return log_kappa(tilts) + self.moments.logs(tilts)
+        return log_kappa(tilts) + self.moments.tilts.log_moments(tilts)
 
     def to(self, digits: int) -> Direction:
         """Return the same to other digits, with no lines."""

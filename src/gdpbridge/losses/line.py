@@ -31,7 +31,7 @@ from gdpbridge.numeric.discs import Disc, Entire
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["Evidence", "Kind", "Line"]
+__all__ = ["Evidence", "Kind", "Line", "plans_of"]
 
 
 # h·N·r of a panel's Taylor polynomial: fewer terms for many nodes, where each costs more
@@ -105,11 +105,7 @@ class Line:
         self.kind = Kind.PUT if mirrored else Kind.REST if self.complement else Kind.CALL
         self.depth = depth = choice.lost - log_error
         self.bits = int(depth / math.log(2)) + moments.times.bit_length() + _GUARD_BITS
-        share = math.log(16 * len(moments.factors))
-        plans = tuple(
-            factor.plan(choice.c, -(depth + share + math.log(factor.times)))
-            for factor in moments.factors
-        )
+        plans = plans_of(moments, choice, log_error)
         self.bits += max(
             factor.transform.bits_lost(plan)
             for factor, plan in zip(moments.factors, plans, strict=True)
@@ -394,6 +390,14 @@ class Line:
         terms, last = self._terms
         coefficients = self._taylor(ball(middle), ball(self._radius), terms)
         return _Panel(middle, self._radius, coefficients, last)
+
+
+def plans_of(moments: Moments, choice: Choice, log_error: float) -> tuple[Plan, ...]:
+    """Return how each factor is evaluated for a relative error."""
+    depth = choice.lost - log_error + math.log(16 * len(moments.factors))
+    return tuple(
+        factor.plan(choice.c, -(depth + math.log(factor.times))) for factor in moments.factors
+    )
 
 
 @dataclass(frozen=True)

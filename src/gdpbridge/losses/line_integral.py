@@ -12,13 +12,13 @@ from flint import arb
 from gdpbridge.errors import UndecidedError, WorkLimitError
 from gdpbridge.losses.direction import Direction
 from gdpbridge.losses.moments import Moments, Part
-from gdpbridge.losses.rare import can_be_split, rare_direction
+from gdpbridge.losses.rare import can_be_split, rare_direction, rare_direction_at
 from gdpbridge.losses.roots import least_epsilon
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["DEFAULT_DIGITS", "ComposedLoss", "epsilon_of"]
+__all__ = ["DEFAULT_DIGITS", "ComposedLoss", "delta_of", "epsilon_of"]
 
 DEFAULT_DIGITS = 12
 # nodes of a line up to which nothing has to be split off
@@ -66,7 +66,7 @@ class ComposedLoss:
             stop: a larger ε up to which others will be asked for.
         """
         first, *others = self.directions
-        low, high = first.delta(eps, stop)
+        low, high = delta_of(first, eps, stop)
         # at 0 it is the total variation distance of both
         for other in others if eps or not self._one_pair else []:
             if not other.is_at_most(eps, low, stop):
@@ -94,6 +94,22 @@ class ComposedLoss:
             more = epsilon_of(other, delta)
             found = more and (max(found[0], more[0]), max(found[1], more[1]))
         return found
+
+
+def delta_of(direction: Direction, eps: Fraction, stop: Fraction | None) -> tuple[arb, arb]:
+    """Return exact numbers that enclose δ(ε) of one direction.
+
+    Noise is split for one ε alone; ``stop`` is a larger one up to which others will be asked for.
+    """
+    if can_be_split(direction) and (stop is None or stop <= eps):
+        with suppress(UndecidedError, WorkLimitError), _few_nodes(direction):
+            direction.stretch(eps)
+            return direction.delta(eps)
+        with suppress(UndecidedError, WorkLimitError):
+            rare = rare_direction_at(direction, eps)
+            if rare is not None:
+                return rare.delta(eps)
+    return direction.delta(eps, stop)
 
 
 def epsilon_of(direction: Direction, delta: Fraction) -> tuple[Fraction, Fraction] | None:

@@ -37,7 +37,7 @@ __all__ = ["RareDirection", "RareMoments", "can_be_split", "rare_direction"]
 
 # log of how far below ε the loss is where noise begins to be rare, and how many deviations of the
 # soft step lie between: the first that will do, as soft steps take fewer nodes
-_DEPTHS, _DEVIATIONS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0), (12.0, 17.0, 24.0, 34.0)
+_DEPTHS, _DEVIATIONS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0), (12.0, 17.0, 24.0, 34.0, 50.0, 70.0)
 # log of the share of δ that all-usual noise may have
 _SHARE = -35.0
 # tilts of its bound, as multiples of 1/ε
@@ -48,8 +48,6 @@ _SPLITS, _FARTHEST = 4, 4
 # towards an edge, and places are multiples of one over it
 _ROUNDS, _GRID = 12, 1 << 12
 _BITS = 128
-# nodes of two sums are so many times as much work as one of those of one
-_NODES = 2
 # log of a bound's error
 _LOG_ERROR = -12.0
 
@@ -191,9 +189,8 @@ class RareDirection(Direction):
         return RareDirection(self.split, self.tilt, self.start, digits)
 
     def is_cheaper_than(self, whole: Direction, log_delta: float) -> bool:
-        """Whether its lines take so few nodes for the ε of a δ that two sums are less work."""
-        nodes = self.nodes_for(self.start, log_delta)
-        return _NODES * nodes < whole.nodes_for(self.start, log_delta)
+        """Whether its lines are less work for the ε of a δ."""
+        return self.work_for(self.start, log_delta) < whole.work_for(self.start, log_delta)
 
     def leaves_out_little(self, eps: Fraction, delta: Fraction) -> bool:
         """Whether what only is bounded is nothing beside δ at an ε, to the digits."""
@@ -273,6 +270,27 @@ def rare_direction(direction: Direction, delta: Fraction) -> RareDirection | Non
     return None
 
 
+def rare_direction_at(direction: Direction, eps: Fraction) -> RareDirection | None:
+    """Return a direction with noise split, for an ε; None where that is no less work.
+
+    Raises:
+        UndecidedError: if no line is close enough there.
+        WorkLimitError: if one would need too many nodes.
+    """
+    if not can_be_split(direction) or not eps > 0:
+        return None
+    runs, place = direction.moments.factors[0], float(eps)
+    own = _sum_of_own(runs, place)
+    found = _split_for(runs, place, math.log(own), direction.digits) if own > 0 else None
+    if found is None or not found.is_cheaper_than(direction, math.log(own)):
+        return None
+    found.start = eps
+    low, high = found.delta(eps)
+    with precision(found.bits):
+        # as close as the digits, as what is only bounded may not be
+        return found if certainly((high - low) * 10**found.digits < low) else None
+
+
 def _split_for(runs: Factor, eps: float, log_delta: float, digits: int) -> RareDirection | None:
     """Return a direction for an ε of a δ."""
     share = log_delta + _SHARE
@@ -316,21 +334,22 @@ def _place(sigma: float, rate: float, loss: float) -> float:
     return sigma * math.log(math.expm1(loss) / rate + 1) + 0.5 / sigma
 
 
+def _sum_of_own(runs: Factor, eps: float) -> float:
+    """Return the sum of the runs' own δ(ε)."""
+    sigma, rate = _numbers(runs)
+    u = _place(sigma, rate, eps)
+    below, above = (math.erfc(x / math.sqrt(2)) / 2 for x in (u, u - 1 / sigma))
+    return runs.times * (rate * above - (math.expm1(eps) + rate) * below)
+
+
 def _of_one(runs: Factor, delta: float) -> float | None:
     """Return the ε at which the sum of the runs' own δ(ε) is δ, if there is one."""
-    sigma, rate = _numbers(runs)
-
-    def excess(eps: float) -> float:
-        u = _place(sigma, rate, eps)
-        below, above = (math.erfc(x / math.sqrt(2)) / 2 for x in (u, u - 1 / sigma))
-        return runs.times * (rate * above - (math.expm1(eps) + rate) * below) - delta
-
     low, high = 1e-9, 200.0
-    if excess(low) <= 0 or excess(high) >= 0:
+    if _sum_of_own(runs, low) <= delta or _sum_of_own(runs, high) >= delta:
         return None
     for _ in range(_HALVINGS):
         middle = math.sqrt(low * high)
-        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+        low, high = (middle, high) if _sum_of_own(runs, middle) > delta else (low, middle)
     return low
 
 

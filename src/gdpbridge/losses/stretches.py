@@ -20,7 +20,7 @@ from flint import arb
 
 from gdpbridge.errors import UndecidedError, WorkLimitError
 from gdpbridge.losses.choice import Choice, Wanted, choose
-from gdpbridge.losses.line import Kind, Line
+from gdpbridge.losses.line import Kind, Line, plans_of
 from gdpbridge.losses.moments import Moments
 from gdpbridge.losses.tilts import Tilts
 from gdpbridge.losses.transforms.base import short
@@ -221,12 +221,14 @@ class Stretches:
         if known and self.moments.domain[1] > 0:
             self.moments.tilts.learn(*np.array(known).T)
 
-    def nodes_for(self, eps: Fraction, log_delta: float) -> float:
-        """Return about how many nodes a line takes at an ε of known log δ; inf for too many."""
+    def work_for(self, eps: Fraction, log_delta: float) -> float:
+        """Return about how many terms a line takes at an ε of known log δ; inf for too many."""
         try:
-            return self._chosen([eps], [Guess(log_delta, 0.0)], 0.0)[0].count
+            choice, log_error, kind = self._chosen([eps], [Guess(log_delta, 0.0)], 0.0)
         except WorkLimitError:
             return math.inf
+        plans = plans_of(self._moments_for(kind), choice, log_error)
+        return choice.count * sum(plan.terms for plan in plans)
 
     def _cheapest(
         self, places: list[Fraction], guesses: list[Guess], below: float, most: int | None

@@ -83,6 +83,10 @@ class Tilts:
             return mean, variance, log
         return mean - np.log1p(1 / b), variance + 1 / (b * (1 + b)), log
 
+    def log_moments(self, b: Floats) -> Floats:
+        """Return log M at tilts that are those of the table, or nearly what it is at others."""
+        return np.interp(np.log(b), np.log(self._nodes), self._logs)
+
     def eps_of(self, log_value: float) -> float | None:
         """Return about the ε at which log D is a number, None if the table does not reach it."""
         b, eps = self._nodes, self._slopes

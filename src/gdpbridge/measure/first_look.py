@@ -39,6 +39,8 @@ _STEEP, _STEPS = 1.0, 10
 _SHARES = (1.0, 0.5, 0.25, 0.1, 0.03)
 # chords are of use where G is that large; places that are looked at for them
 _LARGE, _PLACES = 10.0, 65
+# no G is that large where no loss is above this one: 1 - δ(0) is at least 2/(e^ε + 1)
+_SHORT = 13.0
 # log of Chernoff's bound from which on so little is left of 1 that it may be an error
 _NEAR_ONE = -1e-3
 # of the rest of the range, for which one is worth its line; and nodes of that
@@ -75,6 +77,8 @@ class FirstLook:
     def _look_ahead(self) -> None:
         """Look at where G is thought to be largest, if it is large: chords may serve all else."""
         end, p = float(self.problem.end), float(self.problem.failure)
+        if end < _SHORT:
+            return
         points, best = np.linspace(0.0, end, _PLACES), (_LARGE, -1, 0)
         for number, direction in enumerate(self.coarse.directions):
             moments = direction.moments

@@ -90,9 +90,10 @@ class SampledGaussianSearch(Transform):
     def _log_g(self, u: Floats) -> Floats:
         """Return log g on the real line."""
         t = u / self._s - 0.5 / self._s**2
-        small = np.log1p(self._q * np.expm1(np.minimum(t, 1.0)))
-        large = np.logaddexp(self._log_unsampled, self._log_q + t)
-        return np.where(t < 1.0, small, large)
+        small = t < 1.0
+        back = (1 - self._q) / self._q * np.exp(-np.maximum(t, 1.0))
+        off = np.log1p(np.where(small, self._q * np.expm1(np.minimum(t, 1.0)), back))
+        return np.where(small, off, self._log_q + t + off)
 
     @cached_property
     def _log_q(self) -> float:
