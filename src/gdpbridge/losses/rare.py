@@ -43,6 +43,8 @@ _SHARE = -35.0
 # tilts of its bound, as multiples of 1/ε
 _TILTS = np.geomspace(2.0, 4000.0, 40)
 _HALVINGS = 60
+# ε for which noise is split
+_RANGE = 1e-9, 200.0
 # times that noise is split anew, and how far beyond what it was split for ε may lie
 _SPLITS, _FARTHEST = 4, 4
 # towards an edge, and places are multiples of one over it
@@ -277,7 +279,7 @@ def rare_direction_at(direction: Direction, eps: Fraction) -> RareDirection | No
         UndecidedError: if no line is close enough there.
         WorkLimitError: if one would need too many nodes.
     """
-    if not can_be_split(direction) or not eps > 0:
+    if not can_be_split(direction) or not _RANGE[0] < eps < _RANGE[1]:
         return None
     runs, place = direction.moments.factors[0], float(eps)
     own = _sum_of_own(runs, place)
@@ -344,7 +346,7 @@ def _sum_of_own(runs: Factor, eps: float) -> float:
 
 def _of_one(runs: Factor, delta: float) -> float | None:
     """Return the ε at which the sum of the runs' own δ(ε) is δ, if there is one."""
-    low, high = 1e-9, 200.0
+    low, high = _RANGE
     if _sum_of_own(runs, low) <= delta or _sum_of_own(runs, high) >= delta:
         return None
     for _ in range(_HALVINGS):
