@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import cache
+from functools import cache, reduce
 from typing import NamedTuple
 
 import gmpy2
@@ -187,6 +187,14 @@ class Interval:
         """Return the smallest interval that holds both."""
         return Interval(self.of, min(self.low, other.low), max(self.high, other.high))
 
+    def larger(self, other: Interval) -> Interval:
+        """Return the larger one of two numbers."""
+        return Interval(self.of, max(self.low, other.low), max(self.high, other.high))
+
+    def positive(self) -> Interval:
+        """Return the larger one of a number and 0."""
+        return self.larger(self.of.exactly(0))
+
     def ends(self) -> tuple[Interval, Interval]:
         """Return the two ends as intervals."""
         return Interval(self.of, self.low, self.low), Interval(self.of, self.high, self.high)
@@ -269,10 +277,4 @@ _HALF = Fraction(1, 2)
 
 def largest(values: Iterable[Interval]) -> Interval:
     """Return the largest of some numbers."""
-    found = list(values)
-    return Interval(found[0].of, max(one.low for one in found), max(one.high for one in found))
-
-
-def not_below_zero(value: Interval) -> Interval:
-    """Return the larger one of a number and 0."""
-    return largest((value, value.of.exactly(0)))
+    return reduce(Interval.larger, values)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from gdpbridge_verify.allocation import allocated
 from gdpbridge_verify.arithmetic import Arithmetic, Work
 from gdpbridge_verify.document import Certificate
 from gdpbridge_verify.finite import (
@@ -118,6 +119,9 @@ def _sequence(spec: Spec, times: int) -> Composition:
         count = part.pop("count", "1") or ""
         if not (count.isascii() and count.isdigit() and len(count) <= 16 and int(count)):
             raise Malformed(f"mechanism.parts.{place}.count", count, "a whole number ≥ 1")
+        if "random-allocation" in part.values():
+            # each takes seconds, and there may be many
+            raise Malformed(f"mechanism.parts.{place}", "random-allocation", "alone")
         found.append(_read(part, times * int(count)))
     runs = tuple(run for one in found for run in one.parts)
     return Composition(runs, max((one.nature for one in found), key=_NATURES.index))
@@ -171,6 +175,14 @@ def _listed(spec: Spec, times: int) -> Composition:
     return Composition((Runs(one, times, other),), "own" if is_own else "bound")
 
 
+def _allocated(spec: Spec, times: int) -> Composition:
+    """Read epochs in each of which a record is in one step, drawn at random."""
+    values = parameters_of(spec)
+    found = allocated(1 / values["noise_multiplier"], int(values["steps"]))
+    runs = Runs(found.forward, times * int(values["epochs"]), found.backward)
+    return Composition((runs,), KINDS["random-allocation"].nature)
+
+
 def _steps(spec: Spec, times: int) -> Composition:
     """Read DP-SGD; batches of a fixed size have a name for how they are drawn."""
     own = dict(spec)
@@ -194,6 +206,7 @@ _OTHERS: dict[str, Callable[[Spec, int], Composition]] = {
     "composed": _composed,
     "dpsgd": _steps,
     "pld": _listed,
+    "random-allocation": _allocated,
     "sequence": _sequence,
     "subsampled": _subsampled,
 }

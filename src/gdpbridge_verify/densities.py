@@ -73,15 +73,12 @@ class DensitiesCheck(Check):
     def below(self, line: str, at: Fraction, level: Level) -> None:
         """Compare the larger one of both orders of the pair."""
         one, other = self._deltas(at)
-        top = max(one.high, other.high)
-        bottom = max(one.low, other.low)
-        self.hold(line, level.value - Interval(self.arithmetic, bottom, top))
+        self.hold(line, level.value - one.larger(other))
 
     def excess(self, at: Fraction, wanted: Level, _: Evidence | Point) -> Interval:
         """Return by how much δ exceeds a number."""
         one, other = self._deltas(at)
-        larger = Interval(self.arithmetic, max(one.low, other.low), max(one.high, other.high))
-        return larger - wanted.value
+        return one.larger(other) - wanted.value
 
 
 def nodes_of(texts: dict[str, str | None], known: dict[str, Fraction]) -> tuple[Node, Node]:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from gmpy2 import mpfr
 
-from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, not_below_zero
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
 from gdpbridge_verify.convex import ConvexCheck
 from gdpbridge_verify.convexity import BITS, can_be_own
 from gdpbridge_verify.document import Evidence, Point
@@ -111,8 +111,7 @@ class Jet:
         """Return the smaller of two; where either may be, both slopes."""
         if self.value <= other.value or other.value <= self.value:
             return self if self.value <= other.value else other
-        a, b = self.value, other.value
-        value = Interval(a.of, min(a.low, b.low), min(a.high, b.high))
+        value = -(-self.value).larger(-other.value)
         return Jet(value, self.slope.hull(other.slope))
 
     def erfc(self) -> Jet:
@@ -370,7 +369,7 @@ class FormulaCheck(ConvexCheck):
             if found <= 0:
                 raise Refused("mechanism.text", f"it has no solution at ε = {float(at):.12g}")
             raise Undecided("mechanism.text")
-        return not_below_zero(found)
+        return found.positive()
 
     def excess(self, at: Fraction, wanted: Level, proof: Evidence | Point) -> Interval:
         """Of a mechanism's own profile no event is needed."""

@@ -34,6 +34,9 @@ _RATIOS = ("sample_rate", "scale")
 _GROUPS: Domain = (lambda value: value in range(1, 51), "a whole number from 1 to 50")
 _VARIANCE: Domain = (lambda value: 0 < value <= 10_000, "a number > 0, at most 10000")
 _SHIFT: Domain = (lambda value: value in range(1, 1001), "a whole number from 1 to 1000")
+_NOISE: Domain = (lambda value: Fraction(3, 10) <= value <= 100, "a number from 0.3 to 100")
+_CHOICES: Domain = (lambda value: value in range(2, 10_001), "a whole number from 2 to 10000")
+_EPOCHS: Domain = (lambda value: value in range(1, 33), "a whole number from 1 to 32")
 _MEAN: Domain = (lambda value: 1 <= value <= 10**9, "a number from 1 to 10^9")
 _CHANCE: Domain = (lambda value: 0 < 2 * value < 1, "a number in (0, 1/2)")
 _SHARE: Domain = (lambda value: 0 < value <= 1, "a number in (0, 1]")
@@ -79,6 +82,7 @@ _SGD = _positive("A", "B", "sigma")
 _SHUFFLED = {**_positive("noise_multiplier"), **_counts("steps", "epochs")}
 _SPARSE = {**_positive("threshold_scale", "answer_scale", "sensitivity"), "count": _COUNT}
 _THRESHOLDED = {**_positive("scale", "threshold", "contribution"), "groups": _GROUPS}
+_ALLOCATED = {"noise_multiplier": _NOISE, "steps": _CHOICES, "epochs": _EPOCHS}
 _RESPONSE = {"noise_parameter": _SHARE, "buckets": _BUCKETS}
 
 KINDS = {
@@ -100,6 +104,7 @@ KINDS = {
     "permute-and-flip": Kind({"epsilon": _NON_NEGATIVE}, "class", per_record="epsilon"),
     "pld": Kind(composes=True, discrete=True),
     "pure-dp": Kind({"epsilon": _NON_NEGATIVE}, "class", composes=True, per_record="epsilon"),
+    "random-allocation": Kind(_ALLOCATED, "bound", (_ADDED, "zero-out"), alone=True, discrete=True),
     "randomized-response": Kind(
         _RESPONSE, relations=(_REPLACED,), composes=True, instead={"noise_parameter": "epsilon"}
     ),

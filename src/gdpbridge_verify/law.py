@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from gmpy2 import mpz
 
-from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, not_below_zero
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
 from gdpbridge_verify.composed import LossesCheck, log_kappa
 from gdpbridge_verify.document import Evidence, Point
 from gdpbridge_verify.finite import Atoms, DiscreteGaussian, Finite, Unit
@@ -95,9 +95,9 @@ class Law:
             kept = (-self._tilt * over).exp() * (p - (-over).exp() * q)
         for number in range(last, first):
             over = self._losses[number] - eps
-            share = not_below_zero(-(-over).expm1()) * (-self._tilt * over).exp()
+            share = (-(-over).expm1()).positive() * (-self._tilt * over).exp()
             kept += self._fixed(self._masses[number]) * share
-        kept = not_below_zero(kept)
+        kept = kept.positive()
         scale = (self._log_moment - self._tilt * eps).exp()
         return scale * Interval(self.of, kept.low, (kept + self._lost).high)
 
@@ -245,6 +245,9 @@ class DiscreteCheck(LossesCheck):
         tail = super().build()
         self._laws: dict[tuple[int, int], Law] = {}
         parts, v = self.composition.parts, self.variance
+        for part in parts:
+            if isinstance(part.transform, Finite):
+                self.arithmetic.work.charge(part.transform.cost)
         if self.evidence.tail_from is not None and not v:
             raise Malformed("evidence.tail_from", self.evidence.tail_from, "null")
         if not v or tail.square is None:

@@ -285,7 +285,7 @@ class Pair:
     def _positive(self, piece: Piece, t: Interval) -> Interval:
         """Enclose the integral of the positive part of p - t·q on a cell."""
         if not piece.reach:
-            return _clipped(piece.p.mass - t * piece.q.mass)
+            return (piece.p.mass - t * piece.q.mass).positive()
         self.of.work.charge(_COST_OF_TERM * len(piece.p.series))
         series = [a - t * b for a, b in zip(piece.p.series, piece.q.series, strict=True)]
         total = self.of.exactly(0)
@@ -327,7 +327,7 @@ class Pair:
             return of.exactly(0)
         left, right = self._bracket(series, low, high, rises=rises)
         start, stop = (right, high) if rises else (low, left)
-        inner = _clipped(value_of(series, of.exactly(right if rises else left)))
+        inner = value_of(series, of.exactly(right if rises else left)).positive()
         inside = Interval(of, mpfr(0), inner.high) * (right - left)
         return integral(series, start, stop, of) + inside
 
@@ -423,8 +423,3 @@ class Pair:
         place = self.of.exactly(at)
         p, q = (value_of(one.series, place) for one in (piece.p, piece.q))
         return p / q if q > 0 else None
-
-
-def _clipped(value: Interval) -> Interval:
-    zero = mpfr(0)
-    return Interval(value.of, max(value.low, zero), max(value.high, zero))

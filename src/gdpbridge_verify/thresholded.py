@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, largest, not_below_zero
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, largest
 from gdpbridge_verify.curve import GaussianCurve
 from gdpbridge_verify.kinds import Values, parameters_of
 from gdpbridge_verify.mechanisms import FormulasCheck
@@ -89,4 +89,4 @@ class Thresholded:
             return self.of.exactly(0)
         if self._curves:
             return self._curves[groups - 1].level(eps).value
-        return not_below_zero(-((eps - self._ends[groups - 1]) / 2).expm1())
+        return (-((eps - self._ends[groups - 1]) / 2).expm1()).positive()

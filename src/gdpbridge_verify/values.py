@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from gmpy2 import mpfr
 
-from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, largest, not_below_zero
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, largest
 from gdpbridge_verify.kinds import Values
 from gdpbridge_verify.profile import Bracket, Formulas, Part, Tail
 from gdpbridge_verify.refusal import Undecided
@@ -33,7 +33,7 @@ def runs_of_range(values: Values, _: list[Bracket], of: Arithmetic) -> Formulas:
             return of.exactly(0)
         of.work.charge(_COST * (runs + number))
         t = (eps + (number + 1) * width) / (runs + 1)
-        high = not_below_zero((-t).exp() - least) / norm
+        high = ((-t).exp() - least).positive() / norm
         low, total, power = -(-t).expm1() / norm, of.exactly(0), of.exactly(1)
         for i in range(number + 1):
             excess = runs * t - i * width - eps
@@ -41,7 +41,7 @@ def runs_of_range(values: Values, _: list[Bracket], of: Arithmetic) -> Formulas:
             power = power * low
         for _ in range(runs - number):
             total = total * high
-        return not_below_zero(eps.exp() * total)
+        return (eps.exp() * total).positive()
 
     def level(eps: Interval) -> Level:
         return Level.of(largest(at_most(number, eps) for number in range(runs)))
@@ -110,4 +110,4 @@ class Skellam:
             end += 1
         above, below = self._sums
         sums = largest(above[place] - t * below[place] for place in range(first, end + 1))
-        return Level.of(not_below_zero(sums + self._beyond))
+        return Level.of((sums + self._beyond).positive())

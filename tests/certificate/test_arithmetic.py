@@ -202,6 +202,20 @@ def test_a_hull_holds_both() -> None:
         assert [(end.low, end.high) for end in hull.ends()] == [(1, 1), (4, 4)]
 
 
+def test_the_larger_one_of_two_numbers() -> None:
+    """Each end is the larger one, whichever comes first; beside 0 too."""
+    first, second = AT.between(Fraction(-1), Fraction(4)), AT.between(Fraction(-3), Fraction(5))
+    for larger in (first.larger(second), second.larger(first)):
+        assert (larger.low, larger.high) == (-1, 5)
+    assert (first.positive().low, first.positive().high) == (0, 4)
+    assert (-second).larger(first).low == -1
+    below = AT.between(Fraction(-2), Fraction(-1)).positive()
+    assert (below.low, below.high) == (0, 0)
+    smaller = Jet(first, first).least(Jet(second, second))
+    assert (smaller.value.low, smaller.value.high) == (-3, 4)
+    assert (smaller.slope.low, smaller.slope.high) == (-3, 5)
+
+
 def test_both_ends_of_a_range_are_rounded_outward() -> None:
     """Neither third has four bits."""
     around = COARSE.between(Fraction(1, 3), Fraction(2, 3))

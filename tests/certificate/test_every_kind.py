@@ -51,7 +51,7 @@ EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "permute-and-flip": ({"epsilon": 1}, {}),
     "pld": ({"remove": [[0.5, 0.6], [-0.5, 0.3]]}, {}),
     "pure-dp": ({"epsilon": 1}, {}),
-    "random-allocation": ({"noise_multiplier": 2, "steps": 10}, {}),
+    "random-allocation": ({"noise_multiplier": 1, "steps": 4}, {}),
     "randomized-response": ({"noise_parameter": 0.5, "buckets": 4}, {}),
     "renyi": ({"orders": [2, 4, 8], "epsilons": [0.1, 0.2, 0.5]}, {"failure": 1e-3}),
     "report-noisy-max": ({"noise": "gumbel", "scale": 2}, {}),
@@ -283,7 +283,7 @@ ANSWERS = (
 )
 
 
-DEAR = ("banded-matrix", "dpsgd", "opacus")
+DEAR = ("banded-matrix", "dpsgd", "opacus", "random-allocation")
 
 
 def answers_of(kind: str) -> gdp.Certificate | None:

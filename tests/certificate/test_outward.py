@@ -13,7 +13,7 @@ from gmpy2 import mpc, mpfr
 
 from gdpbridge.losses.transforms.replace_one import ReplaceOneTransform
 from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
-from gdpbridge_verify.arithmetic import Arithmetic, Interval, not_below_zero
+from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.complexes import Ball, Complexes
 from gdpbridge_verify.document import Nodes
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
@@ -149,8 +149,8 @@ def _ends(value: Interval) -> tuple[float, float]:
 def test_what_is_positive_or_larger_is_enclosed() -> None:
     """The larger one of a number and 0, and of a formula and 0."""
     below, around = OF.between(Fraction(-2), Fraction(-1)), OF.between(Fraction(-1), Fraction(2))
-    assert _ends(not_below_zero(below)) == (0, 0)
-    assert _ends(not_below_zero(around)) == (0, 2)
+    assert _ends(below.positive()) == (0, 0)
+    assert _ends(around.positive()) == (0, 2)
     check: Any = SimpleNamespace(arithmetic=OF, is_solved=False)
     for value, ends in ((below, (0, 0)), (around, (0, 2))):
         check.value = lambda _, value=value: SimpleNamespace(value=value)

@@ -15,6 +15,8 @@ from mpmath import mpf
 import gdpbridge as gdp
 from gdpbridge import profiles
 from gdpbridge.errors import InputError
+from gdpbridge.losses.transforms.discrete_gaussian import DiscreteGaussianTransform, Weights
+from gdpbridge.numeric.flint_context import precision
 
 
 def laplace_weight(x: int, scale: str) -> mpf:
@@ -316,3 +318,26 @@ def test_too_many_discrete_gaussian_runs() -> None:
     """So many that their sums take too many values are refused at once."""
     with pytest.raises(InputError, match="times is 1000000: must be fewer runs"):
         profiles.DiscreteGaussian(sigma=4.0).compose(1_000_000)
+
+
+@pytest.mark.parametrize(("sigma", "times"), [(6, 5), (7, 12)])
+def test_many_runs_with_wide_noise_have_one_weight(sigma: int, times: int) -> None:
+    """Convolved masses have the weights that are proved to be the same."""
+    weights = Weights(DiscreteGaussianTransform(Fraction(sigma**2), 1), times)
+    with precision(256):
+        flat = weights._flat(256)
+        assert flat is not None
+        assert flat.rel_accuracy_bits() > 240
+        assert weights._flat(2000) is None
+        weights._flat = lambda _: None  # type: ignore[method-assign]
+        assert all(one.overlaps(flat) for one in weights._found(256))
+
+
+def test_listed_lines_are_summed_ones() -> None:
+    """The table of the first lines, by recursion, and sums of each, as floats."""
+    for sigma, times in ((4, 5), (1.5, 1), (0.3, 7), (40, 50)):
+        lines = profiles.DiscreteGaussian(sigma=sigma).compose(times).curve.lines
+        where = np.arange(2 * lines.first + 3, lines._listed, 7)
+        table, sums = lines.segments(where), lines._segments(where)
+        for name in ("end", "log_b", "log_at_end", "log_complement_at_start"):
+            assert np.allclose(getattr(table, name), getattr(sums, name), rtol=1e-12, atol=1e-12)

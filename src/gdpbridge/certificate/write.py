@@ -28,6 +28,7 @@ from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.densities import Densities
 from gdpbridge.mechanisms.formula import Formula, Written
+from gdpbridge.mechanisms.random_allocation import RandomAllocation
 from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.skellam import Skellam
 from gdpbridge.mechanisms.table import Table
@@ -54,6 +55,8 @@ __all__ = ["begun", "range_of", "write"]
 
 # of squares, relatively
 _TOO_CLOSE = Fraction(1, 500)
+# by which another bound may be above that which was measured
+_ANOTHER = 0, Fraction(1, 10_000), Fraction(1, 1000), Fraction(1, 200)
 # by which a tail may begin later than in the search
 _MOST_STEPS = 40
 
@@ -125,6 +128,8 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
         return with_directions(bare, proof)
     if isinstance(profile, Densities | Skellam | ThresholdedRelease):
         return with_cells(_covering(bare, profile), proof, profile.curve)
+    if isinstance(profile, RandomAllocation):
+        return _of_allocation(bare, proof, profile)
     if discrete:
         return with_laws(bare, proof, profile)
     if rho is not None:
@@ -142,6 +147,21 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     )
     cells = tuple(cell for proved in proof.cells for cell in accepted(checker, proved))
     return replace(bare, evidence=replace(bare.evidence, cells=cells))
+
+
+def _of_allocation(bare: Certificate, proof: Proof, profile: RandomAllocation) -> Certificate:
+    """Claim what the checker's bound shows, which is as good as the one measured, but another."""
+    mu = bare.claim.mu
+    bare = replace(bare, evidence=replace(bare.evidence, witness=None))
+    scale = 10 ** len(mu.high.partition(".")[2])
+    for wider in _ANOTHER:
+        high = Fraction(math.ceil(Fraction(mu.high) * (1 + wider) * scale), scale)
+        range_ = replace(mu, low="0", high=decimal_text(high))
+        try:
+            return with_laws(replace(bare, claim=replace(bare.claim, mu=range_)), proof, profile)
+        except UndecidedError:
+            continue
+    raise UndecidedError("the checker's bound is not as good")
 
 
 def _covering(bare: Certificate, profile: Profile) -> Certificate:

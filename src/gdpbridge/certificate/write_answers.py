@@ -41,6 +41,7 @@ from gdpbridge.losses.transforms.base import short
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.densities import Densities
 from gdpbridge.mechanisms.formula import Written
+from gdpbridge.mechanisms.random_allocation import RandomAllocation
 from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.skellam import Skellam
 from gdpbridge.mechanisms.table import Table
@@ -70,6 +71,9 @@ _FALL = 40.0
 _WIDER = (Fraction(0), Fraction(1, 10**12), Fraction(1, 10**9), Fraction(1, 10**5))
 # and how far from where a line touches the trade-off function the places are that show it
 _APART = dict(zip(_WIDER, (Fraction(1, 2**n) for n in (34, 17, 12, 6)), strict=True))
+# of what the checker bounds in its own way, as closely but not alike
+_OF_ANOTHER = Fraction(1, 1000), Fraction(1, 100)
+_APART |= dict.fromkeys(_OF_ANOTHER, Fraction(1, 16))
 
 
 @dataclass(frozen=True)
@@ -138,7 +142,7 @@ def write_answers(profile: Profile, asked: Sequence[Asked]) -> Certificate:
     )
     bare = begun(named, claim, _BITS)
     why = "the checker could not be convinced of an answer"
-    for loss, widths in _ways(named.curve):
+    for loss, widths in _ways(named):
         try:
             answers = [_first_shown(bare, named, loss, one, widths) for one in asked]
             written = _with_proof(bare, named, loss, answers)
@@ -179,8 +183,12 @@ def _first_shown(
     raise _NotShown
 
 
-def _ways(curve: Curve) -> Sequence[tuple[ComposedLoss | None, Sequence[Fraction]]]:
+def _ways(profile: Profile) -> Sequence[tuple[ComposedLoss | None, Sequence[Fraction]]]:
     """Return how close ends may be: of composed losses to fewer digits, which is less work."""
+    curve = profile.curve
+    if isinstance(profile, RandomAllocation):
+        # the checker has a bound of its own
+        return [(None, _OF_ANOTHER)]
     if not isinstance(curve, ComposedCurve):
         return [(None, _WIDER)]
     fewer = [(curve.loss_to(digits), _WIDER[2:3]) for digits in _FEWER_DIGITS]

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -98,6 +98,8 @@ class _Lines(FloatLines):
         self._weights = Weights(one, times)
         # the largest x with a positive loss belongs to the first line
         self.first = (sensitivity + 1) // 2 - 1
+        # tails are kept, and lines listed, as far as that
+        self._near = 64 + sensitivity + math.ceil(_WIDTHS * math.sqrt(self.variance))
         self._tails: tuple[int, list[arb]] = 0, []
 
     def line(self, index: int) -> Line:
@@ -118,20 +120,18 @@ class _Lines(FloatLines):
 
     def _tail(self, n: int) -> arb:
         """Return the sum of the masses of x ≥ n ≥ 1."""
-        bits, tails = self._tails
-        if bits != working_precision():
-            tails = []
-        if n > 2 * len(tails) + 64:
+        bits = working_precision()
+        if self._tails[0] != bits:
+            self._tails = bits, [arb(0)]
+        tails = self._tails[1]
+        if n > 2 * len(tails) + self._near:
             # far out, where few terms count
             *_, (_, far) = self._sums(n, n)
             return far
         if n >= len(tails):
             # one more than twice as far, not to do it again and again
-            tails = [arb(0)] * (2 * n + 64)
-            for x, total in self._sums(1, len(tails) - 1):
-                if x < len(tails):
-                    tails[x] = total
-            self._tails = working_precision(), tails
+            found = [total for _, total in self._sums(len(tails), 2 * n + 64)]
+            tails += found[::-1][: 2 * n + 65 - len(tails)]
         return tails[n]
 
     def _sums(self, low: int, high: int) -> Iterator[tuple[int, arb]]:
@@ -150,6 +150,12 @@ class _Lines(FloatLines):
             total = total + (-(x * x) * rate).exp() * self._weights.at(x)
             yield x, total
 
+    def ends(self, indices: Indices) -> Floats:
+        """Return losses."""
+        c = self.first - indices
+        found: Floats = self.sensitivity * (self.sensitivity - 2.0 * c) / (2 * float(self.variance))
+        return found
+
     def locate(self, eps: Floats) -> Indices:
         """Divide by the distance of the losses."""
         variance, sensitivity = float(self.variance), self.sensitivity
@@ -157,13 +163,66 @@ class _Lines(FloatLines):
         return np.maximum(steps, 0).astype(np.int64)
 
     def segments(self, indices: Indices) -> Segments:
-        """Sum the masses of each line that is asked for."""
+        """Take lines from a table; those further out are summed up one by one."""
         unique, back = np.unique(indices, return_inverse=True)
-        rows = max(1, _MAX_SUMMANDS // self._summands)
-        parts = [self._segments(unique[at : at + rows]) for at in range(0, unique.size, rows)]
-        parts = parts or [self._segments(unique)]
-        joined = (np.concatenate([getattr(part, name) for part in parts]) for name in _FIELDS)
+        near, far = unique[unique < self._listed], unique[unique >= self._listed]
+        parts, at = list[Segments](), 0
+        while at < far.size:
+            rows = max(1, _MAX_SUMMANDS // self._summands_from(int(far[at])))
+            parts.append(self._segments(far[at : at + rows]))
+            at += rows
+        joined = (
+            np.concatenate([getattr(part, name) for part in (self._table[near], *parts)])
+            for name in _FIELDS
+        )
         return Segments(*joined)[back]
+
+    @property
+    def _listed(self) -> int:
+        """How many lines are in the table."""
+        return self.first + self._near
+
+    @cached_property
+    def _table(self) -> Segments:
+        """The first lines, by sums from the far end inward whose terms are all positive.
+
+        With x = -c they are P(X ≥ n) and Σ_{i≥1} P(x + i)(1 - q^i) = Σ_{j≥x} (1 - q)·Z_j with
+        Z_j = Σ_{i≥1} P(j + i)·q^{i-1}, q = e^{-Δ/σ²}: each relative to P(x).
+        """
+        variance, least = float(self.variance), -self.first
+        last = self._listed + self.sensitivity + self._summands
+        place = np.arange(least, last + 1)
+        logs = self._logs(place) - place**2.0 / (2 * variance)
+        ratios = np.exp(np.diff(logs)).tolist()
+        rate = self.sensitivity / variance
+        q, share = math.exp(-rate), -math.expm1(-rate)
+        tail = at_end = z = 0.0
+        found = []
+        for ratio in reversed(ratios):
+            z = ratio * (1 + q * z)
+            at_end = share * z + ratio * at_end
+            found.append((1 + ratio * (1 + tail), at_end))
+            tail = ratio * (1 + tail)
+        tails, ends = np.log(np.array(found[::-1])).T
+        index = np.arange(self._listed)
+        c = self.first - index
+        end = self.ends(index)
+        start = np.where(index > 0, end - rate, 0.0)
+
+        def log_tail(n: Indices) -> Floats:
+            return np.asarray((logs[:-1] + tails)[n - least])
+
+        log_b = log_tail(self.sensitivity - c)
+        log_above = np.minimum(log_tail(np.maximum(-c, 1)), 0.0)
+        below = log_tail(np.maximum(c + 1, 1))
+        rest = np.where(c < 0, FLOATS.log1mexp(log_above), below)
+        log_at_end = (logs[:-1] + ends)[-c - least]
+        return Segments(start, end, log_b, log_at_end, np.logaddexp(rest, log_b + start))
+
+    def _summands_from(self, index: int) -> int:
+        """How many masses count from a line on: far out they fall fast."""
+        n = max(index - self.first, 1)
+        return min(self._summands, math.ceil(_FALL * float(self.variance) / n) + 2)
 
     @property
     def _summands(self) -> int:
@@ -172,14 +231,14 @@ class _Lines(FloatLines):
     def _segments(self, index: Indices) -> Segments:
         variance, sensitivity = float(self.variance), self.sensitivity
         c = self.first - index
-        end = sensitivity * (sensitivity - 2.0 * c) / (2 * variance)
+        end = self.ends(index)
         start = np.where(index > 0, end - sensitivity / variance, 0.0)
-        log_b = self._log_tail(sensitivity - c)
-        log_below = self._log_tail(np.maximum(c + 1, 1))
-        log_above = self._log_tail(np.maximum(-c, 1))
-        log_a_complement = np.where(c < 0, FLOATS.log1mexp(log_above), log_below)
+        # c < 0 this far out
+        terms = self._summands_from(int(index[0]))
+        log_b = self._log_tail(sensitivity - c, terms)
+        log_a_complement = FLOATS.log1mexp(self._log_tail(-c, terms))
         # δ at a loss is the sum of p(c - i)(1 - e^{-iΔ/σ²}) over i ≥ 1
-        step = np.arange(1, self._summands)
+        step = np.arange(1, terms)
         place = c[:, None] - step
         log_mass = self._logs(place) - place**2 / (2 * variance)
         log_share = FLOATS.log1mexp(-step * (sensitivity / variance))
@@ -188,8 +247,8 @@ class _Lines(FloatLines):
             start, end, log_b, log_at_end, np.logaddexp(log_a_complement, log_b + start)
         )
 
-    def _log_tail(self, n: Indices) -> Floats:
-        place = n[:, None] + np.arange(self._summands)
+    def _log_tail(self, n: Indices, terms: int) -> Floats:
+        place = n[:, None] + np.arange(terms)
         return _log_sum(self._logs(place) - place**2.0 / (2 * float(self.variance)))
 
     def _logs(self, place: Any) -> Any:
@@ -200,6 +259,8 @@ class _Lines(FloatLines):
 _FIELDS = tuple(Segments.__dataclass_fields__)
 # what lies further out than this many σ is below a float's precision
 _WIDTHS = 9.5
+# as a power of e, what no longer counts beside a mass
+_FALL = 40.0
 _MAX_SUMMANDS = 2_000_000
 
 

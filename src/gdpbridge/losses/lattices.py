@@ -72,7 +72,8 @@ def failure_of(factors: Sequence[Factor]) -> Number:
     shares = [f.transform.reverse_failure if f.mirrored else f.transform.failure for f in factors]
     failing = [(one, f.times) for one, f in zip(shares, factors, strict=True) if one]
     known = [(one, times) for one, times in failing if isinstance(one, Fraction)]
-    if len(known) == len(failing) and sum(times for _, times in known) <= _FEW_RUNS:
+    runs: int = sum(times for _, times in known)
+    if len(known) == len(failing) and runs <= _FEW_RUNS:
         return 1 - Fraction(math.prod((1 - one) ** times for one, times in known))
     return Moments(factors).failure
 

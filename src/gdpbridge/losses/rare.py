@@ -222,7 +222,7 @@ class RareDirection(Direction):
         usual, tilt = self.split.usual, self.tilt
         with precision(_BITS):
             one = usual.transform.size(1 + tilt, _LOG_ERROR - math.log(usual.times))
-            return (kappa(tilt) * (one.log() * usual.times).exp()).upper()
+            return kappa(tilt) * (one.log() * usual.times).exp()
 
     def _left_out(self, eps: Fraction) -> arb:
         """Bound what all-usual noise adds, and large noise whose runs lose less than ε."""
@@ -234,7 +234,7 @@ class RareDirection(Direction):
             loss = at - (split.runs.times - 1) * (-rate).log1p()
             edge = sigma * (loss.expm1() / rate + 1).log() + 1 / (2 * sigma)
             large = split.runs.times * at.exp() * whole.below(edge)
-            return (self._all_usual * (-ball(self.tilt) * at).exp() + large).upper()
+            return self._all_usual * (-ball(self.tilt) * at).exp() + large
 
     def delta(self, eps: Fraction, stop: Fraction | None = None) -> tuple[arb, arb]:
         """Return exact numbers that enclose δ(ε)."""

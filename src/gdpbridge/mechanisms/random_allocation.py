@@ -89,6 +89,15 @@ class RandomAllocation(Profile):
         return True
 
     @property
+    def beyond_certificates(self) -> str:
+        """They are of few steps: the checker adds up all of them once more."""
+        from gdpbridge_verify.allocation import takes_too_long
+
+        if takes_too_long(1 / self.exact("noise_multiplier"), self.steps):
+            return "there is no certificate for an allocation that takes so long to check yet"
+        return ""
+
+    @property
     def least_failure(self) -> Fraction:
         """None beside the default one: what is beyond is cut off."""
         return Fraction(1)

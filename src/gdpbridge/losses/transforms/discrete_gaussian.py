@@ -19,6 +19,7 @@ from gdpbridge.errors import InputError
 from gdpbridge.losses.transforms.base import Plan, Transform, exponential_sums
 from gdpbridge.losses.transforms.finite import FiniteTransform
 from gdpbridge.numeric.arrays import Floats
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import ball
 
@@ -191,14 +192,18 @@ class Weights:
         return found
 
     def _all(self) -> list[arb]:
-        bits = max(working_precision(), _WEIGHT_BITS)
-        if self._known[0] != bits:
+        # more digits than asked for do no harm
+        bits = -(-max(working_precision(), _WEIGHT_BITS) // _WEIGHT_BITS) * _WEIGHT_BITS
+        if self._known[0] < bits:
             with precision(bits):
                 self._known = bits, self._found(bits)
         return self._known[1]
 
     def _found(self, bits: int) -> list[arb]:
         """Take them from the masses about 0, of which none is above T/2."""
+        flat = self._flat(bits)
+        if flat is not None:
+            return [flat] * self._times
         times, variance = self._times, float(self._one.variance)
         # the masses at T/2 are about e^{-T/(4σ²)}, if runs are 0 and 1 by halves, or larger
         depth = (bits + _SPARE_BITS) * math.log(2)
@@ -216,6 +221,24 @@ class Weights:
         rate = ball(1 / (2 * times * self._one.variance))
         half = [mass * (x * x * rate).exp() for x, mass in enumerate(half)]
         return half + [half[times - x] for x in range(times // 2 + 1, times)]
+
+    def _flat(self, bits: int) -> arb | None:
+        """Return what all are to so many bits, 1/√(2πV); None where that is not enough.
+
+        w is a sum of e^{-|x|²/(2σ²)} over a coset of the whole vectors x of sum 0. By Poisson's
+        formula it is off its mean by at most a share η, the sum of e^{-2π²σ²|y|²} over the dual
+        lattice without 0: over z - mean(z) for whole z, of which some entry in the middle is 0
+        after a shift of all. Then |y|² ≥ |z|²/2, so that with r = e^{-π²σ²}
+        η ≤ (1 + 2r/(1 - r))^T - 1. The masses' sum is 1, and that of e^{-x²/(2V)} is √(2πV), or
+        more by at most a share η.
+        """
+        rate = -(arb.pi() ** 2) * ball(self._one.variance)
+        share = rate.exp()
+        off = ((2 * share / (1 - share)).log1p() * self._times).expm1().upper()
+        if not certainly(off < arb(2) ** -(bits + _SPARE_BITS)):
+            return None
+        variance = ball(self._times * self._one.variance)
+        return (1 + arb(0, 8 * off)) / (2 * arb.pi() * variance).sqrt()
 
     def _power(self, times: int, depth: float) -> tuple[int, arb_poly, arb]:
         """Return where 0 is, masses of a sum about it, and what any may be more."""

@@ -122,10 +122,9 @@ class SampledExponentialTransform(Transform):
             mass = (-(x + width) / 2).exp()
             atoms += ball(self.loss.atom) * mass**2 * (omega * g.log()).exp()
             rest += half * mass * ((omega + 1) * g.log()).exp() / (gamma * x.exp())
-        atoms = atoms * 1
         if self.loss.failure:
             atoms += (omega * kept.log()).exp() * ball(self.loss.failure)
-        return atoms.upper(), (2 * rest).upper()
+        return atoms, 2 * rest
 
     def log_decay(self, w: float, y: float) -> float:
         """Return about log of the bound over F(w)."""
@@ -152,10 +151,12 @@ class SampledExponentialTransform(Transform):
                 (ball(1 - self.gamma) + ball(self.gamma) * end.exp()).log()
                 for end in (width, -width)
             )
-            reach = max((abs(end).upper() for end in ends), key=float)
+            reach = arb(0)
+            for end in ends:
+                reach = reach.max(abs(end))
             if self.loss.failure:
                 reach = reach.max(-ball(1 - self.gamma).log())
-            slope, at, worst = (reach * size).upper(), ball(y).lower(), arb(0)
+            slope, at, worst = reach * size, ball(y).lower(), arb(0)
             for _ in range(_MOST_BOXES):
                 if certainly(atoms + rest / at <= worst):
                     return worst

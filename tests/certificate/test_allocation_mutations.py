@@ -1,0 +1,139 @@
+"""Certificates of random allocation: the checker's bound is above the truth, and close to it."""
+
+from __future__ import annotations
+
+import json
+import random
+from fractions import Fraction
+from functools import cache
+
+import mpmath
+import pytest
+from changes import changes, outcome
+
+import gdpbridge as gdp
+from gdpbridge import profiles
+from gdpbridge_verify.allocation import allocated, takes_too_long
+from gdpbridge_verify.arithmetic import Arithmetic, Work
+from gdpbridge_verify.law import Law
+from gdpbridge_verify.refusal import OutOfWork
+
+mpf = mpmath.mpf
+
+
+def _true_delta(mu: float, t: float) -> tuple[float, float]:
+    """E(M - t)⁺ and E(1 - t·M)⁺ of two steps, M = (X + Y)/2: over Y, of an X that is lognormal."""
+
+    def ncdf(z: mpf) -> mpf:
+        return mpmath.ncdf(z)
+
+    def call(k: mpf) -> mpf:
+        # E(X - k)⁺
+        if k <= 0:
+            return 1 - k
+        z = mpmath.log(k) / mu + mpf(mu) / 2
+        return ncdf(mu - z) - k * ncdf(-z)
+
+    def over(y: mpf, k: float) -> mpf:
+        return mpmath.npdf(y) * call(2 * k - mpmath.exp(mu * y - mpf(mu) ** 2 / 2))
+
+    def integral(k: float) -> mpf:
+        kink = (mpmath.log(2 * k) + mpf(mu) ** 2 / 2) / mu
+        return mpmath.quad(lambda y: over(y, k), [-12, -4, 0, kink, kink + 4, kink + 12]) / 2
+
+    forward = integral(t)
+    # (1 - tM)⁺ = (tM - 1)⁺ + 1 - tM
+    backward = t * integral(1 / t) + 1 - t
+    return float(forward), float(backward)
+
+
+def test_the_law_dominates() -> None:
+    """δ of two steps is at least that by quadrature, in both orders, and not much more."""
+    of, mu = Arithmetic(96, Work()), Fraction(3, 4)
+    laws = [(Law([(one, 1)], Fraction(0), of), one.failure) for one in allocated(mu, 2)]
+    for eps in (Fraction(0), Fraction(1, 3), Fraction(1)):
+        wanted = _true_delta(float(mu), float(mpmath.exp(float(eps))))
+        for (law, failure), true in zip(laws, wanted, strict=True):
+            assert failure < 1e-25
+            found = float(law.enclose(of.exactly(eps)).low)
+            assert found >= true - 1e-12
+            assert found <= true * 1.01 + 1e-7
+
+
+def test_masses_of_both_orders_are_those_of_one_pair() -> None:
+    """Q has e^{-y} times the masses of P, and neither has more than 1."""
+    forward, backward = allocated(Fraction(1), 4)
+    of = Arithmetic(128, Work())
+    unit = forward.unit.enclosed(of)
+    assert list(backward.places) == [-place for place in reversed(forward.places)]
+    for place, p, q in zip(
+        forward.places, forward.masses(of), reversed(backward.masses(of)), strict=True
+    ):
+        off = p * (-(unit * place)).exp() - q
+        assert off.low <= 1e-30
+        assert off.high >= -1e-30
+    for one in (forward, backward):
+        total = sum(one.masses(of), of.exactly(one.failure))
+        assert total.high >= 1
+        assert total.low <= 1 + 1e-25
+
+
+@cache
+def text_of() -> str:
+    """The JSON text of a certificate."""
+    found = gdp.measure(profiles.RandomAllocation(noise_multiplier=1, steps=4), tol=1e-6)
+    document = found.certificate
+    assert document is not None
+    return document.to_json()
+
+
+def test_what_is_still_accepted_is_still_true() -> None:
+    """Whatever field is changed: accepted are only claims of at least as much."""
+    document = json.loads(text_of())
+    assert outcome(document) == "valid"
+    least = Fraction(document["claim"]["mu"]["high"])
+    tried = random.Random(7).sample(list(changes(document)), 60)
+    for where, changed in tried:
+        if outcome(changed) != "valid":
+            continue
+        claim, spec = changed["claim"], changed["mechanism"]
+        assert claim["statement"] == "approximate", where
+        assert claim["profile_is"] in (None, "bound"), where
+        assert Fraction(claim["mu"]["low"]) == 0, where
+        assert claim["verdict"] in ("unknown", "not-gdp"), where
+        sigma = float(spec["noise_multiplier"])
+        # the interval is wider than what a millionth of a percent changes
+        as_private = sigma > 1 - 1e-8 and int(spec["steps"]) >= 4 and spec["epochs"] == "1"
+        wider = claim["mu"]["high"] == "inf" or Fraction(claim["mu"]["high"]) >= least
+        assert as_private, where
+        assert wider or Fraction(claim["failure_probability"]) > Fraction(1, 10**10) or sigma > 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("steps", "3"), ("steps", "1"), ("steps", "2.5"), ("steps", "0"), ("steps", "100000"),
+        ("steps", "9999"), ("epochs", "2"), ("epochs", "0"), ("epochs", "33"),
+        ("noise_multiplier", "0.1"), ("noise_multiplier", "inf"),
+        ("noise_multiplier", "101"), ("neighbours", "replace-one"), ("neighbours", None),
+        ("more", "1"),
+    ],
+)  # fmt: skip
+def test_other_parameters_are_refused(name: str, text: str | None) -> None:
+    """Less noise, fewer steps, more epochs, or what is out of range."""
+    document = json.loads(text_of())
+    document["mechanism"][name] = text
+    assert outcome(document) != "valid"
+
+
+def test_many_are_refused_before_any_work() -> None:
+    """What would take long is refused at once, and said before a measurement."""
+    assert takes_too_long(Fraction(1, 100), 10_000)
+    with pytest.raises(OutOfWork):
+        allocated(Fraction(1, 100), 10_000)
+    slow = profiles.RandomAllocation(noise_multiplier=50, steps=1000)
+    assert "takes so long" in slow.beyond_certificates
+    document = json.loads(text_of())
+    inner = {f"parts.{n}.{key}": one for n in (0, 1) for key, one in document["mechanism"].items()}
+    document["mechanism"] = {"kind": "sequence", "neighbours": "add-remove"} | inner
+    assert outcome(document) != "valid"
