@@ -16,6 +16,7 @@ from gdpbridge_verify.finite import (
     is_possible,
     listed,
     randomized_response,
+    response_by_epsilon,
     two_valued,
 )
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
@@ -142,9 +143,7 @@ def _subsampled(spec: Spec, times: int) -> Composition:
 def _response(values: Values) -> Transform:
     if "epsilon" not in values:
         return randomized_response(values["noise_parameter"], int(values["buckets"]))
-    if values["buckets"] != 2:
-        raise Malformed("mechanism.buckets", int(values["buckets"]), "2 beside an epsilon")
-    return two_valued(values["epsilon"])
+    return response_by_epsilon(values["epsilon"], int(values["buckets"]))
 
 
 _LEAVES: dict[str, Callable[[Values], Transform]] = {

@@ -54,6 +54,13 @@ EXAMPLES = {
         profiles.TradeoffFunction(**{**POINTS, "beta": [0.99, 0.5, 0.3, 0.1]}),
         {"failure": 0.02},
     ),
+    "tradeoff of steps": (profiles.TradeoffFunction(**POINTS, steps=True), {"eps_h": 0.6}),
+    "tradeoff of steps, in both orders": (
+        profiles.TradeoffFunction(
+            alpha=[0.1, 0.2, 0.4, 0.7], beta=[0.7, 0.5, 0.25, 0.05], steps=True, symmetric=True
+        ),
+        {"eps_h": 0.5},
+    ),
 }
 
 

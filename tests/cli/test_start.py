@@ -125,6 +125,25 @@ def test_signals_are_as_before_after_a_command(run: object) -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
+@pytest.mark.parametrize(
+    ("words", "unused"),
+    [
+        ("measure laplace --scale 0.5", ["gdpbridge_verify.check", "scipy", "mpmath", "sympy"]),
+        ("--help", ["gdpbridge_verify.check", "scipy", "numpy", "flint", "pydantic"]),
+    ],
+)
+def test_what_is_not_used_is_not_loaded(words: str, unused: list[str]) -> None:
+    """A command starts as fast as what it needs loads: the checker and SciPy take a while."""
+    program = (
+        "import sys\nfrom gdpbridge.cli import main\n"
+        f"main({words.split()!r})\nprint(sorted(set({unused!r}) & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 FORMULA = ["identify", "formula", "delta = log1p(exp(-eps**2))"]
 
 

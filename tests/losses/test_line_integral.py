@@ -155,6 +155,15 @@ def test_few_steps_and_vast_losses(sigma: str, rate: str, steps: int, eps: float
     assert high - low <= high / 100
 
 
+def test_an_error_above_all_terms_leaves_a_precision() -> None:
+    """A line may be allowed to be off by more than there is; it is above δ all the same."""
+    direction = ComposedLoss([Part(GaussianTransform(Fraction(1)), 1)]).directions[0]
+    choice = direction.stretch(Fraction(1)).line.choice
+    line = Line(direction.moments, choice, 200.0)
+    assert line.bits >= 2
+    assert line.upper(arb(1)) > 0.126936
+
+
 def test_no_epsilon_below_the_mass_at_infinity() -> None:
     """Where infinite losses alone exceed δ there is no ε; at a δ above δ(0) it is 0."""
     loss = ComposedLoss(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gdpbridge.certificate.write_closed import is_closed
 from gdpbridge.curves.base import Form
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge_verify.kinds import KINDS, ONLY_COMPOSED, SAMPLED
 
-__all__ = ["uncertifiable_because"]
+__all__ = ["is_closed", "uncertifiable_because"]
 
 # whose samples the checker composes
 _BY_LINES = ("gaussian", "gdp")
@@ -38,10 +37,6 @@ def uncertifiable_because(profile: Profile) -> str:
             return f"there is no certificate yet for compositions of sampled {one.inner[0].kind}"
         if one.kind == "sequence" and any("count" in part.parameters() for part in one.inner):
             return "there is no certificate yet for sparse-vector run among others"
-        if named.kind in ONLY_COMPOSED and _is_by_epsilon(one):
-            return (
-                "there is no certificate yet for compositions of more than two buckets by epsilon"
-            )
         if one.kind == "grouped" and not _is_per_record(one.inner[0]):
             return f"there is no certificate for groups of {one.inner[0].kind} yet"
         whole = known.alone or (known.discrete and named.kind not in ONLY_COMPOSED)
@@ -56,13 +51,21 @@ def uncertifiable_because(profile: Profile) -> str:
     return named.beyond_certificates
 
 
-def _is_by_epsilon(profile: Profile) -> bool:
-    if profile.kind != "randomized-response":
+def is_closed(profile: Profile) -> bool:
+    """Whether the checker knows δ of a composition as a formula."""
+    # of a sample alone it is a formula anyway
+    composed = profile.kind in ONLY_COMPOSED and profile.kind != "subsampled"
+    if profile.curve.form not in (Form.SMOOTH, Form.POINTS) or not composed:
         return False
-    from gdpbridge.mechanisms.randomized_response import RandomizedResponse
+    # the checker is slow to load, and needed for these alone
+    from gdpbridge_verify.closed import formula_of
+    from gdpbridge_verify.composition import composition_of
+    from gdpbridge_verify.refusal import Malformed
 
-    assert isinstance(profile, RandomizedResponse)
-    return profile.by_epsilon
+    try:
+        return formula_of(composition_of(profile.specification()).parts) is not None
+    except Malformed:
+        return False
 
 
 def _is_sampled(profile: Profile) -> bool:

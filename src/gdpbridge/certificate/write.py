@@ -13,8 +13,9 @@ from gdpbridge.certificate.cells import accepted
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell
+from gdpbridge.certificate.reach import is_closed
 from gdpbridge.certificate.rho import rho_of
-from gdpbridge.certificate.write_closed import is_closed, with_formula
+from gdpbridge.certificate.write_closed import with_formula
 from gdpbridge.certificate.write_composed import with_directions
 from gdpbridge.certificate.write_convex import with_cells, with_chords
 from gdpbridge.certificate.write_discrete import with_laws

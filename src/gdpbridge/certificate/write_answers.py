@@ -13,11 +13,11 @@ import numpy as np
 from gdpbridge.certificate.binaries import binary_below, binary_text
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
-from gdpbridge.certificate.reach import uncertifiable_because
+from gdpbridge.certificate.reach import is_closed, uncertifiable_because
 from gdpbridge.certificate.rho import rho_of
 from gdpbridge.certificate.rows import rows_of
 from gdpbridge.certificate.write import begun, range_of
-from gdpbridge.certificate.write_closed import directions_of_formula, is_closed
+from gdpbridge.certificate.write_closed import directions_of_formula
 from gdpbridge.certificate.write_composed import line_of
 from gdpbridge.certificate.write_convex import (
     TangentsOf,

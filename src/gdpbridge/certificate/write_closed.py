@@ -8,29 +8,11 @@ from gdpbridge.certificate.cells import accepted
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof
-from gdpbridge.curves.base import Form
 from gdpbridge.errors import UndecidedError
 from gdpbridge.mechanisms.base import Profile
-from gdpbridge_verify.closed import formula_of
-from gdpbridge_verify.composition import composition_of
 from gdpbridge_verify.document import Cell, Direction
-from gdpbridge_verify.kinds import ONLY_COMPOSED
-from gdpbridge_verify.refusal import Malformed
 
-__all__ = ["directions_of_formula", "is_closed", "with_formula"]
-
-_COMPOSED = ONLY_COMPOSED - {"subsampled"}
-
-
-def is_closed(profile: Profile) -> bool:
-    """Whether the checker knows δ of a composition as a formula."""
-    # of a sample alone it is a formula anyway
-    if profile.curve.form not in (Form.SMOOTH, Form.POINTS) or profile.kind not in _COMPOSED:
-        return False
-    try:
-        return formula_of(composition_of(profile.specification()).parts) is not None
-    except Malformed:
-        return False
+__all__ = ["directions_of_formula", "with_formula"]
 
 
 def with_formula(bare: Certificate, proof: Proof, profile: Profile) -> Certificate:

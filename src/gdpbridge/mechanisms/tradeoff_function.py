@@ -159,10 +159,7 @@ class TradeoffFunction(Profile):
 
     @property
     def beyond_certificates(self) -> str:
-        """They hold points as they are given."""
-        made = "steps" if self.steps else "symmetric" if self.symmetric else ""
-        if made:
-            return f"there is no certificate for a trade-off function with {made} yet"
+        """They hold the corners of what is known, as decimals."""
         if any(not is_decimal(one) for point in self._corners for one in point):
             return "there is no certificate for a trade-off function that is not in decimals"
         return ""
