@@ -14,6 +14,7 @@ from gdpbridge_verify.finite import (
     is_possible,
     listed,
     randomized_response,
+    response_by_epsilon,
     two_valued,
 )
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
@@ -145,9 +146,7 @@ def _gaussian(values: dict[str, Fraction]) -> Transform:
 def _response(values: dict[str, Fraction]) -> Transform:
     if "epsilon" not in values:
         return randomized_response(values["noise_parameter"], int(values["buckets"]))
-    if values["buckets"] != 2:
-        raise Malformed("mechanism.buckets", int(values["buckets"]), "2 beside an epsilon")
-    return two_valued(values["epsilon"])
+    return response_by_epsilon(values["epsilon"], int(values["buckets"]))
 
 
 def _of_square(square: Fraction) -> Transform:

@@ -129,6 +129,19 @@ def two_valued(epsilon: Fraction, failure: Fraction = Fraction(0)) -> Finite:
     return Finite(Unit(epsilon), [-1, 1], masses, failure)
 
 
+def response_by_epsilon(epsilon: Fraction, buckets: int) -> Finite:
+    """±ε for the answers of the two records, in the ratio e^ε of every two, and 0 for others."""
+    if epsilon == 0 or buckets == 2:
+        return two_valued(epsilon)
+
+    def masses(of: Arithmetic) -> list[Interval]:
+        top = of.exactly(epsilon).exp()
+        weights = (of.exactly(1), of.exactly(buckets - 2), top)
+        return [weight / (top + (buckets - 1)) for weight in weights]
+
+    return Finite(Unit(epsilon), [-1, 0, 1], masses)
+
+
 def randomized_response(noise: Fraction, buckets: int) -> Finite:
     """±log(1 + k(1-p)/p), the answers of the two records, and 0, all others."""
     share = noise / buckets

@@ -143,6 +143,7 @@ def test_least_epsilon(parts: list[Part], delta: str, eps: str) -> None:
         ("1", "1.6e-4", 8, 0.00184055065),
         ("0.3556", "0.09481", 4, 17.9802),
         ("0.3251", "0.6669", 172_095, 464_496.887584),
+        ("0.1", "250/60000", 14_400, 4248.118603),
     ],
 )
 def test_few_steps_and_vast_losses(sigma: str, rate: str, steps: int, eps: float) -> None:
@@ -153,6 +154,15 @@ def test_few_steps_and_vast_losses(sigma: str, rate: str, steps: int, eps: float
     assert low <= Fraction(eps) * (1 + Fraction(1, 10**6))
     assert high >= Fraction(eps) * (1 - Fraction(1, 10**6))
     assert high - low <= high / 100
+
+
+def test_an_error_above_all_terms_leaves_a_precision() -> None:
+    """A line may be allowed to be off by more than there is; it is above δ all the same."""
+    direction = ComposedLoss([Part(GaussianTransform(Fraction(1)), 1)]).directions[0]
+    choice = direction.stretch(Fraction(1)).line.choice
+    line = Line(direction.moments, choice, 200.0)
+    assert line.bits >= 2
+    assert line.upper(arb(1)) > 0.126936
 
 
 def test_no_epsilon_below_the_mass_at_infinity() -> None:

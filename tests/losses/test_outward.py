@@ -121,6 +121,7 @@ def test_the_larger_one_of_both_directions_counts(
 ) -> None:
     """At each end by itself."""
     monkeypatch.setattr(line_integral, "epsilon_of", lambda one, _: one.least)
+    monkeypatch.setattr(line_integral, "delta_of", lambda one, *_: one.delta())
 
     def one(delta: tuple[float, float], eps: tuple[int, int]) -> Any:
         return SimpleNamespace(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -194,3 +195,17 @@ def test_events_by_their_distribution(event: Any) -> None:
         low, high = profile.delta_bounds(eps)
         assert accountant.get_delta(eps) == pytest.approx(float(high), rel=1e-6)
         assert low == pytest.approx(high, rel=1e-9)
+
+
+def test_events_are_rounded_towards_less_noise() -> None:
+    """Quotients that are no floats; groups and conversions of Gaussian noise by their μ."""
+    profiles = gdp.profiles
+    gaussian = gdp.event_of(profiles.Gaussian(sigma=0.7, sensitivity=0.3))
+    assert 0 < Fraction(7, 3) - Fraction(gaussian.noise_multiplier) < Fraction(1, 10**15)
+    laplace = gdp.event_of(profiles.Laplace(scale=0.7, sensitivity=0.3))
+    assert laplace.noise_multiplier == gaussian.noise_multiplier
+    discrete = gdp.event_of(profiles.DiscreteLaplace(scale=0.7))
+    assert 0 < Fraction(discrete.noise_parameter) - Fraction(10, 7) < Fraction(1, 10**15)
+    noise = profiles.Gaussian(sigma=2, neighbours="add-remove")
+    for profile in (noise.group(2), noise.to_neighbours("replace-one")):
+        assert 1 - 1e-15 < gdp.event_of(profile).noise_multiplier <= 1

@@ -123,6 +123,26 @@ def test_published_levels(share: int, epsilon: float, by_the_code: float) -> Non
     assert float(rounded_up(float(twenty.epsilon_bounds(1e-11)[1]), 4)) == by_the_code
 
 
+@pytest.mark.parametrize(
+    ("share", "numbers", "unused", "smaller"),
+    [(274, 10, 8.50, 15.08), (3, 10, 13.76, 24.82), (274, 20, 8.60, 14.80), (3, 20, 13.76, 24.82)],
+)
+def test_what_is_left_of_the_budget(
+    share: int, numbers: int, unused: float, smaller: float
+) -> None:
+    """Of its abstract: the least and the largest share of ε, and how much less noise would do."""
+    rho = 3.65 * share / 1000
+    spent = rho + 2 * math.sqrt(rho * math.log(1e11))
+
+    def epsilon(times: float) -> float:
+        noise = P.DiscreteGaussian(sigma=math.sqrt(numbers / 2 / (rho * times)))
+        return float(noise.compose(numbers).epsilon_bounds(1e-11)[1])
+
+    assert 100 * (1 - epsilon(1) / spent) == pytest.approx(unused, abs=0.005)
+    for share_of_variance, above in ((smaller - 0.005, False), (smaller + 0.005, True)):
+        assert (epsilon(1 / (1 - share_of_variance / 100)) > spent) is above
+
+
 @pytest.mark.slow
 def test_published_deltas() -> None:
     """Those of the whole file (arXiv 2606.29835) are right, and far out they are too large."""

@@ -37,10 +37,6 @@ def uncertifiable_because(profile: Profile) -> str:
             return f"there is no certificate yet for compositions of sampled {one.inner[0].kind}"
         if one.kind == "sequence" and any("count" in part.parameters() for part in one.inner):
             return "there is no certificate yet for sparse-vector run among others"
-        if named.kind in ONLY_COMPOSED and _is_by_epsilon(one):
-            return (
-                "there is no certificate yet for compositions of more than two buckets by epsilon"
-            )
         if one.kind == "grouped" and not _is_per_record(one.inner[0]):
             return f"there is no certificate for groups of {one.inner[0].kind} yet"
         whole = known.alone or (known.discrete and named.kind not in ONLY_COMPOSED)
@@ -70,15 +66,6 @@ def is_closed(profile: Profile) -> bool:
         return formula_of(composition_of(profile.specification()).parts) is not None
     except Malformed:
         return False
-
-
-def _is_by_epsilon(profile: Profile) -> bool:
-    if profile.kind != "randomized-response":
-        return False
-    from gdpbridge.mechanisms.randomized_response import RandomizedResponse
-
-    assert isinstance(profile, RandomizedResponse)
-    return profile.by_epsilon
 
 
 def _is_sampled(profile: Profile) -> bool:

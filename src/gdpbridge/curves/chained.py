@@ -223,6 +223,8 @@ class _ChainedLines(ArrayLines):
             if curve_ends := lines[-1].a.is_zero():
                 rows[-1] = (*rows[-1][:2], arb.neg_inf(), rows[-1][3])
             floats = np.array([[float(one) for one in row] for row in rows]).reshape(len(rows), 4)
+            if np.isnan(floats).any():
+                raise UndecidedError("δ(ε) varies too little from loss to loss to be told apart")
             end, log_b, log_at_end, log_complement = floats.T
             self.log_beyond = -np.inf if curve_ends else float(lines[-1].a.log())
         self.beyond = Fraction(0) if curve_ends else lambda: self._shaped().lines[-1].a

@@ -103,7 +103,7 @@ class Line:
         self.moments, self.choice = moments, choice
         self.complement = choice.c < 0
         self.kind = Kind.PUT if mirrored else Kind.REST if self.complement else Kind.CALL
-        self.depth = depth = choice.lost - log_error
+        self.depth = depth = max(choice.lost - log_error, 0.0)
         self.bits = int(depth / math.log(2)) + moments.times.bit_length() + _GUARD_BITS
         plans = plans_of(moments, choice, log_error)
         self.bits += max(

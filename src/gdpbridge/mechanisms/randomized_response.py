@@ -103,11 +103,6 @@ class RandomizedResponse(Profile):
             return self
         return PureDP(epsilon=self.epsilon, neighbours=self.neighbours)
 
-    @property
-    def by_epsilon(self) -> bool:
-        """Whether ε₀ says what the chances of more than two answers are: no fractions."""
-        return self.epsilon is not None and self.buckets > 2
-
     def _ratio(self) -> Fraction | None:
         """Return e^ε₀, where it is rational."""
         noise = self.exact("noise_parameter")
@@ -135,11 +130,14 @@ class RandomizedResponse(Profile):
         def log_share() -> arb:
             return self._share().log()
 
+        others = logarithm(Fraction(buckets - 1))
+
         def delta(eps: Any, ops: Operations) -> Probability:
             top, share = ops.constant(eps0), ops.constant(log_share)
             return Probability(
                 lambda: share + top + ops.log1mexp(eps - top),
-                lambda: share + ops.log(buckets - 1 + ops.exp(eps)),
+                # e^ε may be beyond floats
+                lambda: share + ops.logaddexp(ops.constant(others), eps),
             )
 
         return smooth_curve(delta, ConstantTail(eps0, Fraction(0)), eps0)

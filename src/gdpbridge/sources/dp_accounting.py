@@ -30,10 +30,12 @@ from gdpbridge.mechanisms.randomized_response import RandomizedResponse
 from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.zcdp import ZCDP
 from gdpbridge.numeric.arrays import Floats
-from gdpbridge.numeric.exact import decimal_text, exact, written_below
+from gdpbridge.numeric.exact import decimal_text, exact, float_ceiling, float_floor, written_below
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, float_below
 from gdpbridge.transformations.compose import Composed
+from gdpbridge.transformations.converted import Converted
+from gdpbridge.transformations.grouped import Grouped
 from gdpbridge.transformations.sequence import Sequence
 from gdpbridge.transformations.subsample import Subsampled
 from gdpbridge.transformations.tuned import Tuned
@@ -231,13 +233,14 @@ def event_of_profile(profile: Profile) -> Any:
         raise MissingExtraError("pld", "making an event of dp_accounting") from None
     match profile:
         case Gaussian():
-            return events.GaussianDpEvent(profile.sigma / profile.sensitivity)
-        case GDP() | Matrix() if profile.tail.gaussian_mu:
+            return events.GaussianDpEvent(_below_ratio(profile, "sigma", "sensitivity"))
+        case GDP() | Matrix() | Grouped() | Converted() if profile.tail.gaussian_mu:
             return events.GaussianDpEvent(_below_reciprocal(profile.tail.gaussian_mu))
         case Laplace():
-            return events.LaplaceDpEvent(profile.scale / profile.sensitivity)
+            return events.LaplaceDpEvent(_below_ratio(profile, "scale", "sensitivity"))
         case DiscreteLaplace():
-            return events.DiscreteLaplaceDpEvent(1 / profile.scale, profile.sensitivity)
+            rate = float_ceiling(1 / profile.exact("scale"))
+            return events.DiscreteLaplaceDpEvent(rate, profile.sensitivity)
         case RandomizedResponse():
             return events.RandomizedResponseDpEvent(profile.noise_parameter, profile.buckets)
         case ZCDP():
@@ -276,6 +279,11 @@ def event_of_profile(profile: Profile) -> Any:
             )
             return make(profile.population, profile.sample, event_of_profile(profile.base))
     raise InputError("profile", profile.kind, "a mechanism that dp_accounting has an event for")
+
+
+def _below_ratio(profile: Profile, noise: str, moved: str) -> float:
+    """Return noise over sensitivity, rounded down likewise."""
+    return float_floor(profile.exact(noise) / profile.exact(moved))
 
 
 def _below_reciprocal(mu: Constant) -> float:

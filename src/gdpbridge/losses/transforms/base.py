@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from flint import acb, acb_mat, arb
 
+from gdpbridge.errors import InputError, Words
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import ball
@@ -37,6 +38,7 @@ __all__ = [
     "number_ball",
     "phase",
     "powers",
+    "require_noise",
     "short",
 ]
 
@@ -49,6 +51,7 @@ SHORT_BITS = 12
 _TABLE = 1 << 15
 # shares of a deviation between places of a second difference
 _DIFFERENCE = 1e-3
+_LEAST_NOISE = Fraction(1, 1000)
 
 
 @dataclass(frozen=True)
@@ -224,3 +227,14 @@ def powers(bases: Sequence[acb], count: int, factors: Sequence[acb] = ()) -> lis
     if factors:
         found = [[x * y for x, y in zip(line, factors, strict=False)] for line in found]
     return [value for line in found[:count] for value in line]
+
+
+def require_noise(sigma: Fraction) -> None:
+    """Refuse noise so small that the places which count of one run are too many to look at.
+
+    Raises:
+        InputError: for such noise.
+    """
+    if sigma < _LEAST_NOISE:
+        told = Words("less than a thousandth of what a record moves")
+        raise InputError("noise", told, "more than that for composition")

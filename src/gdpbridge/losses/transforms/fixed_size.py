@@ -22,7 +22,13 @@ from itertools import pairwise
 import numpy as np
 from flint import acb, arb
 
-from gdpbridge.losses.transforms.base import Plan, Transform, exponential_sums, short
+from gdpbridge.losses.transforms.base import (
+    Plan,
+    Transform,
+    exponential_sums,
+    require_noise,
+    short,
+)
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly, is_above
 from gdpbridge.numeric.kinds import ball
@@ -75,6 +81,7 @@ class FixedSizeTransform(Transform):
     symmetric = True
 
     def __init__(self, shift: Fraction, rate: Fraction) -> None:
+        require_noise(1 / shift)
         self.shift, self.rate = shift, rate
         self.tail_variance = shift**2
         self._m, self._q = float(shift), float(rate)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gdpbridge.losses.transforms.base import Plan, Transform, short
+from gdpbridge.losses.transforms.base import Plan, Transform, require_noise, short
 from gdpbridge.losses.transforms.gaussian import log_normal_tail
 from gdpbridge.numeric.arrays import Floats, Indices
 
@@ -79,6 +79,7 @@ class SampledGaussianSearch(Transform):
     """
 
     def __init__(self, sigma: Fraction, rate: Fraction) -> None:
+        require_noise(sigma)
         self.sigma, self.rate = sigma, rate
         self.tail_variance = 1 / sigma**2
         self._s, self._q = float(sigma), float(rate)
