@@ -31,7 +31,7 @@ BITS = 400
 AT = Arithmetic(BITS)
 # those with a formula for δ; what is composed, or has tangents, rows or a law, has tests of its own
 # (of Skellam noise, whose curve counts as lost what is far out, in test_discrete_mutations.py)
-KNOWN = sorted(set(mechanisms._BUILDERS) - {"skellam"})
+KNOWN = sorted({*mechanisms._BUILDERS, *mechanisms._GAUSSIAN} - {"matrix", "skellam"})
 
 
 def profiles_of(kind: str) -> st.SearchStrategy[Profile]:
