@@ -203,6 +203,11 @@ class ComposedCheck(LossesCheck):
         rest = last * self.arithmetic.exactly(at - end).exp()
         return Level(1 - rest, rest)
 
+    @property
+    def _failure(self) -> Fraction | Interval:
+        """The chance of an infinite loss in the direction in question."""
+        return self.failure_towards(backward=bool(self.direction))
+
     def _bound(self, piece: CurvePiece, key: tuple[int, int], at: Fraction) -> Level:
         """Return what a line, or Chernoff's bound, shows above δ in the direction in question."""
         if piece.line is not None:
@@ -210,7 +215,7 @@ class ComposedCheck(LossesCheck):
             if curve.is_complement:
                 rest = curve.below(at)
                 return Level(1 - rest, rest)
-            return Level.of(curve.above(at) + self.tail.floor)
+            return Level.of(curve.above(at) + self._failure)
         # D(ε) ≤ κ(b)·M(b)·e^{-bε}
         tilt = binary(piece.tilt or "")
         if tilt <= 0:
@@ -218,7 +223,7 @@ class ComposedCheck(LossesCheck):
         if key not in self._chernoff:
             parts, backward = self.composition.parts, bool(self.direction)
             self._chernoff[key] = log_chernoff(parts, backward, tilt, self.arithmetic)
-        return Level.of((self._chernoff[key] - tilt * at).exp() + self.tail.floor)
+        return Level.of((self._chernoff[key] - tilt * at).exp() + self._failure)
 
     def excess(self, at: Fraction, wanted: Level, proof: Evidence | Point) -> Interval:
         """Return by how much what a line shows of δ from below exceeds a number."""

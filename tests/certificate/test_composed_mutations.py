@@ -13,7 +13,7 @@ from typing import Any
 
 import mpmath
 import pytest
-from changes import changes, outcome, put
+from changes import accepted, changes, outcome, put
 from truth import best, mu_at
 
 import gdpbridge
@@ -255,3 +255,18 @@ def test_a_moved_claim_is_refused(name: str) -> None:
         p = float(document["claim"]["failure_probability"])
         changed = put(document, ("claim", "failure_probability"), f"{p * 0.999:.15g}")
         assert outcome(changed) != "valid"
+
+
+def test_each_direction_has_a_failure_of_its_own() -> None:
+    """One of them fails more often: by its own chance, which is not that of the other."""
+    often = [(-1, 0.1), (0, 0.5), (1, 0.37), ("inf", 0.03)]
+    seldom = [(-1, 0.1), (0, 0.5), (1, 0.39), ("inf", 0.01)]
+    for remove, add in ((often, seldom), (seldom, often)):
+        loss = profiles.PLD(remove=remove, add=add)
+        both = profiles.Sequence(parts=(profiles.Gaussian(sigma=2), loss))
+        certificate = gdpbridge.measure(both, failure=0.05, tol=1e-3).certificate
+        assert certificate is not None
+        document = json.loads(certificate.to_json())
+        assert accepted(document)
+        document["claim"] |= {"failure_probability": "0.02", "mu": {"low": "0", "high": "50"}}
+        assert not accepted(document)
