@@ -203,7 +203,9 @@ class _Lines(FloatLines):
             at_end = share * z + ratio * at_end
             found.append((1 + ratio * (1 + tail), at_end))
             tail = ratio * (1 + tail)
-        tails, ends = np.log(np.array(found[::-1])).T
+        # far out they are below what a float holds
+        with np.errstate(divide="ignore"):
+            tails, ends = np.log(np.array(found[::-1])).T
         index = np.arange(self._listed)
         c = self.first - index
         end = self.ends(index)
