@@ -60,6 +60,10 @@ class PlanRow:
     calibration: Calibration | None = None
     error: str | None = None
 
+    def __repr__(self) -> str:
+        found = self.error or f"{self.solved} = {self.value!r}"
+        return f"<PlanRow {', '.join([*(f'{k} = {v}' for k, v in self.given.items()), found])}>"
+
     @property
     def profile(self) -> Profile | None:
         """The run as a mechanism; None where nothing meets the target."""

@@ -17,7 +17,7 @@ from fractions import Fraction
 from gdpbridge_verify.arithmetic import Interval
 from gdpbridge_verify.between import require_above
 from gdpbridge_verify.curve import GaussianCurve
-from gdpbridge_verify.document import Answer, Certificate, Point
+from gdpbridge_verify.document import Answer, Point
 from gdpbridge_verify.numbers import about, signed
 from gdpbridge_verify.refusal import Malformed, Refused
 from gdpbridge_verify.statement import MAX_EPS, Check
@@ -31,20 +31,6 @@ _SYMBOLS = {
     "regret": "the regret of stating this μ",
 }
 _PLACELESS = ("advantage", "regret")
-
-
-def count_of_answers(document: Certificate) -> int:
-    """Return how many answers there are to prove; each has its point."""
-    claim, evidence = document.claim, document.evidence
-    answers, points = claim.answers or (), evidence.points or ()
-    if len(answers) != len(points):
-        raise Malformed("evidence.points", len(points), f"one for each of {len(answers)} answers")
-    if claim.statement == "answers":
-        if (claim.mu.low, claim.mu.high) != ("0", "inf") or not answers:
-            raise Malformed("claim.statement", claim.statement, "answers, and [0, inf] for mu")
-        if evidence.cells or evidence.witness or evidence.witness_line or evidence.event:
-            raise Malformed("evidence", "of a μ", "that of the answers alone")
-    return len(answers)
 
 
 def answer(check: Check, number: int) -> str:
@@ -109,7 +95,8 @@ def _epsilon(
     if high is not None:
         check.at_most(f"{line}.high", high, at)
     if low is None:
-        check.stays_above(f"{line}.low", at)
+        if not check.tail.floor > at:
+            raise Refused(f"{line}.low", "it is infinite, and nothing shows it")
     elif low > 0:
         check.above(f"{line}.low", low, at, point)
 

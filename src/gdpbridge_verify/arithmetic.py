@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
-from functools import cache
+from functools import cache, reduce
 from typing import NamedTuple
 
 import gmpy2
@@ -47,6 +48,7 @@ class Arithmetic:
         self.down = gmpy2.context(precision=precision, round=gmpy2.RoundDown)
         self.up = gmpy2.context(precision=precision, round=gmpy2.RoundUp)
         # times this, a number rounded up is at most what was rounded
+        self.root_two = Interval(self, self.down.sqrt(2), self.up.sqrt(2))
         self.just_below_one = self.exactly(1 - Fraction(1, 1 << (precision - 1)))
 
     def exactly(self, value: Fraction | int) -> Interval:
@@ -170,6 +172,10 @@ class Interval:
                 return (top * of.just_below_one - fall).hull(top)
         return Interval(of, of.down.erfc(self.high), highest)
 
+    def normal_tail(self) -> Interval:
+        """Return Φ(-x)."""
+        return (self / self.of.root_two).erfc() / 2
+
     def cos(self) -> Interval:
         """Return the cosine of numbers in [0, π], where it decreases."""
         of = self.of
@@ -267,3 +273,8 @@ class Level(NamedTuple):
 
 
 _HALF = Fraction(1, 2)
+
+
+def largest(values: Iterable[Interval]) -> Interval:
+    """Return the largest of some numbers."""
+    return reduce(Interval.larger, values)

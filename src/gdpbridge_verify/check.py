@@ -5,29 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from operator import methodcaller
 from pathlib import Path
 from typing import Any, TypeVar
 
-from gdpbridge_verify.answers import answer, count_of_answers
+from gdpbridge_verify.answers import answer
 from gdpbridge_verify.arithmetic import Arithmetic, Work
-from gdpbridge_verify.closed import ClosedCheck, is_closed
-from gdpbridge_verify.composed import ComposedCheck
-from gdpbridge_verify.densities import DensitiesCheck
-from gdpbridge_verify.discrete import DiscreteCheck, is_discrete
 from gdpbridge_verify.document import Certificate
-from gdpbridge_verify.formulas import FormulaCheck
-from gdpbridge_verify.mechanisms import FormulasCheck, ThresholdedCheck
 from gdpbridge_verify.reader import content_of, parsed, read_as
-from gdpbridge_verify.rectified import RectifiedCheck
 from gdpbridge_verify.refusal import OutOfWork, Refused, Undecided
 from gdpbridge_verify.rows import with_rows
-from gdpbridge_verify.sampled import SampledCheck
 from gdpbridge_verify.several import composition, missed
 from gdpbridge_verify.statement import Check
-from gdpbridge_verify.tables import TableCheck, TradeoffCheck
-from gdpbridge_verify.tuned import TunedCheck
-from gdpbridge_verify.zcdp import RenyiCheck, ZcdpCheck
 
 FIRST_PRECISION = 96
 MAX_PRECISION = 8192
@@ -60,10 +50,7 @@ class Verification:
 
 
 def read(source: dict[str, Any] | str | bytes | Path) -> Certificate:
-    """Read a certificate from a file (a path), JSON text as bytes, or a parsed document.
-
-    Nothing in it is executed. Documents over 16 MiB, duplicate keys and anything that is not
-    declared in document.py are refused.
+    """Read a certificate: a path, JSON text as bytes, or a parsed document; nothing is executed.
 
     Raises:
         Malformed: if it is not a certificate of a known version.
@@ -127,50 +114,53 @@ def _proved(document: Certificate, folder: Path, together: Work) -> Verification
 
 def _lines(document: Certificate, work: Work) -> list[str]:
     decide = Ladder(document, work).decide
-    claims = [
-        *decide(lambda check: check.nature()),
-        *decide(lambda check: check.far_out()),
-        *decide(lambda check: check.failure_at_head()),
-    ]
-    for number in range(count_of_answers(document)):
+    claims = decide(lambda check: check.nature() + check.far_out() + check.failure_at_head())
+    for number in range(decide(lambda check: check.count_of_answers())):
         claims.append(decide(partial(answer, number=number)))
     for number in range(decide(lambda check: check.count_of_cells())):
         decide(methodcaller("numbered_cell", number))
     if document.claim.statement != "answers":
-        claims += [decide(lambda check: check.upper_end())]
-        claims += [decide(lambda check: check.lower_end())]
+        claims.append(decide(lambda check: check.upper_end()))
+        claims.append(decide(lambda check: check.lower_end()))
     return [*claims, decide(lambda check: check.assumption())]
 
 
-def _first_precision(document: Certificate) -> int:
-    claim = document.claim
-    texts = [text for one in claim.answers or () for text in (one.low, one.high)]
-    digits = max(map(len, (claim.mu.low, claim.mu.high, *texts)))
-    return FIRST_PRECISION + 4 * digits
-
-
 def _kind_of(document: Certificate) -> type[Check]:
-    if document.evidence.directions is not None:
-        if is_closed(document):
-            return ClosedCheck
-        return DiscreteCheck if is_discrete(document) else ComposedCheck
+    """Return what checks a kind; only its module is loaded, which depends on none of these."""
     spec = document.mechanism
-    name = "base.kind" if spec.get("kind") == "grouped" else "kind"
-    return _CHECKS.get(spec.get(name) or "", FormulasCheck)
+    kind = spec.get("base.kind" if spec.get("kind") == "grouped" else "kind") or ""
+    directions = document.evidence.directions
+    if directions is not None:
+        kind = "losses"
+        has_pieces = any(one.pieces for one in directions)
+        if directions and not has_pieces and _named("closed.is_closed")(document):
+            kind = "closed losses"
+        elif _named("composition.is_discrete")(document):
+            kind = "discrete losses"
+    found: type[Check] = _named(_CHECKS.get(kind, "mechanisms.FormulasCheck"))
+    return found
 
 
-_CHECKS: dict[str, type[Check]] = {
-    "clip-rectify": RectifiedCheck,
-    "densities": DensitiesCheck,
-    "formula": FormulaCheck,
-    "renyi": RenyiCheck,
-    "subsampled": SampledCheck,
-    "table": TableCheck,
-    "thresholded-release": ThresholdedCheck,
-    "tradeoff": FormulaCheck,
-    "tradeoff-function": TradeoffCheck,
-    "tuned": TunedCheck,
-    "zcdp": ZcdpCheck,
+def _named(place: str) -> Any:
+    module, name = place.split(".")
+    return getattr(import_module(f"gdpbridge_verify.{module}"), name)
+
+
+_CHECKS = {
+    "closed losses": "closed.ClosedCheck",
+    "clip-rectify": "rectified.RectifiedCheck",
+    "densities": "densities.DensitiesCheck",
+    "discrete losses": "law.DiscreteCheck",
+    "formula": "formulas.FormulaCheck",
+    "losses": "composed.ComposedCheck",
+    "renyi": "zcdp.RenyiCheck",
+    "subsampled": "sampled.SampledCheck",
+    "table": "tables.TableCheck",
+    "thresholded-release": "thresholded.ThresholdedCheck",
+    "tradeoff": "formulas.FormulaCheck",
+    "tradeoff-function": "tables.TradeoffCheck",
+    "tuned": "tuned.TunedCheck",
+    "zcdp": "zcdp.ZcdpCheck",
 }
 
 
@@ -180,6 +170,10 @@ class Ladder:
     def __init__(self, document: Certificate, work: Work) -> None:
         self.document, self.work = document, work
         self._checks: dict[int, Check] = {}
+        claim = document.claim
+        texts = [text for one in claim.answers or () for text in (one.low, one.high)]
+        digits = max(map(len, (claim.mu.low, claim.mu.high, *texts)))
+        self._first_precision = FIRST_PRECISION + 4 * digits
 
     def decide(self, line: Callable[[Check], T]) -> T:
         """Return what a line returns at the first precision that decides it.
@@ -188,18 +182,15 @@ class Ladder:
             Undecided: if none does.
             OutOfWork: if deciding it would take more work than is left.
         """
-        precision = _first_precision(self.document)
+        precision = self._first_precision
         while True:
+            self.work.charge(300 + precision / 10)
             try:
-                return line(self._at(precision))
+                if precision not in self._checks:
+                    kind = _kind_of(self.document)
+                    self._checks[precision] = kind(self.document, Arithmetic(precision, self.work))
+                return line(self._checks[precision])
             except Undecided:
                 precision *= 2
                 if precision > MAX_PRECISION:
                     raise
-
-    def _at(self, precision: int) -> Check:
-        self.work.charge(300 + precision / 10)
-        if precision not in self._checks:
-            kind = _kind_of(self.document)
-            self._checks[precision] = kind(self.document, Arithmetic(precision, self.work))
-        return self._checks[precision]

@@ -25,20 +25,16 @@ from gdpbridge_verify.curve import GaussianCurve
 from gdpbridge_verify.document import Certificate, Evidence, Point
 from gdpbridge_verify.finite import Finite
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
-from gdpbridge_verify.lines import Runs
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed
 from gdpbridge_verify.splines import Spline
-from gdpbridge_verify.transforms import Gaussian, Laplace, SampledGaussian
+from gdpbridge_verify.transforms import Gaussian, Laplace, Runs, SampledGaussian
 
 Formula = Callable[[Fraction], Level]
 
 
 def is_closed(document: Certificate) -> bool:
-    """Whether δ is a formula, and the document has no lines or laws in its place."""
-    directions = document.evidence.directions
-    if not directions or any(one.pieces for one in directions):
-        return False
+    """Whether δ is a formula, of a document without lines or laws in its place."""
     return formula_of(composition_of(document.mechanism).parts) is not None
 
 
@@ -170,10 +166,7 @@ def _sampled(mu: Interval, rate: Fraction) -> Callable[[Interval], Level]:
 
 def _replaced(of: Arithmetic, sigma: Fraction, rate: Fraction) -> Callable[[Interval], Level]:
     factor = of.exactly(1 / (2 * sigma**2)).exp() * ((1 - rate) / (2 * rate))
-    apart, root = 1 / sigma, of.exactly(2).sqrt()
-
-    def tail(x: Interval) -> Interval:
-        return (x / root).erfc() / 2
+    apart, tail = 1 / sigma, Interval.normal_tail
 
     def level(eps: Interval) -> Level:
         rise, t = -(-eps).expm1(), eps.exp()

@@ -8,8 +8,10 @@ from fractions import Fraction
 
 from gdpbridge_verify.allocation import allocated
 from gdpbridge_verify.arithmetic import Arithmetic, Work
+from gdpbridge_verify.document import Certificate
 from gdpbridge_verify.finite import (
     DiscreteGaussian,
+    Finite,
     discrete_laplace,
     is_possible,
     listed,
@@ -21,17 +23,18 @@ from gdpbridge_verify.fixed_size import FixedSizeGaussian
 from gdpbridge_verify.kinds import (
     KINDS,
     Nature,
+    Spec,
+    Values,
+    apart,
     epsilon_of_sparse_vector,
     parameters_of,
+    rate_of_poisson,
     require_relation,
     ungrouped,
 )
-from gdpbridge_verify.lines import Runs
-from gdpbridge_verify.participation import square_of
+from gdpbridge_verify.mechanisms import square_of_gaussian
 from gdpbridge_verify.refusal import Malformed
-from gdpbridge_verify.transforms import Gaussian, Laplace, SampledGaussian, Transform
-
-Spec = dict[str, str | None]
+from gdpbridge_verify.transforms import Gaussian, Laplace, Runs, SampledGaussian, Transform
 
 _MOST_RUNS = 10**15
 _MOST_PARTS = 1000
@@ -44,32 +47,35 @@ _NATURES: tuple[Nature, ...] = ("own", "class", "bound")
 
 @dataclass(frozen=True)
 class Composition:
-    """The parts of a mechanism, the nature of δ, and the relations that they name."""
+    """The parts of a mechanism, and the nature of δ."""
 
     parts: tuple[Runs, ...]
     nature: Nature
-    relations: frozenset[str | None] = frozenset()
-
-    def named(self, *specs: Spec) -> Composition:
-        """Return it with what is named around it."""
-        return replace(self, relations=self.relations | {one.get("neighbours") for one in specs})
 
 
 def composition_of(spec: Spec) -> Composition:
     """Read parts and counts from a certificate's mechanism."""
-    spec = ungrouped(spec)
-    found = _read(spec, 1).named(spec)
-    for relation in found.relations:
+    if spec.get("kind") == "grouped":
+        spec = ungrouped(spec)
+    found = _read(spec, 1)
+    relations = {spec[name] for name in spec if name.rpartition(".")[2] == "neighbours"}
+    for relation in relations:
         require_relation(relation)
     total = sum(part.times for part in found.parts)
     if len(found.parts) > _MOST_PARTS or total > _MOST_RUNS:
         raise Malformed("mechanism", total, f"of at most {_MOST_PARTS} parts")
-    if len(found.relations - {None}) > 1:
+    if len(relations - {None}) > 1:
         raise Malformed("mechanism.neighbours", spec.get("neighbours"), "the same in every part")
     if spec.get("kind") == "dpsgd" and total == 1:
         # what is as bad as either direction of one step is no worse than the step
         return replace(found, nature=KINDS["dpsgd"].nature)
     return found
+
+
+def is_discrete(document: Certificate) -> bool:
+    """Whether all losses are discrete, and δ is to be had from their law."""
+    parts = composition_of(document.mechanism).parts
+    return all(isinstance(part.transform, Finite) for part in parts)
 
 
 def _read(spec: Spec, times: int) -> Composition:
@@ -79,95 +85,75 @@ def _read(spec: Spec, times: int) -> Composition:
     values = parameters_of(spec)
     if not KINDS[kind].composes:
         raise Malformed("mechanism.kind", kind, "one that composes")
-    if kind == "matrix":
-        square, attained = square_of(values, spec["entries"] or "", Work(_MOST_WORK))
-        one = _of_square(square / values["sigma"] ** 2)
-        return _leaf(one, times, "own" if attained else "bound", spec)
-    return _leaf(_LEAVES[kind](values), times, KINDS[kind].nature, spec)
+    if kind in _LEAVES:
+        return _of(_LEAVES[kind](values), times, KINDS[kind].nature)
+    square, nature = square_of_gaussian(spec, values, Work(_MOST_WORK))
+    return _of(_gaussian(square), times, nature)
 
 
-def _leaf(transform: Transform, times: int, nature: Nature, *specs: Spec) -> Composition:
-    return Composition((Runs(transform, times),), nature).named(*specs)
+def _of(transform: Transform, times: int, nature: Nature) -> Composition:
+    return Composition((Runs(transform, times),), nature)
+
+
+def _gaussian(square: Fraction) -> Transform:
+    return Gaussian(square) if square else two_valued(Fraction(0))
 
 
 def _composed(spec: Spec, times: int) -> Composition:
-    values = parameters_of({name: text for name, text in spec.items() if "." not in name})
-    return _read(_inner(spec, "base."), times * int(values["times"]))
+    own, base = apart(spec)
+    return _read(base, times * int(parameters_of(own)["times"]))
 
 
 def _sequence(spec: Spec, times: int) -> Composition:
-    found: list[Composition] = []
-    for number in range(_MOST_PARTS):
-        part = _inner(spec, f"parts.{number}.")
-        if not part:
-            break
+    own, parts = apart(spec, "parts.")
+    numbers = {name.partition(".")[0] for name in parts}
+    if set(own) != {"kind", "neighbours"} or numbers != set(map(str, range(len(numbers)))):
+        raise Malformed("mechanism", "sequence", "kind, neighbours and parts.0.…, parts.1.…")
+    if not 0 < len(numbers) <= _MOST_PARTS:
+        raise Malformed("mechanism.parts", len(numbers), f"from 1 to {_MOST_PARTS} parts")
+    specs: list[Spec] = [{} for _ in numbers]
+    for name, text in parts.items():
+        number, _, rest = name.partition(".")
+        specs[int(number)][rest] = text
+    found = []
+    for place, part in enumerate(specs):
         count = part.pop("count", "1") or ""
-        if not (count.isascii() and count.isdigit() and 0 < len(count) <= 16 and int(count)):
-            raise Malformed(f"mechanism.parts.{number}.count", count, "a whole number ≥ 1")
+        if not (count.isascii() and count.isdigit() and len(count) <= 16 and int(count)):
+            raise Malformed(f"mechanism.parts.{place}.count", count, "a whole number ≥ 1")
         if "random-allocation" in part.values():
             # each takes seconds, and there may be many
-            raise Malformed(f"mechanism.parts.{number}", "random-allocation", "alone")
+            raise Malformed(f"mechanism.parts.{place}", "random-allocation", "alone")
         found.append(_read(part, times * int(count)))
-    named = {name.split(".")[1] for name in spec if name.startswith("parts.")}
-    own_names = {name for name in spec if not name.startswith("parts.")}
-    if own_names != {"kind", "neighbours"} or named != {str(n) for n in range(len(named))}:
-        raise Malformed("mechanism", "sequence", "kind, neighbours and parts.0.…, parts.1.…")
-    if not found:
-        raise Malformed("mechanism.parts", 0, "at least one part")
     runs = tuple(run for one in found for run in one.parts)
-    relations = frozenset().union(*(one.relations for one in found))
-    nature = max((one.nature for one in found), key=_NATURES.index)
-    return Composition(runs, nature, relations).named(spec)
+    return Composition(runs, max((one.nature for one in found), key=_NATURES.index))
 
 
 def _subsampled(spec: Spec, times: int) -> Composition:
-    own = {name: text for name, text in spec.items() if "." not in name}
-    if own.get("scheme") != "poisson":
-        raise Malformed("mechanism.scheme", own.get("scheme"), "poisson")
-    for name in ("scheme", "sample", "population"):
-        if own.pop(name, None) is not None and name != "scheme":
-            raise Malformed(f"mechanism.{name}", spec.get(name), "null: the rate says it")
-    rate, base = parameters_of(own)["rate"], _inner(spec, "base.")
+    own, base = apart(spec)
     values = parameters_of(base)
     if base["kind"] not in ("gaussian", "gdp"):
         raise Malformed("mechanism.base.kind", base["kind"], "gaussian, or gdp")
+    rate = rate_of_poisson(own)
     mu = values["mu"] if base["kind"] == "gdp" else values["sensitivity"] / values["sigma"]
-    sampled = rate < 1 and mu > 0
-    transform = SampledGaussian(1 / mu, rate) if sampled else _of_square(mu**2)
+    transform = SampledGaussian(1 / mu, rate) if rate < 1 and mu > 0 else _gaussian(mu**2)
     # of all that are μ-GDP, the Gaussian mechanism attains it
-    return _leaf(transform, times, KINDS[base["kind"] or ""].nature, spec, base)
+    return _of(transform, times, KINDS[base["kind"] or ""].nature)
 
 
-def _gaussian(values: dict[str, Fraction]) -> Transform:
-    mu = values["mu"] if "mu" in values else values["sensitivity"] / values["sigma"]
-    return _of_square(mu**2)
-
-
-def _response(values: dict[str, Fraction]) -> Transform:
+def _response(values: Values) -> Transform:
     if "epsilon" not in values:
         return randomized_response(values["noise_parameter"], int(values["buckets"]))
     return response_by_epsilon(values["epsilon"], int(values["buckets"]))
 
 
-def _of_square(square: Fraction) -> Transform:
-    return Gaussian(square) if square else two_valued(Fraction(0))
-
-
-_LEAVES: dict[str, Callable[[dict[str, Fraction]], Transform]] = {
-    "approx-dp": lambda values: two_valued(values["epsilon"], values["delta"]),
-    "discrete-gaussian": lambda values: DiscreteGaussian(
-        values["sigma"], int(values["sensitivity"])
-    ),
-    "discrete-laplace": lambda values: discrete_laplace(
-        values["scale"], int(values["sensitivity"])
-    ),
-    "gaussian": _gaussian,
-    "gdp": _gaussian,
-    "laplace": lambda values: Laplace(values["sensitivity"] / values["scale"]),
-    "pure-dp": lambda values: two_valued(values["epsilon"]),
-    "shuffled-epochs": lambda values: Gaussian(values["epochs"] / values["noise_multiplier"] ** 2),
-    "sparse-vector": lambda values: two_valued(epsilon_of_sparse_vector(values)),
+_LEAVES: dict[str, Callable[[Values], Transform]] = {
+    "approx-dp": lambda given: two_valued(given["epsilon"], given["delta"]),
+    "discrete-gaussian": lambda given: DiscreteGaussian(given["sigma"], int(given["sensitivity"])),
+    "discrete-laplace": lambda given: discrete_laplace(given["scale"], int(given["sensitivity"])),
+    "laplace": lambda given: Laplace(given["sensitivity"] / given["scale"]),
+    "pure-dp": lambda given: two_valued(given["epsilon"]),
     "randomized-response": _response,
+    "sparse-vector": lambda given: two_valued(epsilon_of_sparse_vector(given)),
 }
 
 
@@ -185,8 +171,7 @@ def _listed(spec: Spec, times: int) -> Composition:
     of = Arithmetic(_BITS, Work(_MOST_WORK))
     # no mechanism has other losses
     is_own = "bound" not in spec and is_possible(one, of) and is_possible(other, of)
-    nature: Nature = "own" if is_own else "bound"
-    return Composition((Runs(one, times, other),), nature).named(spec)
+    return Composition((Runs(one, times, other),), "own" if is_own else "bound")
 
 
 def _allocated(spec: Spec, times: int) -> Composition:
@@ -194,7 +179,7 @@ def _allocated(spec: Spec, times: int) -> Composition:
     values = parameters_of(spec)
     found = allocated(1 / values["noise_multiplier"], int(values["steps"]))
     runs = Runs(found.forward, times * int(values["epochs"]), found.backward)
-    return Composition((runs,), KINDS["random-allocation"].nature).named(spec)
+    return Composition((runs,), KINDS["random-allocation"].nature)
 
 
 def _steps(spec: Spec, times: int) -> Composition:
@@ -206,20 +191,14 @@ def _steps(spec: Spec, times: int) -> Composition:
     if sampling not in (("poisson", "fixed-size") if replaced else ("poisson",)):
         raise Malformed("mechanism.sampling", sampling, "poisson, or fixed-size with replace-one")
     sigma, rate = values["noise_multiplier"], values["sample_rate"]
-    nature = KINDS["dpsgd"].nature
+    nature: Nature = "own"
     if rate == 1:
         transform: Transform = Gaussian(((2 if replaced else 1) / sigma) ** 2)
     elif sampling == "fixed-size":
         transform, nature = FixedSizeGaussian(2 / sigma, rate), "bound"
     else:
         transform = SampledGaussian(sigma, rate, replaced=replaced)
-    return _leaf(transform, times * int(values["steps"]), nature, spec)
-
-
-def _inner(spec: Spec, prefix: str) -> Spec:
-    return {
-        name.removeprefix(prefix): text for name, text in spec.items() if name.startswith(prefix)
-    }
+    return _of(transform, times * int(values["steps"]), nature)
 
 
 _OTHERS: dict[str, Callable[[Spec, int], Composition]] = {

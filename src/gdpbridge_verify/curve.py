@@ -28,7 +28,6 @@ class GaussianCurve:
 
     def __init__(self, mu: Interval) -> None:
         self.mu = mu
-        self._root_two = mu.of.exactly(2).sqrt()
 
     def level(self, eps: Interval) -> Level:
         """Enclose δ_μ(ε)."""
@@ -38,7 +37,7 @@ class GaussianCurve:
         """Return the tangent in e^ε: P = Φ(-x) and Q = Φ(-y), as δ_μ' = -e^ε·Φ(-y)."""
         ratio, half = eps / self.mu, self.mu / 2
         x, y = ratio - half, ratio + half
-        return Tangent(*map(self._normal_tail, (x, y, -x)))
+        return Tangent(x.normal_tail(), y.normal_tail(), (-x).normal_tail())
 
     def log_tail_below(self, eps: Interval) -> Interval:
         """Bound log δ_μ(ε) from below: log μ - ½log 2π - ε²/2μ² + ε/2 - μ²/8 - log(y² + 3)."""
@@ -46,7 +45,3 @@ class GaussianCurve:
         y = eps / mu + mu / 2
         quadratic = eps / 2 - eps.square() / (2 * mu.square()) - mu.square() / 8
         return mu.log() - (2 * mu.of.pi).log() / 2 + quadratic - (y.square() + 3).log()
-
-    def _normal_tail(self, z: Interval) -> Interval:
-        """Φ(-z)."""
-        return (z / self._root_two).erfc() / 2

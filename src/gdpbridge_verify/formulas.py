@@ -9,6 +9,7 @@ points (-1, 1) and (e^s, δ̂(s)), as in tables.py.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
@@ -19,8 +20,7 @@ from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
 from gdpbridge_verify.convex import ConvexCheck
 from gdpbridge_verify.convexity import BITS, can_be_own
 from gdpbridge_verify.document import Evidence, Point
-from gdpbridge_verify.jets import Jet
-from gdpbridge_verify.kinds import decimal_parameter, parameters_of
+from gdpbridge_verify.kinds import apart, decimal_parameter, parameters_of
 from gdpbridge_verify.numbers import binary, exact
 from gdpbridge_verify.profile import Decay, Tail
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
@@ -40,6 +40,93 @@ _MAX_POWER = 200
 _MAX_HALVINGS = 200
 
 # --- values and slopes ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Jet:
+    """What a function of ε and its derivative lie in, at a point or on a range."""
+
+    value: Interval
+    slope: Interval
+
+    @classmethod
+    def variable(cls, eps: Interval) -> Jet:
+        """Return the jet of ε itself."""
+        return cls(eps, eps.of.exactly(1))
+
+    def __neg__(self) -> Jet:
+        return Jet(-self.value, -self.slope)
+
+    def __add__(self, other: Jet) -> Jet:
+        return Jet(self.value + other.value, self.slope + other.slope)
+
+    def __sub__(self, other: Jet) -> Jet:
+        return self + (-other)
+
+    def __mul__(self, other: Jet) -> Jet:
+        slope = self.value * other.slope + self.slope * other.value
+        return Jet(self.value * other.value, slope)
+
+    def minus(self, number: Fraction) -> Jet:
+        """Return the jet less a constant."""
+        return Jet(self.value - number, self.slope)
+
+    def scaled(self, factor: Fraction) -> Jet:
+        """Return the jet times a constant."""
+        return Jet(self.value * factor, self.slope * factor)
+
+    def inverse(self) -> Jet:
+        """Return 1/x."""
+        return Jet(1 / self.value, -self.slope / self.value.square())
+
+    def square(self) -> Jet:
+        """Return x²."""
+        return Jet(self.value.square(), 2 * self.value * self.slope)
+
+    def sqrt(self) -> Jet:
+        """Return √x."""
+        root = self.value.sqrt()
+        return Jet(root, self.slope / (2 * root))
+
+    def exp(self) -> Jet:
+        """Return e^x."""
+        found = self.value.exp()
+        return Jet(found, found * self.slope)
+
+    def expm1(self) -> Jet:
+        """Return e^x - 1."""
+        return Jet(self.value.expm1(), self.value.exp() * self.slope)
+
+    def log(self) -> Jet:
+        """Return log x."""
+        return Jet(self.value.log(), self.slope / self.value)
+
+    def abs(self) -> Jet:
+        """Return |x|; where it may have a kink, both slopes."""
+        if self.value >= 0 or self.value <= 0:
+            return self if self.value >= 0 else -self
+        return -self.least(-self)
+
+    def least(self, other: Jet) -> Jet:
+        """Return the smaller of two; where either may be, both slopes."""
+        if self.value <= other.value or other.value <= self.value:
+            return self if self.value <= other.value else other
+        value = -(-self.value).larger(-other.value)
+        return Jet(value, self.slope.hull(other.slope))
+
+    def erfc(self) -> Jet:
+        """Return the complementary error function."""
+        density = (-self.value.square()).exp() / self.value.of.pi.sqrt()
+        return Jet(self.value.erfc(), -2 * density * self.slope)
+
+    def phi(self) -> Jet:
+        """Return Φ(x) = erfc(-x/√2)/2."""
+        root = self.value.of.exactly(2).sqrt()
+        return Jet(-self.value / root, -self.slope / root).erfc().scaled(Fraction(1, 2))
+
+    def log1p(self) -> Jet:
+        """Return log(1 + x)."""
+        return Jet(self.value.log1p(), self.slope / (1 + self.value))
 
 
 def jet_of(node: Node, eps: Jet) -> Jet:
@@ -232,18 +319,14 @@ class FormulaCheck(ConvexCheck):
 
     def build(self) -> Tail:
         """Read the text, and find how δ̂ falls far out if the tail is what is claimed."""
-        own = {name: text for name, text in self.spec.items() if not name.startswith("set.")}
+        own, given = apart(self.spec, "set.")
         text = own.pop("text", None) or ""
         self.is_solved = own["kind"] == "tradeoff"
         exactly = "false" if self.is_solved else own.pop("exact", "false")
         parameters_of(own)
         if exactly not in ("true", "false"):
             raise Malformed("mechanism.exact", exactly, "true or false")
-        known = {
-            name.removeprefix("set."): decimal_parameter(name, value)
-            for name, value in self.spec.items()
-            if name.startswith("set.")
-        }
+        known = {name: decimal_parameter(f"set.{name}", given[name]) for name in given}
         if self.is_solved:
             self.formula, self.is_log = isolated(text, *sides_of(text, known))
         else:

@@ -21,6 +21,8 @@ Nature = Literal["own", "class", "bound"]
 # what neighbours may be
 RELATIONS = (None, "add-remove", "replace-one", "zero-out")
 
+Spec = dict[str, str | None]
+Values = dict[str, Fraction]
 Domain = tuple[Callable[[Fraction], bool], str]
 _POSITIVE: Domain = (lambda value: value > 0, "a number > 0")
 _NON_NEGATIVE: Domain = (lambda value: value >= 0, "a number ≥ 0")
@@ -134,13 +136,8 @@ KINDS = {
 }
 # those whose formulas the checker knows as composed losses alone
 ONLY_COMPOSED = frozenset({"composed", "dpsgd", "sequence", "subsampled"})
-# those known on a sample, once, and what δ is then: another mechanism with a class's δ attains it
-SAMPLED: dict[str, Nature] = {
-    "gaussian": "own",
-    "gdp": "class",
-    "laplace": "own",
-    "pure-dp": "class",
-}
+# those known on a sample, once: another mechanism with a class's δ attains what δ is then
+SAMPLED = ("gaussian", "gdp", "laplace", "pure-dp")
 _MOST_RECORDS = 1_000_000
 _QUOTIENT = "^[0-9]+/[1-9][0-9]*$"
 # beyond it a parameter is refused before any arithmetic: a proof of it would be of no use
@@ -148,7 +145,21 @@ _MOST = Fraction(10) ** 400
 MAX_DIGITS = 400
 
 
-def parameters_of(spec: dict[str, str | None]) -> dict[str, Fraction]:
+def apart(spec: Spec, prefix: str = "base.") -> tuple[Spec, Spec]:
+    """Return what is said of a mechanism, and of what it is made of, by names without a prefix."""
+    own = {name: text for name, text in spec.items() if not name.startswith(prefix)}
+    return own, {name.removeprefix(prefix): spec[name] for name in spec if name not in own}
+
+
+def rate_of_poisson(own: Spec) -> Fraction:
+    """Return the rate of a Poisson sample, which says all of how it is drawn."""
+    how = {name: own.get(name) for name in ("scheme", "sample", "population")}
+    if how != {"scheme": "poisson", "sample": None, "population": None}:
+        raise Malformed("mechanism.scheme", how["scheme"], "poisson, at a rate")
+    return parameters_of({name: own[name] for name in own if name not in how})["rate"]
+
+
+def parameters_of(spec: Spec) -> Values:
     """Return the parameters of a kind, each in its range."""
     given = dict(spec)
     kind, neighbours = given.pop("kind", None), given.pop("neighbours", None)
@@ -182,21 +193,19 @@ def _place(name: str, word: str | None, words: tuple[str | None, ...]) -> Fracti
     return Fraction(words.index(word))
 
 
-def ungrouped(spec: dict[str, str | None]) -> dict[str, str | None]:
-    """Return the mechanism that protects a record as one that is grouped does a group.
+def ungrouped(spec: Spec) -> Spec:
+    """Return the mechanism that protects a record as a grouped one does a group.
 
     k records move an answer by k times the sensitivity, and a chain of k pairs of neighbours
     multiplies a range of losses, or a μ by k; of an ε it gives the largest loss
     (Dong, Roth and Su 2022, theorem 2.14).
     """
-    if spec.get("kind") != "grouped":
-        return spec
-    base = {name.removeprefix("base."): text for name, text in spec.items() if "." in name}
-    size = parameters_of({name: text for name, text in spec.items() if "." not in name})["size"]
+    own, base = apart(spec)
+    size = parameters_of(own)["size"]
     known = KINDS.get(base.get("kind") or "")
     if known is None or not known.per_record or size > _MOST_RECORDS:
         raise Malformed("mechanism.base.kind", base.get("kind"), "one that is known for groups")
-    if base.get("neighbours") != spec.get("neighbours"):
+    if base.get("neighbours") != own.get("neighbours"):
         raise Malformed("mechanism.base.neighbours", base.get("neighbours"), "those of the group")
     values = parameters_of(base)
     if base["kind"] == "pure-dp" and size > 1 and values["epsilon"]:
@@ -214,7 +223,7 @@ def ungrouped(spec: dict[str, str | None]) -> dict[str, str | None]:
     return {**base, known.per_record: str(product)}
 
 
-def epsilon_of_sparse_vector(values: dict[str, Fraction]) -> Fraction:
+def epsilon_of_sparse_vector(values: Values) -> Fraction:
     """Return Δ/b₁ + c·2Δ/b₂, or Δ/b₁ + c·Δ/b₂ (Lyu, Su and Li 2017, theorems 4 and 5)."""
     each = values["count"] * (1 if values["monotonic"] else 2) / values["answer_scale"]
     return values["sensitivity"] * (1 / values["threshold_scale"] + each)

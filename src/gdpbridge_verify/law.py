@@ -1,4 +1,4 @@
-"""Sums of losses on multiples of units, for the checker: δ above and below from a law made here.
+"""Discrete losses and their sums, for the checker: δ above and below from a law made here.
 
 The law is made in whole multiples of 2^{-bits}, rounded down at every step, so that it has at most
 the true masses. With q the masses so found, tilted by s and divided by M(s), their sum 1 - η, and
@@ -19,9 +19,13 @@ from typing import NamedTuple
 
 from gmpy2 import mpz
 
-from gdpbridge_verify.arithmetic import Arithmetic, Interval
-from gdpbridge_verify.finite import Atoms, Finite, Unit
-from gdpbridge_verify.refusal import OutOfWork, Undecided
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
+from gdpbridge_verify.composed import LossesCheck, log_kappa
+from gdpbridge_verify.document import Evidence, Point
+from gdpbridge_verify.finite import Atoms, DiscreteGaussian, Finite, Unit
+from gdpbridge_verify.numbers import binary
+from gdpbridge_verify.profile import Decay, Tail
+from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused, Undecided
 
 # multiples of one unit, and sums of all losses, that a law may have
 _MOST_PLACES, _MOST_SUMS = 1 << 20, 1 << 17
@@ -66,7 +70,8 @@ class Law:
         self._losses, self._masses = [loss for loss, _ in sums], [mass for _, mass in sums]
         self._lows = [loss.low for loss in self._losses]
         self._widest = max((of.up.sub(y.high, y.low) for y in self._losses), default=0)
-        self._lost = self._fixed((1 << self.bits) - sum(self._masses)) * _kappa(tilt, of)
+        kappa = log_kappa(tilt, of).exp() if tilt else 1
+        self._lost = self._fixed((1 << self.bits) - sum(self._masses)) * kappa
         self._p, self._q = self._tails(tilt), self._tails(tilt + 1)
 
     def sums(self) -> tuple[list[tuple[Interval, Interval]], Interval]:
@@ -223,8 +228,79 @@ def _lattices(
     return [(Unit(common), joint), *others]
 
 
-def _kappa(tilt: Fraction, of: Arithmetic) -> Interval:
-    if not tilt:
-        return of.exactly(1)
-    s, more = of.exactly(tilt), of.exactly(1 + tilt)
-    return (s * s.log() - more * more.log()).exp()
+class DiscreteCheck(LossesCheck):
+    """The lines of a certificate of discrete losses, at one precision."""
+
+    def build(self) -> Tail:
+        """Return what is known of the tail.
+
+        A discrete Gaussian loss has M(s) ≤ e^{v(s² + s)/2}, and one of at most B has M(s) ≤ e^{sB}.
+        With v and B their sums, Chernoff's bound at s = (ε - B)/v - 1/2 is, for ε ≥ B + v/2,
+
+            log δ ≤ -(ε - B)²/(2v) + (ε - B)/2 - v/8.
+
+        Of a single one, with y ≥ ε the next loss, δ(ε) ≤ P(L ≥ y), which is at most (N + 1)/(2N)
+        times the same at y, from v/2 on.
+        """
+        tail = super().build()
+        self._laws: dict[tuple[int, int], Law] = {}
+        parts, v = self.composition.parts, self.variance
+        for part in parts:
+            if isinstance(part.transform, Finite):
+                self.arithmetic.work.charge(part.transform.cost)
+        if self.evidence.tail_from is not None and not v:
+            raise Malformed("evidence.tail_from", self.evidence.tail_from, "null")
+        if not v or tail.square is None:
+            return tail
+        bound, factor = Fraction(0), self.enclosed(Fraction(1))
+        for part in parts:
+            if not part.transform.tail_variance:
+                both = part.transform, part.reverse or part.transform
+                ends = [one.largest(self.arithmetic) for one in both]
+                bound += part.times * max(_top(end) for end in ends if end is not None)
+        if len(parts) == 1 and parts[0].times == 1:
+            assert isinstance(parts[0].transform, DiscreteGaussian)
+            norm = parts[0].transform.norm(self.arithmetic)
+            factor = (norm + 1) / (2 * norm)
+        log_factor = factor.log() - (bound**2 / (2 * v) + bound / 2 + v / 8)
+        decay = Decay(log_factor, bound + v / 2, Fraction(1, 2) + bound / v)
+        return Tail(tail.why, square=v, decay=decay)
+
+    def _law(self, at: Fraction) -> Law:
+        """Return the law of the piece that an ε is on."""
+        number, piece = self.piece_at(at)
+        key = self.direction, number
+        if key not in self._laws:
+            if piece.tilt is None or piece.line is not None or piece.chord is not None:
+                raise Malformed("evidence.directions: piece", "a line or a chord", "a tilt")
+            parts = self.towards(backward=bool(self.direction))
+            finite = [(one, times) for one, times in parts if isinstance(one, Finite)]
+            assert len(finite) == len(parts)
+            self._laws[key] = Law(finite, binary(piece.tilt), self.arithmetic)
+        return self._laws[key]
+
+    def _delta(self, at: Fraction) -> Interval:
+        """Enclose δ of the direction in question."""
+        failure = self.enclosed(self.failure_towards(backward=bool(self.direction)))
+        if self.is_past_losses(at):
+            return failure
+        return self._law(at).enclose(self.enclosed(at)) + failure
+
+    def below(self, line: str, at: Fraction, level: Level) -> None:
+        """Prove that δ(ε) of the direction in question is at most a number."""
+        self.hold(line, level.value - self._delta(at))
+
+    def excess(self, at: Fraction, wanted: Level, _: Evidence | Point) -> Interval:
+        """Return by how much δ of the larger direction exceeds a number."""
+        if not self.ranges:
+            raise Refused("evidence.directions", "there are none")
+        found = []
+        for direction in range(len(self.ranges)):
+            self.direction = direction
+            found.append(self._delta(at) - wanted.value)
+        return max(found, key=lambda one: one.low)
+
+
+def _top(value: Fraction | Interval) -> Fraction:
+    """Return a rational number that is not below."""
+    return value if isinstance(value, Fraction) else Fraction(*value.high.as_integer_ratio())

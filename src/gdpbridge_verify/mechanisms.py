@@ -6,21 +6,28 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
-from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, Work
 from gdpbridge_verify.curve import GaussianCurve
 from gdpbridge_verify.document import Breakpoint, Evidence, Point
-from gdpbridge_verify.kinds import KINDS, epsilon_of_sparse_vector, parameters_of
+from gdpbridge_verify.kinds import (
+    KINDS,
+    Nature,
+    Spec,
+    Values,
+    epsilon_of_sparse_vector,
+    parameters_of,
+)
 from gdpbridge_verify.numbers import about, binary
 from gdpbridge_verify.participation import square_of
 from gdpbridge_verify.profile import Bracket, Formulas, Part, Tail
 from gdpbridge_verify.refined import icea, sgd_family
 from gdpbridge_verify.refusal import Malformed, Refused
 from gdpbridge_verify.statement import MAX_EPS, Check
-from gdpbridge_verify.values import Thresholded, runs_of_range, skellam
+from gdpbridge_verify.values import runs_of_range, skellam
 
-Values = dict[str, Fraction]
 Builder = Callable[[Values, list[Bracket], Arithmetic], Formulas]
 _EVERYWHERE = Fraction(0), None
+_GAUSSIAN = ("gaussian", "gdp", "matrix", "shuffled-epochs")
 
 
 class FormulasCheck(Check):
@@ -28,14 +35,10 @@ class FormulasCheck(Check):
 
     def build(self) -> Tail:
         """Find the formulas, and what they say of the tail."""
-        brackets = brackets_of(self.evidence.breakpoints)
-        self.parts, tail = self.formulas(brackets)
+        given = self.evidence.breakpoints
+        self.parts, tail = self.formulas(brackets_of(given) if given else [])
+        self.is_convex = self.is_convex and not any(part.over for part in self.parts)
         return tail
-
-    @property
-    def is_convex(self) -> bool:
-        """Whether no formula of δ is concave somewhere."""
-        return not any(part.over for part in self.parts)
 
     def formulas(self, brackets: list[Bracket]) -> Formulas:
         """Return the formulas, between which lie the brackets of the breakpoints."""
@@ -79,27 +82,6 @@ class FormulasCheck(Check):
             self.hold(line, Level.of(part.over(at, end)).under(self.past(tangent.at(end))))
 
 
-class ThresholdedCheck(FormulasCheck):
-    """The lines about counts above a threshold: a maximum, of which a Gaussian curve may be one."""
-
-    def formulas(self, brackets: list[Bracket]) -> Formulas:
-        """Return the maximum."""
-        self.known = Thresholded(parameters_of(self.spec), self.arithmetic)
-        return (Part(*_EVERYWHERE, self.known.level),), self.known.tail
-
-    def covered(
-        self, line: str, low: Fraction, high: Fraction, centre: Fraction, halvings: int
-    ) -> None:
-        """Prove the statement; of a curve with a smaller μ than mu.high there is no need to."""
-        square, whole = self.known.square, self.parts
-        if square is not None and self.high is not None and square <= self.high**2:
-            self.parts = (Part(*_EVERYWHERE, self.known.rest),)
-        try:
-            super().covered(line, low, high, centre, halvings)
-        finally:
-            self.parts = whole
-
-
 def part_on(parts: tuple[Part, ...], low: Fraction, high: Fraction) -> Part:
     """Return the formula that holds on a range."""
     # where two parts meet, the later one is regular
@@ -120,19 +102,18 @@ def brackets_of(breakpoints: tuple[Breakpoint, ...]) -> list[Bracket]:
     return found
 
 
-def formulas_of(
-    spec: dict[str, str | None], brackets: list[Bracket], arithmetic: Arithmetic
-) -> Formulas:
+def formulas_of(spec: Spec, brackets: list[Bracket], arithmetic: Arithmetic) -> Formulas:
     """Return the formulas of a mechanism that a certificate names, and its tail."""
     values, kind = parameters_of(spec), str(spec["kind"])
-    if kind not in (*_BUILDERS, "matrix"):
-        raise Malformed("mechanism.kind", kind, f"one of {', '.join(_BUILDERS)}")
+    if kind not in (*_BUILDERS, *_GAUSSIAN):
+        allowed = ", ".join(sorted((*_BUILDERS, *_GAUSSIAN)))
+        raise Malformed("mechanism.kind", kind, f"one of {allowed}")
     if brackets and not KINDS[kind].has_breakpoints:
         raise Malformed("evidence.breakpoints", len(brackets), "none for this mechanism")
-    if kind == "matrix":
-        square, attained = square_of(values, spec["entries"] or "", arithmetic.work)
-        parts, tail = _curve(square / values["sigma"] ** 2, arithmetic)
-        return parts, replace(tail, nature="own" if attained else "bound")
+    if kind in _GAUSSIAN:
+        square, nature = square_of_gaussian(spec, values, arithmetic.work)
+        parts, tail = _curve(square, arithmetic)
+        return parts, replace(tail, nature=nature)
     return _BUILDERS[kind](values, brackets, arithmetic)
 
 
@@ -241,17 +222,20 @@ def _sparse_vector(values: Values, brackets: list[Bracket], of: Arithmetic) -> F
     return _approx_dp({"epsilon": epsilon_of_sparse_vector(values)}, brackets, of)
 
 
-def _gaussian(values: Values, _: list[Bracket], of: Arithmetic) -> Formulas:
-    return _curve((values["sensitivity"] / values["sigma"]) ** 2, of)
-
-
-def _gdp(values: Values, _: list[Bracket], of: Arithmetic) -> Formulas:
-    return _curve(values["mu"] ** 2, of)
-
-
-def _shuffled_epochs(values: Values, _: list[Bracket], of: Arithmetic) -> Formulas:
-    # a mean over orders, of each of which the record is in one batch of an epoch
-    return _curve(values["epochs"] / values["noise_multiplier"] ** 2, of)
+def square_of_gaussian(spec: Spec, values: Values, work: Work) -> tuple[Fraction, Nature]:
+    """Return μ² of a mechanism that is Gaussian, in whichever words, and what δ is."""
+    kind = spec["kind"] or ""
+    if kind == "matrix":
+        square, attained = square_of(values, spec["entries"] or "", work)
+        return square / values["sigma"] ** 2, "own" if attained else "bound"
+    if kind == "gdp":
+        mu = values["mu"]
+    elif kind == "gaussian":
+        mu = values["sensitivity"] / values["sigma"]
+    else:
+        # shuffled epochs: a mean over orders, of each of which the record is in one batch an epoch
+        return values["epochs"] / values["noise_multiplier"] ** 2, KINDS[kind].nature
+    return mu**2, KINDS[kind].nature
 
 
 def _curve(square: Fraction, of: Arithmetic) -> Formulas:
@@ -265,15 +249,12 @@ def _curve(square: Fraction, of: Arithmetic) -> Formulas:
 _BUILDERS: dict[str, Builder] = {
     "approx-dp": _approx_dp,
     "bounded-range": _bounded_range,
-    "gaussian": _gaussian,
-    "gdp": _gdp,
     "icea": icea,
     "laplace": _laplace,
     "permute-and-flip": _permute_and_flip,
     "pure-dp": _approx_dp,
     "randomized-response": _randomized_response,
     "sgd-family": sgd_family,
-    "shuffled-epochs": _shuffled_epochs,
     "skellam": skellam,
     "sparse-vector": _sparse_vector,
     "truncated-laplace": _truncated_laplace,

@@ -17,6 +17,7 @@ from fractions import Fraction
 from gmpy2 import mpz
 
 from gdpbridge_verify.arithmetic import Work
+from gdpbridge_verify.kinds import Values
 from gdpbridge_verify.refusal import Malformed, Refused
 
 # as doubles have
@@ -27,7 +28,7 @@ _MOST_COLUMNS = 1024
 _COST = 0.5
 
 
-def square_of(values: dict[str, Fraction], text: str, work: Work) -> tuple[Fraction, bool]:
+def square_of(values: Values, text: str, work: Work) -> tuple[Fraction, bool]:
     """Return S, and whether some record moves C·x so far.
 
     Args:

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -33,6 +33,17 @@ class Text:
     pattern: str = "(.|\n)*"
     meaning: Callable[[str], Any] = str
 
+    @cached_property
+    def form(self) -> re.Pattern[str]:
+        """The pattern, compiled."""
+        return re.compile(self.pattern)
+
+    def read(self, value: object, place: str) -> Any:
+        """Return what a text is read as."""
+        if isinstance(value, str) and len(value) <= self.most and self.form.fullmatch(value):
+            return self.meaning(value)
+        raise Malformed(place, value, f"{self.allowed}, of at most {self.most} characters")
+
 
 @dataclass(frozen=True)
 class Whole:
@@ -40,6 +51,12 @@ class Whole:
 
     least: int
     largest: int
+
+    def read(self, value: object, place: str) -> int:
+        """Return a whole number, which neither true nor 1.0 is."""
+        if type(value) is int and self.least <= value <= self.largest:
+            return value
+        raise Malformed(place, value, f"a whole number from {self.least} to {self.largest}")
 
 
 @dataclass(frozen=True)
@@ -103,67 +120,38 @@ def read_as(kind: type[T], document: object, place: str = "certificate") -> T:
 def _reader(hint: Any, most: int = 0) -> Reader:
     """Return what reads a value of a type, and refuses any other."""
     origin, inner = get_origin(hint), get_args(hint)
+    if is_dataclass(hint):
+        return _object(hint)
     if origin is Annotated:
-        marks = [mark for mark in inner[1:] if not isinstance(mark, str)]
-        if marks and not isinstance(marks[0], Most):
-            return _text(marks[0]) if isinstance(marks[0], Text) else _whole(marks[0])
-        return _reader(inner[0], marks[0].count if marks else most)
-    if origin in (Union, UnionType):
-        return _either(inner, most)
-    if origin is Literal:
-        return _one_of(inner)
+        mark = next((mark for mark in inner[1:] if not isinstance(mark, str)), Most(most))
+        if isinstance(mark, Text | Whole):
+            return mark.read
+        return _reader(inner[0], mark.count)
     if origin is tuple:
         return _list(_reader(inner[0]), most)
     if origin is dict:
         return _table(_reader(inner[0]), _reader(inner[1]), most)
-    return _object(hint) if is_dataclass(hint) else _one_of((True, False))
-
-
-def _those(allowed: str, holds: Callable[[Any], object]) -> Reader:
-    def read(value: object, place: str) -> object:
-        if not holds(value):
-            raise Malformed(place, value, allowed)
-        return value
-
-    return read
-
-
-def _text(mark: Text) -> Reader:
-    form = re.compile(mark.pattern)
-
-    def read(value: object, place: str) -> Any:
-        if isinstance(value, str) and len(value) <= mark.most and form.fullmatch(value):
-            return mark.meaning(value)
-        raise Malformed(place, value, f"{mark.allowed}, of at most {mark.most} characters")
-
-    return read
-
-
-def _whole(mark: Whole) -> Reader:
-    return _those(
-        f"a whole number from {mark.least} to {mark.largest}",
-        # neither true nor 1.0 is a whole number
-        lambda value: type(value) is int and mark.least <= value <= mark.largest,
-    )
-
-
-def _one_of(allowed: tuple[object, ...]) -> Reader:
-    return _those(
-        " or ".join(map(str, allowed)),
-        lambda value: any(type(value) is type(one) and value == one for one in allowed),
-    )
+    return _either(inner if origin in (Union, UnionType) else (hint,), most)
 
 
 def _either(hints: tuple[Any, ...], most: int) -> Reader:
-    """Read null, one of a few words, or what is left."""
-    words = [word for hint in hints if get_origin(hint) is Literal for word in get_args(hint)]
-    words += [None] if type(None) in hints else []
-    others = [hint for hint in hints if hint is not type(None) and get_origin(hint) is not Literal]
-    rest = _reader(others[0], most) if others else _one_of(tuple(words))
+    """Read null, true or false, one of a few words, or what is left."""
+    words: list[object] = []
+    rest: Reader | None = None
+    for hint in hints:
+        if hint in (bool, type(None)) or get_origin(hint) is Literal:
+            words += [True, False] if hint is bool else get_args(hint) or [None]
+        else:
+            rest = _reader(hint, most)
+    # 1 is not true, nor is 1.0 the number 1
+    known = {(type(word), word) for word in words}
 
     def read(value: object, place: str) -> Any:
-        is_word = value is None or isinstance(value, str)
-        return value if is_word and value in words else rest(value, place)
+        if isinstance(value, str | int | None) and (type(value), value) in known:
+            return value
+        if rest is None:
+            raise Malformed(place, value, " or ".join(map(str, words)))
+        return rest(value, place)
 
     return read
 

@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
+from gdpbridge_verify.kinds import apart
 from gdpbridge_verify.mechanisms import FormulasCheck, formulas_of, part_on
 from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.profile import Bracket, Formulas, Part, Tail
@@ -22,7 +23,6 @@ from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 
 # what a text of 400 characters had room for
 _MOST_RUNS = 100
-_PREFIX = "base."
 _KNOT = re.compile(r"0x[0-9a-f]{1,64}p[+-][0-9]{1,3}")
 _BOUNDS = ("base", "line", "noise")
 _OWN = {"kind", "neighbours", "eps_h", "runs", "knots"}
@@ -36,15 +36,10 @@ class RectifiedCheck(FormulasCheck):
 
     def formulas(self, brackets: list[Bracket]) -> Formulas:
         """Return what the runs describe."""
-        own = {name: text for name, text in self.spec.items() if not name.startswith(_PREFIX)}
+        own, base = apart(self.spec)
         if set(own) != _OWN:
             given = ", ".join(sorted(own))
             raise Malformed("mechanism", given, f"{', '.join(sorted(_OWN))}, base.…")
-        base = {
-            name.removeprefix(_PREFIX): text
-            for name, text in self.spec.items()
-            if name.startswith(_PREFIX)
-        }
         base["neighbours"] = own["neighbours"]
         noise = {"kind": "laplace", "scale": "1", "sensitivity": own["eps_h"], "neighbours": None}
         bounds = {

@@ -10,7 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from gdpbridge_verify.arithmetic import Interval, Level
-from gdpbridge_verify.kinds import SAMPLED, parameters_of
+from gdpbridge_verify.kinds import KINDS, SAMPLED, apart, rate_of_poisson
 from gdpbridge_verify.mechanisms import FormulasCheck, formulas_of
 from gdpbridge_verify.numbers import about
 from gdpbridge_verify.profile import Bracket, Formulas, Part, Tail
@@ -27,18 +27,14 @@ class SampledCheck(FormulasCheck):
 
     def formulas(self, brackets: list[Bracket]) -> Formulas:
         """Return the base's formula on the new scale."""
-        own = {name: text for name, text in self.spec.items() if "." not in name}
-        how = own.pop("scheme", None), own.pop("sample", None), own.pop("population", None)
-        if how != ("poisson", None, None):
-            raise Malformed("mechanism.scheme", how[0], "poisson, at a rate")
-        base = {name.removeprefix("base."): text for name, text in self.spec.items() if "." in name}
+        own, base = apart(self.spec)
+        rate = rate_of_poisson(own)
         if base.get("kind") not in SAMPLED:
             raise Malformed("mechanism.base.kind", base.get("kind"), f"one of {', '.join(SAMPLED)}")
         if base.get("neighbours") not in (None, own.get("neighbours")):
             raise Malformed("mechanism.base.neighbours", base["neighbours"], "those of the sample")
-        rate = parameters_of(own)["rate"]
         parts, tail = formulas_of(base, brackets, self.arithmetic)
-        nature = SAMPLED[base["kind"] or ""]
+        nature = KINDS[base["kind"] or ""].nature
         if rate == 1 or not parts:
             return parts, replace(tail, nature=nature)
         gamma, (whole,) = self.enclosed(rate), parts

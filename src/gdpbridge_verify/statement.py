@@ -15,8 +15,8 @@ from typing import ClassVar
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
 from gdpbridge_verify.curve import GaussianCurve
-from gdpbridge_verify.document import Cell, Certificate, Evidence, Point, Range
-from gdpbridge_verify.kinds import KINDS, Nature, ungrouped
+from gdpbridge_verify.document import Cell, Certificate, Evidence, Point
+from gdpbridge_verify.kinds import KINDS, Kind, Nature, ungrouped
 from gdpbridge_verify.numbers import about, binary, mu_range
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided, Words
@@ -39,31 +39,33 @@ class Check(ABC):
 
     # what of the evidence that is not for every kind
     uses: ClassVar[frozenset[str]] = frozenset()
+    # whether δ as it is stated is convex in e^ε, as the profile of every mechanism is
+    is_convex = True
 
     def __init__(self, document: Certificate, arithmetic: Arithmetic) -> None:
         self.arithmetic, self.document = arithmetic, document
         self.claim, self.evidence = document.claim, document.evidence
-        self.spec = ungrouped(document.mechanism)
-        kind = KINDS.get(self.spec.get("kind") or "")
-        self.nature_of_kind: Nature = "own" if kind is None else kind.nature
+        self.spec, grouped = document.mechanism, document.mechanism.get("kind") == "grouped"
+        if grouped:
+            self.spec = ungrouped(self.spec)
+        kind = KINDS.get(self.spec.get("kind") or "", Kind())
+        self.nature_of_kind = kind.nature
         # a composed loss is proved in one of two directions at a time
         self.direction = 0
-        for name in {"tangents", "corners", "event", "touching", "directions"} - self.uses:
-            if getattr(self.evidence, name) is not None:
+        for name in ("tangents", "corners", "event", "touching", "directions"):
+            if name not in self.uses and getattr(self.evidence, name) is not None:
                 raise Malformed(f"evidence.{name}", Words("given"), "null for this kind")
-        if self.evidence.breakpoints and not (kind and (kind.has_breakpoints or kind.of_others)):
+        if self.evidence.breakpoints and not (kind.has_breakpoints or kind.of_others):
             raise Malformed("evidence.breakpoints", len(self.evidence.breakpoints), "none")
-        if document.table is not None and not (kind and kind.has_rows):
+        if document.table is not None and not kind.has_rows:
             raise Malformed("table", Words("given"), "null for this kind")
         self.tail = self.build()
         self.nature_of_kind = self.tail.nature or self.nature_of_kind
-        grouped = document.mechanism.get("size", "1") != "1"
-        if grouped and self.spec.get("kind") == "zcdp":
-            # of k steps, not all that their ρ allows is possible
-            self.nature_of_kind = "bound"
-        if grouped and document.mechanism.get("base.kind") == "pure-dp":
-            # there it is the worst mechanism
-            self.nature_of_kind = "class"
+        if grouped and document.mechanism["size"] != "1":
+            # of k steps, not all that their ρ allows is possible; for an ε it is the worst
+            natures: dict[str | None, Nature] = {"zcdp": "bound", "pure-dp": "class"}
+            base = document.mechanism["base.kind"]
+            self.nature_of_kind = natures.get(base, self.nature_of_kind)
         claim, statement = self.claim, self.claim.statement
         self.low, self.high = mu_range("claim.mu", claim.mu.low, claim.mu.high)
         self.failure = Fraction(claim.failure_probability)
@@ -122,11 +124,6 @@ class Check(ABC):
         excess = self.excess(at, wanted, proof)
         self.hold(line, excess)
         return excess
-
-    def stays_above(self, line: str, value: Fraction) -> None:
-        """Prove that δ is above a number at every ε."""
-        if not self.tail.floor > value:
-            raise Refused(line, "it is infinite, and nothing shows it")
 
     def vanishes_at(self, at: Fraction) -> bool:
         """Whether δ is 0 at an ε."""
@@ -199,7 +196,7 @@ class Check(ABC):
             raise Refused(line, "it is infinite, but the mechanism is GDP")
         self.hold(f"{line}.low", self.enclosed(square - low**2))
         self.hold(f"{line}.high", self.enclosed(high**2 - square))
-        return f"the tail parameter: {_text(tail)}"
+        return f"the tail parameter: {tail.low if low == high else f'[{tail.low}, {tail.high}]'}"
 
     def decay_from(self, start: Fraction) -> None:
         """Prove the tail from one inequality at one ε, from which the difference grows."""
@@ -224,6 +221,20 @@ class Check(ABC):
         self.at_most("claim.failure_probability", self.eps_h, self.failure)
         return [f"δ at eps_h = {self.claim.eps_h} is at most {self.claim.failure_probability}"]
 
+    def count_of_answers(self) -> int:
+        """Return how many answers besides μ there are to prove; each has its point."""
+        claim, evidence = self.claim, self.evidence
+        answers, points = claim.answers or (), evidence.points or ()
+        if len(answers) != len(points):
+            allowed = f"one for each of {len(answers)} answers"
+            raise Malformed("evidence.points", len(points), allowed)
+        if claim.statement == "answers":
+            if (claim.mu.low, claim.mu.high) != ("0", "inf") or not answers:
+                raise Malformed("claim.statement", claim.statement, "answers, and [0, inf] for mu")
+            if evidence.cells or evidence.witness or evidence.witness_line or evidence.event:
+                raise Malformed("evidence", "of a μ", "that of the answers alone")
+        return len(answers)
+
     @cached_property
     def ranges(self) -> list[tuple[str, tuple[Cell, ...]]]:
         """The cells of each direction, and where the document has them."""
@@ -239,11 +250,11 @@ class Check(ABC):
 
     def numbered_cell(self, number: int) -> None:
         """Prove a cell, and that it begins where the last one ended."""
-        direction = 0
-        while number >= len(self.ranges[direction][1]):
-            number -= len(self.ranges[direction][1])
-            direction += 1
-        (place, cells), self.direction = self.ranges[direction], direction
+        self.direction = 0
+        while number >= len(self.ranges[self.direction][1]):
+            number -= len(self.ranges[self.direction][1])
+            self.direction += 1
+        place, cells = self.ranges[self.direction]
         line = f"{place}.cells[{number}]"
         low, high = binary(cells[number].low), binary(cells[number].high)
         reached = binary(cells[number - 1].high) if number else Fraction(0)
@@ -278,11 +289,9 @@ class Check(ABC):
                     raise
                 middle = (low + high) / 2
                 # where δ is larger, no halves will do
-                self.below(line, middle, self.past(self.bound.level(self.enclosed(middle))))
-                stack += [
-                    (middle, high, (middle + high) / 2, left - 1),
-                    (low, middle, (low + middle) / 2, left - 1),
-                ]
+                self.below_end(line, middle, middle)
+                halves = ((middle, high), (low, middle))
+                stack += [(one, other, (one + other) / 2, left - 1) for one, other in halves]
 
     def _proved(self, line: str, low: Fraction, high: Fraction, centre: Fraction) -> None:
         work = self.arithmetic.work
@@ -309,11 +318,10 @@ class Check(ABC):
 
     def _is_set_aside(self, at: Fraction) -> bool:
         """Whether from an ε on nothing of δ is left that would need a Gaussian curve."""
-        approximate = self.claim.statement == "approximate"
-        if self.falls_to(self.failure if approximate else Fraction(0), at):
+        if self.claim.statement != "approximate":
+            return self.falls_to(Fraction(0), at)
+        if self.falls_to(self.failure, at):
             return True
-        if not approximate:
-            return False
         try:
             self.below("", at, Level.of(self.enclosed(self.failure)))
         except (Refused, Undecided):
@@ -335,10 +343,9 @@ class Check(ABC):
         if self.high is None:
             return "no upper end is claimed for μ"
         square = self.tail.curve
-        is_smaller = square is not None and square <= self.high**2
-        if square is not None and self._is_its_own_proof and not is_smaller:
-            raise Refused("claim.mu.high", f"μ² is {about(square)}")
-        if not is_smaller:
+        if square is None or square > self.high**2:
+            if square is not None and self._is_its_own_proof:
+                raise Refused("claim.mu.high", f"μ² is {about(square)}")
             for direction, (place, cells) in enumerate(self.ranges):
                 self.direction = direction
                 self._reach(f"{place}.cells", binary(cells[-1].high) if cells else Fraction(0))
@@ -380,7 +387,7 @@ class Check(ABC):
 
     def lower_end(self) -> str:
         """Prove that the statement fails below mu.low."""
-        line, witness = "evidence.witness", self.evidence.witness
+        line, witness, square = "evidence.witness", self.evidence.witness, self.tail.square
         if self.low is None:
             if self.claim.statement != "approximate" or not self.tail.floor > self.failure:
                 raise Refused("claim.mu.low", "it is infinite, and nothing shows it")
@@ -395,7 +402,6 @@ class Check(ABC):
         if witness is None:
             raise Refused(line, "there is none for a positive mu.low")
         if witness == "tail":
-            square = self.tail.square
             if not square or self.claim.statement != "whole":
                 raise Refused(line, "the tail is no witness for this claim")
             self.hold(line, self.enclosed(square - self.low**2))
@@ -406,13 +412,6 @@ class Check(ABC):
         curve = GaussianCurve(self.enclosed(self.low))
         self.reaches(line, at, self.past(curve.level(self.enclosed(at))), self.evidence)
         return f"{self.no_smaller}: δ exceeds the bound at ε = {about(at)}"
-
-    @property
-    def is_convex(self) -> bool:
-        """Whether δ as it is stated is convex in e^ε, as the profile of every mechanism is."""
-        return True
-
-    # --- in words -------------------------------------------------------------------------------
 
     @property
     def covers(self) -> str:
@@ -433,28 +432,18 @@ class Check(ABC):
     def assumption(self) -> str:
         """Name what is not proved."""
         mechanism = self.document.mechanism
-        # what is around it may leave it out
-        relations = (mechanism[name] for name in mechanism if name.endswith("neighbours"))
-        named = next(filter(None, relations), None)
-        parameters = ", ".join(
-            f"{name} {value if len(value) <= _LONG else f'{value[:_LONG]}…'}"
-            for name, value in mechanism.items()
-            if name.rpartition(".")[2] != "neighbours" and value
-        )
+        parameters: list[str] = []
+        relation = "the pairs of data sets that this was stated for "
+        relation += "(whether records are added, removed or replaced is not said)"
+        if "sensitivity" in self.spec:
+            relation = "any two data sets whose answers are at most the sensitivity apart"
+        # what is around another one may leave its relation out, or the other way round
+        for name, value in reversed(mechanism.items()):
+            if name.rpartition(".")[2] == "neighbours":
+                relation = f"{value} neighbours" if value else relation
+            elif value:
+                parameters.append(f"{name} {value[:_LONG]}{'…' * (len(value) > _LONG)}")
         if mechanism.get("kind") == "grouped":
-            size = mechanism.get("size")
-            relation = f"for data sets that are {size} steps between neighbours apart"
-        elif named:
-            relation = f"for {named} neighbours"
-        elif "sensitivity" in self.spec:
-            relation = "for any two data sets whose answers are at most the sensitivity apart"
-        else:
-            relation = (
-                "for the pairs of data sets that this was stated for (whether records are added, "
-                "removed or replaced is not said)"
-            )
-        return f"assumed, not proved: the mechanism is that of {parameters}, {relation}"
-
-
-def _text(ends: Range) -> str:
-    return ends.low if ends.low == ends.high else f"[{ends.low}, {ends.high}]"
+            relation = f"data sets that are {mechanism.get('size')} steps between neighbours apart"
+        named = ", ".join(parameters[::-1])
+        return f"assumed, not proved: the mechanism is that of {named}, for {relation}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import gmpy2
@@ -64,6 +65,32 @@ class Transform(ABC):
     def largest(self, of: Arithmetic) -> Fraction | Interval | None:
         """Return the largest finite loss, exactly if it is rational; None if there is none."""
         return None
+
+
+@dataclass(frozen=True)
+class Runs:
+    """One mechanism's transform and how often it is run.
+
+    Attributes:
+        transform: that of P against Q.
+        times: how often it is run.
+        reverse: the one of Q against P, where that is of another pair; None where it is F(-s).
+    """
+
+    transform: Transform
+    times: int
+    reverse: Transform | None = None
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether both directions are the same."""
+        return self.transform is self.reverse or (self.reverse is None and self.transform.symmetric)
+
+    def directed(self, backward: bool, s: Fraction) -> tuple[Transform, Fraction, bool]:
+        """Return what is evaluated for M(s) in a direction, where, and whether conjugates are."""
+        if backward and self.reverse is not None:
+            return self.reverse, 1 + s, False
+        return self.transform, -s if backward else 1 + s, backward
 
 
 class Gaussian(Transform):
@@ -302,19 +329,14 @@ class SampledGaussian(Transform):
             if not self.symmetric and power < 1:
                 # off the real line g may be near its least, 1 - q, everywhere
                 power = of.exactly(1)
-            return power * (back * v).exp() * _normal_tail(of.exactly(x))
+            return power * (back * v).exp() * of.exactly(x).normal_tail()
         log_k = log_g - (x / self.sigma - 1 / (2 * self.sigma**2))
         moved = log_k * w + back * v + w * (w - 1) / (2 * self.sigma**2)
-        return moved.exp() * _normal_tail(of.exactly(x - w / self.sigma))
+        return moved.exp() * of.exactly(x - w / self.sigma).normal_tail()
 
     def _log_g(self, of: Arithmetic, x: Fraction) -> Interval:
         t = of.exactly(x / self.sigma - 1 / (2 * self.sigma**2))
         return (t.exp() * self.rate + (1 - self.rate)).log()
-
-
-def _normal_tail(x: Interval) -> Interval:
-    """Return P(N(0, 1) > x)."""
-    return (x / x.of.exactly(2).sqrt()).erfc() / 2
 
 
 def _root(value: Fraction) -> Fraction:

@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from gdpbridge_verify.arithmetic import Interval
-from gdpbridge_verify.kinds import parameters_of
+from gdpbridge_verify.kinds import apart, parameters_of
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed, Refused
 from gdpbridge_verify.zcdp import RenyiCheck
@@ -32,8 +32,7 @@ class TunedCheck(RenyiCheck):
 
     def build(self) -> Tail:
         """Read the numbers of the selection, and the rows of one run."""
-        own = {name: text for name, text in self.spec.items() if not name.startswith("base.")}
-        inner = {n.removeprefix("base."): t for n, t in self.spec.items() if n not in own}
+        own, inner = apart(self.spec)
         self._values = parameters_of(own)
         if {"neighbours": None, **inner} != {"kind": "renyi", "neighbours": own.get("neighbours")}:
             raise Malformed("mechanism.base.kind", inner.get("kind"), "renyi, of these neighbours")

@@ -1,77 +1,20 @@
-"""Kinds whose δ takes some adding up at each ε: counts above a threshold, runs, Skellam noise."""
+"""Kinds whose δ takes some adding up at each ε: runs of a bounded range, Skellam noise."""
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
-from collections.abc import Iterable
 from fractions import Fraction
 
 from gmpy2 import mpfr
 
-from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
-from gdpbridge_verify.curve import GaussianCurve
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, largest
+from gdpbridge_verify.kinds import Values
 from gdpbridge_verify.profile import Bracket, Formulas, Part, Tail
-from gdpbridge_verify.refusal import Malformed, Undecided
+from gdpbridge_verify.refusal import Undecided
 
-Values = dict[str, Fraction]
 # microseconds of a term
 _COST = 12.0
-
-
-class Thresholded:
-    """Counts with noise, released where they are above a threshold.
-
-    Of k groups j have the record alone, and give it away with the chance p each: with κ = (1 - p)^j
-    δ is the largest 1 - κ + κ·δ_{k-j}(ε - log κ), δ_m that of the noise on m counts.
-
-    Attributes:
-        tail: a failure, which is never less.
-        square: μ² of Gaussian noise in all groups, None for other noise.
-    """
-
-    def __init__(self, values: Values, of: Arithmetic) -> None:
-        self.of, self.groups = of, int(values["groups"])
-        ratio = values["contribution"] / values["scale"]
-        away = values["threshold"] / values["scale"] - ratio
-        if away < 0:
-            raise Malformed("mechanism.threshold", "below it", "at least the contribution")
-        counts = range(1, self.groups + 1)
-        self.square: Fraction | None = None
-        self._ends = [count * ratio for count in counts]
-        self._curves: list[GaussianCurve] = []
-        if values["noise"]:
-            given_away = of.exactly(-away).exp()
-        else:
-            given_away = (of.exactly(away) / of.exactly(2).sqrt()).erfc()
-            self.square = self.groups * ratio**2
-            self._curves = [GaussianCurve(of.exactly(n * ratio**2).sqrt()) for n in counts]
-        self._log_kept = (given_away / -2).log1p()
-        is_bound = not self._curves and self.groups > 1
-        floor = -(self.groups * self._log_kept).expm1()
-        self.tail = Tail.constant(floor, nature="bound" if is_bound else "own")
-
-    def level(self, eps: Interval) -> Level:
-        """Enclose δ."""
-        return Level.of(_largest(self._alone(j, eps) for j in range(self.groups + 1)))
-
-    def rest(self, eps: Interval) -> Level:
-        """Enclose the largest of all j but 0."""
-        return Level.of(_largest(self._alone(j, eps) for j in range(1, self.groups + 1)))
-
-    def _alone(self, groups: int, eps: Interval) -> Interval:
-        log_kept = groups * self._log_kept
-        shared = self._shared(self.groups - groups, eps - log_kept)
-        return log_kept.exp() * shared - log_kept.expm1()
-
-    def _shared(self, groups: int, eps: Interval) -> Interval:
-        self.of.work.charge(_COST)
-        if groups == 0:
-            return self.of.exactly(0)
-        if self._curves:
-            return self._curves[groups - 1].level(eps).value
-        return (-((eps - self._ends[groups - 1]) / 2).expm1()).positive()
 
 
 def runs_of_range(values: Values, _: list[Bracket], of: Arithmetic) -> Formulas:
@@ -101,7 +44,7 @@ def runs_of_range(values: Values, _: list[Bracket], of: Arithmetic) -> Formulas:
         return (eps.exp() * total).positive()
 
     def level(eps: Interval) -> Level:
-        return Level.of(_largest(at_most(number, eps) for number in range(runs)))
+        return Level.of(largest(at_most(number, eps) for number in range(runs)))
 
     return (Part(Fraction(0), None, level),), Tail.ends(runs * width)
 
@@ -166,9 +109,5 @@ class Skellam:
         while end < count and not gain(end) <= 0:
             end += 1
         above, below = self._sums
-        sums = _largest(above[place] - t * below[place] for place in range(first, end + 1))
+        sums = largest(above[place] - t * below[place] for place in range(first, end + 1))
         return Level.of((sums + self._beyond).positive())
-
-
-def _largest(values: Iterable[Interval]) -> Interval:
-    return functools.reduce(Interval.larger, values)

@@ -11,10 +11,7 @@ and T = (e^a - e^{-b})/(a + b), D = (ρ - 1 + b + e^{-b})/(a + b) for α = 1. As
 e^ε ≥ T. In e^ε, δ is convex: between two such ε it lies below the chord, and the Gaussian curve
 above each of its tangents, P - e^ε·Q with P = Φ(-x) and Q = Φ(-y) at its centre.
 
-At ε = 0, δ = t with t·log((1 + t)/(1 - t)) = ρ. No more: the region is convex and the same for
-(1-q, 1-p), so that p + q = 1 may be taken, and the Kullback-Leibler divergence be asked. No less:
-randomized response with 1 - t = 2/(1 + e^ε₀) obeys every order, as
-log cosh((α - ½)ε₀) - log cosh(ε₀/2) - α(α-1)ρ vanishes at α = 1 and falls, tanh(x)/x doing so.
+At ε = 0, δ = t with t·log((1 + t)/(1 - t)) = ρ; docs/check-a-mu.md has the proof.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
 """How much of the checker somebody reads who wants to follow the check of one certificate.
 
-That is the functions that the check enters, the parts of a document that it has, and all that
-stands outside of functions in their modules. ``python tests/certificate/reading.py FILE`` prints
-it module by module.
+That is the functions that the check enters, the parts of a document that it has, of a table of
+kinds the rows of its own, and all else that stands outside of functions in their modules.
+``python tests/certificate/reading.py FILE`` prints it module by module.
 """
 
 from __future__ import annotations
 
 import ast
+import inspect
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -17,6 +18,7 @@ from typing import Any
 
 import gdpbridge_verify
 from gdpbridge_verify import document, reader
+from gdpbridge_verify.kinds import KINDS
 
 FOLDER = Path(gdpbridge_verify.__file__).parent
 
@@ -34,17 +36,41 @@ def definitions_of(path: str) -> tuple[int, dict[int, tuple[int, str]]]:
     return len(text.splitlines()), found
 
 
+@cache
+def rows_of(path: str) -> dict[int, str]:
+    """The lines of a module's tables of kinds, and which kind's each of them is."""
+    tree = ast.parse(Path(path).read_text(encoding="utf-8"))
+    tables = [
+        node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Dict)
+    ]
+    return {
+        line: key.value
+        for table in tables
+        for key, value in zip(table.keys, table.values, strict=True)
+        if isinstance(key, ast.Constant) and key.value in KINDS
+        for line in range(key.lineno, (value.end_lineno or key.lineno) + 1)
+    }
+
+
 def lines_read(check: Callable[[], Any]) -> dict[str, int]:
     """The lines of each module that a check is about."""
     entered: set[tuple[str, int]] = set()
     parts: set[str] = set()
+    kinds: set[str] = set()
 
     def note(frame: FrameType, event: str, _: object) -> None:
         path = frame.f_code.co_filename
-        if event == "call" and path.startswith(str(FOLDER)) and frame.f_code.co_name != "<module>":
+        # the bodies of modules and classes are run when they are loaded
+        is_function = frame.f_code.co_flags & inspect.CO_OPTIMIZED
+        if event == "call" and path.startswith(str(FOLDER)) and is_function:
             entered.add((path, frame.f_code.co_firstlineno))
             if frame.f_code.co_qualname == "_object.<locals>.read":
                 parts.add(frame.f_locals["kind"].__name__)
+            if frame.f_code.co_qualname == "Ladder.__init__":
+                mechanism = frame.f_locals["document"].mechanism
+                kinds.update(mechanism[name] for name in mechanism if name.endswith("kind"))
 
     # readers that another check has made are read all the same
     reader._reader.cache_clear()
@@ -54,10 +80,10 @@ def lines_read(check: Callable[[], Any]) -> dict[str, int]:
     finally:
         sys.setprofile(None)
     paths = {path for path, _ in entered} | {document.__file__}
-    return {Path(path).name: _lines_of(path, entered, parts) for path in sorted(paths)}
+    return {Path(path).name: _lines_of(path, entered, parts, kinds) for path in sorted(paths)}
 
 
-def _lines_of(path: str, entered: set[tuple[str, int]], parts: set[str]) -> int:
+def _lines_of(path: str, entered: set[tuple[str, int]], parts: set[str], kinds: set[str]) -> int:
     total, found = definitions_of(path)
     # of each line the innermost definition tells whether it is read
     read = dict.fromkeys(range(1, total + 1), True)
@@ -66,6 +92,9 @@ def _lines_of(path: str, entered: set[tuple[str, int]], parts: set[str]) -> int:
         wanted = name in parts or name == "Certificate" if is_part else (path, first) in entered
         if not name or is_part:
             read.update(dict.fromkeys(range(first, end + 1), wanted))
+    for row, kind in rows_of(path).items():
+        if kind not in kinds:
+            read[row] = False
     return sum(read.values())
 
 

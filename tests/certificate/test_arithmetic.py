@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, Work
-from gdpbridge_verify.jets import Jet
+from gdpbridge_verify.formulas import Jet
 from gdpbridge_verify.refusal import OutOfWork
 
 AT = Arithmetic(64)

@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -73,6 +74,7 @@ def profile_of(kind: str) -> Profile:
     return kinds()[kind](**EXAMPLES[kind][0])
 
 
+@cache
 def reason_of(kind: str) -> str:
     """Why the example has no certificate; empty if it has one."""
     profile = profile_of(kind)

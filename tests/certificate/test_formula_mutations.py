@@ -19,8 +19,7 @@ import gdpbridge as gdp
 from gdpbridge import InputError, profiles
 from gdpbridge_verify import check
 from gdpbridge_verify.arithmetic import Arithmetic
-from gdpbridge_verify.formulas import jet_of
-from gdpbridge_verify.jets import Jet
+from gdpbridge_verify.formulas import Jet, jet_of
 from gdpbridge_verify.refusal import Malformed
 from gdpbridge_verify.trees import isolated, parsed, sides_of
 

@@ -22,17 +22,18 @@ from gdpbridge.losses.transforms.fixed_size import FixedSizeTransform
 from gdpbridge.losses.transforms.gaussian import GaussianTransform
 from gdpbridge.losses.transforms.replace_one import ReplaceOneTransform
 from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
-from gdpbridge_verify.arithmetic import Arithmetic
+from gdpbridge_verify.arithmetic import Arithmetic, Work
 from gdpbridge_verify.complexes import Ball, Complexes
+from gdpbridge_verify.composed import Line
 from gdpbridge_verify.document import Line as LineData
 from gdpbridge_verify.document import Nodes
 from gdpbridge_verify.finite import two_valued as two_losses
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
-from gdpbridge_verify.lines import Line, Runs
 from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused, Undecided
 from gdpbridge_verify.transforms import (
     Gaussian,
     Laplace,
+    Runs,
     SampledGaussian,
 )
 
@@ -285,7 +286,7 @@ def test_no_line_is_wrong_whatever_its_numbers(
     backward, data = draw.draw(st.sampled_from(_kept_lines(name)))
     factor = Fraction(factor.limit_denominator(64))
     changed = _changed(data, field, factor)
-    of = Arithmetic(96)
+    of = Arithmetic(96, Work(1e6))
     low, high = _kept_truth(name, backward)
     failure = 1e-6 if name == "mixed" else 0.0
     try:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 
 import pytest
 from flint import arb
+from gmpy2 import mpz
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +21,7 @@ from gdpbridge.mechanisms.zcdp import ZCDP
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 from gdpbridge.profiles import kinds
-from gdpbridge_verify import mechanisms
+from gdpbridge_verify import mechanisms, participation
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.kinds import KINDS
 from gdpbridge_verify.numbers import binary
@@ -29,7 +31,7 @@ BITS = 400
 AT = Arithmetic(BITS)
 # those with a formula for δ; what is composed, or has tangents, rows or a law, has tests of its own
 # (of Skellam noise, whose curve counts as lost what is far out, in test_discrete_mutations.py)
-KNOWN = sorted(set(mechanisms._BUILDERS) - {"skellam"})
+KNOWN = sorted({*mechanisms._BUILDERS, *mechanisms._GAUSSIAN} - {"matrix", "skellam"})
 
 
 def profiles_of(kind: str) -> st.SearchStrategy[Profile]:
@@ -192,3 +194,18 @@ def test_other_parameters_are_refused(change: dict) -> None:
     mechanisms.formulas_of(SGD, touching, AT)
     with pytest.raises(Malformed):
         mechanisms.formulas_of(SGD | change, touching, AT)
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=7), st.integers(1, 4), st.integers(1, 3))
+def test_the_largest_sum_of_weights_that_are_apart(
+    weights: list[int], most: int, apart: int
+) -> None:
+    """Against all choices, one by one."""
+    chosen = (
+        places
+        for size in range(1, most + 1)
+        for places in itertools.combinations(range(len(weights)), size)
+        if all(b - a >= apart for a, b in itertools.pairwise(places))
+    )
+    best = max(sum(weights[place] for place in places) for places in chosen)
+    assert participation._best([mpz(one) for one in weights], most, apart) == best

@@ -75,7 +75,7 @@ EXAMPLES = {
         {"failure": 0.05},
     ),
     "matrix, falling": (
-        profiles.Matrix(entries=[1, 0.5, 0.5], steps=6, participations=3, separation=2, sigma=2),
+        profiles.Matrix(entries=[1, 0.5, 0.5], steps=7, participations=3, separation=2, sigma=2),
         {},
     ),
     "truncated-laplace": (

@@ -18,7 +18,7 @@ from gdpbridge.profiles import kinds
 from gdpbridge_verify.kinds import KINDS, ONLY_COMPOSED
 
 # of rows and texts there are no typical ones; discrete Gaussian losses may lie too close together
-GIVEN = {"discrete-gaussian", "formula", "pld", "tradeoff"}
+GIVEN = {"densities", "discrete-gaussian", "formula", "pld", "tradeoff"}
 GIVEN |= {kind for kind, known in KINDS.items() if known.has_rows}
 KNOWN = sorted((set(kinds()) & set(KINDS)) - ONLY_COMPOSED - GIVEN)
 TOLERANCES = [1e-2, 1e-9, 1e-12, "1e-30"]

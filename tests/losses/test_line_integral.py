@@ -143,6 +143,7 @@ def test_least_epsilon(parts: list[Part], delta: str, eps: str) -> None:
         ("1", "1.6e-4", 8, 0.00184055065),
         ("0.3556", "0.09481", 4, 17.9802),
         ("0.3251", "0.6669", 172_095, 464_496.887584),
+        ("0.1", "250/60000", 14_400, 4248.118603),
     ],
 )
 def test_few_steps_and_vast_losses(sigma: str, rate: str, steps: int, eps: float) -> None:

@@ -40,6 +40,7 @@ def test_another_parameter() -> None:
     # μ = √steps/2
     assert (row.solved, row.value, row.steps) == ("steps", 25, 25)
     assert row.noise_per_sample is None
+    assert repr(row) == "<PlanRow steps = 25>"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import partial
 
 from gdpbridge_verify import check
-from gdpbridge_verify.answers import answer, count_of_answers
+from gdpbridge_verify.answers import answer
 from gdpbridge_verify.arithmetic import Work
 from gdpbridge_verify.document import Cell, Certificate
 from gdpbridge_verify.refusal import Refused, Undecided
@@ -48,7 +48,7 @@ class CellChecker:
 
     def proves_answers(self) -> bool:
         """Whether the checker will accept the answers."""
-        numbers = range(count_of_answers(self._ladder.document))
+        numbers = range(len(self._ladder.document.claim.answers or ()))
         return all(self._holds(partial(answer, number=number)) for number in numbers)
 
     def proves_far_out(self) -> bool:

@@ -65,7 +65,16 @@ def _begun(direction: Direction, target: arb, share: arb, aim: float) -> tuple[F
     if at == 0 and direction.is_at_most(at, target):
         return at, top
     near = _served(direction, top, share)
-    return (_nearly(direction, at or top / 4, top, target) if near is None else near), top
+    if near is not None:
+        return near, top
+    try:
+        return _nearly(direction, at or top / 4, top, target), top
+    except (UndecidedError, WorkLimitError):
+        # no line serves there; one may where D is thought to be about the number
+        guess = _told(direction, top, share)
+        if guess is None:
+            raise
+    return _nearly(direction, guess, top, target), top
 
 
 def _nearly(direction: Direction, at: Fraction, top: Fraction, target: arb) -> Fraction:
@@ -96,14 +105,21 @@ def _aimed(direction: Direction, aim: float) -> Iterator[None]:
             one.aim = None
 
 
-def _served(direction: Direction, top: Fraction, share: arb) -> Fraction | None:
-    """Return about where D falls to a number, if a line of all digits with few nodes says so."""
+def _told(direction: Direction, top: Fraction, share: arb) -> Fraction | None:
+    """Return about where D falls to a number, if the table of tilts tells."""
     if not certainly(share > 0) or not direction.moments.domain[1] > 0:
         return None
     guess = direction.moments.tilts.eps_of(float(share.log().mid()))
     if guess is None or not 0 < guess < float(top):
         return None
-    at = short_of(Fraction(guess), _GUESS_BITS)
+    return short_of(Fraction(guess), _GUESS_BITS)
+
+
+def _served(direction: Direction, top: Fraction, share: arb) -> Fraction | None:
+    """Return about where D falls to a number, if a line of all digits with few nodes says so."""
+    at = _told(direction, top, share)
+    if at is None:
+        return None
     try:
         line = direction.stretch(at, None, _FEW_NODES).line
     except (UndecidedError, WorkLimitError):

@@ -147,24 +147,22 @@ class SampledExponentialTransform(Transform):
         with precision(_FAR_BITS):
             atoms, rest = self._ends(w)
             width = ball(self.loss.width)
-            ends = (
-                (ball(1 - self.gamma) + ball(self.gamma) * end.exp()).log()
-                for end in (width, -width)
-            )
+            kept = ball(1 - self.gamma)
+            ends = [(kept + ball(self.gamma) * end.exp()).log() for end in (width, -width)]
+            if self.loss.failure:
+                ends.append(kept.log())
             reach = arb(0)
             for end in ends:
                 reach = reach.max(abs(end))
-            if self.loss.failure:
-                reach = reach.max(-ball(1 - self.gamma).log())
             slope, at, worst = reach * size, ball(y).lower(), arb(0)
             for _ in range(_MOST_BOXES):
                 if certainly(atoms + rest / at <= worst):
                     return worst
-                value = self._value(acb(ball(w), at)).abs_upper()
+                value = abs(self._value(acb(ball(w), at)))
                 room = size - value
                 if not certainly(room > 0):
                     return size
                 step = (_SHARE * room / slope).lower()
-                worst = worst.max((arb(value) + step * slope).upper())
+                worst = worst.max((value + step * slope).upper())
                 at = (at + step).lower()
             return size
