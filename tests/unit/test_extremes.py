@@ -38,3 +38,11 @@ def test_randomized_response_beyond_floats() -> None:
     # 1 - δ = (p/k)(k - 1 + e^ε)
     rest = math.exp(712 - 312 * math.log(10))
     assert profile.log_delta(712.0) == pytest.approx(math.log1p(-rest), rel=1e-9)
+
+
+def test_what_floats_cannot_hold() -> None:
+    """A ratio beyond floats is refused by name; divergences next to 0 are undecided."""
+    with pytest.raises(InputError, match="sigma/A is 1e\\+300: must be at most 1e\\+100"):
+        profiles.SGDFamily(A=1, B=1, sigma=1e300)
+    with pytest.raises(UndecidedError, match="too close to 0"):
+        profiles.Renyi(orders=[10_000], epsilons=[1e-9]).delta(0.0)

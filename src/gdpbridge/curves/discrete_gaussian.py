@@ -187,7 +187,7 @@ class _Lines(FloatLines):
         """The first lines, by sums from the far end inward whose terms are all positive.
 
         With x = -c they are P(X ≥ n) and Σ_{i≥1} P(x + i)(1 - q^i) = Σ_{j≥x} (1 - q)·Z_j with
-        Z_j = Σ_{i≥1} P(j + i)·q^{i-1}, q = e^{-Δ/σ²}: each relative to P(x).
+        Z_j = Σ_{i≥1} P(j + i)·q^{i-1}, q = e^{-Δ/σ²}: relative to P(x), or to P(x + 1).
         """
         variance, least = float(self.variance), -self.first
         last = self._listed + self.sensitivity + self._summands
@@ -199,10 +199,9 @@ class _Lines(FloatLines):
         tail = at_end = z = 0.0
         found = []
         for ratio in reversed(ratios):
-            z = ratio * (1 + q * z)
-            at_end = share * z + ratio * at_end
-            found.append((1 + ratio * (1 + tail), at_end))
-            tail = ratio * (1 + tail)
+            tail, past = ratio * (1 + tail), share * (1 + q * z) + at_end
+            found.append((1 + tail, past))
+            at_end, z = ratio * past, ratio * (1 + q * z)
         tails, ends = np.log(np.array(found[::-1])).T
         index = np.arange(self._listed)
         c = self.first - index
@@ -216,7 +215,7 @@ class _Lines(FloatLines):
         log_above = np.minimum(log_tail(np.maximum(-c, 1)), 0.0)
         below = log_tail(np.maximum(c + 1, 1))
         rest = np.where(c < 0, FLOATS.log1mexp(log_above), below)
-        log_at_end = (logs[:-1] + ends)[-c - least]
+        log_at_end = (logs[1:] + ends)[-c - least]
         return Segments(start, end, log_b, log_at_end, np.logaddexp(rest, log_b + start))
 
     def _summands_from(self, index: int) -> int:

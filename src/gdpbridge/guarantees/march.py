@@ -116,7 +116,10 @@ def _tabulated(
 
 
 def _inverses(equations: Equations, z: Floats, eps: Floats) -> Floats:
-    return np.asarray(np.linalg.inv(float_jacobian(equations, z, eps)))
+    try:
+        return np.asarray(np.linalg.inv(float_jacobian(equations, z, eps)))
+    except np.linalg.LinAlgError:
+        raise UndecidedError("the bounds are too close to 0 to be told apart in floats") from None
 
 
 def _slopes(inverses: Floats) -> Floats:

@@ -22,6 +22,8 @@ from gdpbridge.numeric.kinds import Operations, ball
 
 __all__ = ["SGDFamily"]
 
+_LARGEST = Fraction(10) ** 100
+
 
 @register
 class SGDFamily(Profile):
@@ -47,6 +49,11 @@ class SGDFamily(Profile):
         typical=(0.5, 5.0),
         effect="lowers",
     )
+
+    def model_post_init(self, _: Any) -> None:
+        """Check that floats hold the square of the one ratio that the curve depends on."""
+        ratio = self.exact("sigma") / self.exact("A")
+        self.require("sigma/A", ratio <= _LARGEST, f"at most {float(_LARGEST):g}")
 
     def build_curve(self) -> SmoothCurve:
         """Return the line up to ε_i and the naive profile after it."""
