@@ -77,7 +77,7 @@ class Direction(Stretches):
     def _without_line(self, eps: arb) -> tuple[arb, arb]:
         """Return what is known without a line: Chernoff's bounds of D and 1 - δ, and a chord."""
         failure, at = self._failure, np.array([float(eps)])
-        low, high = failure.lower(), arb(1)
+        low, high = failure.lower(), self.moments.distance().upper().min(arb(1))
         if self.moments.domain[1] > -1:
             inside = short(-float(self.moments.tilts_inside.at(at).tilt[0]))
             rest = self.moments.bound(-inside) * (ball(inside) * eps).exp()
@@ -97,15 +97,26 @@ class Direction(Stretches):
     def is_at_most(self, eps: Fraction, value: arb, stop: Fraction | None = None) -> bool:
         """Whether δ(ε) ≤ value is proved with little work; False where that does not tell."""
         with precision(self.bits):
-            at, failure = ball(eps), self.moments.failure()
+            if self.is_at_most_by_chernoff(eps, value):
+                return True
+            if not certainly(self.moments.failure() < value):
+                return False
+            return certainly(self.coarse.delta(eps, stop)[1] <= value)
+
+    def is_at_most_by_chernoff(self, eps: Fraction, value: arb) -> bool:
+        """Whether δ(ε) ≤ value is proved without any line."""
+        with precision(self.bits):
+            failure = self.moments.failure()
             if self.end is not None and eps >= self.end:
                 return certainly(failure <= value)
+            if certainly(self.moments.distance() <= value):
+                return True
             if not certainly(failure < value):
                 return False
             tilt = self._tilt_for(float(eps), log_of(value - failure) - _FLOATS_OFF)
-            if tilt is not None and certainly(self.moments.chernoff(tilt, at) + failure <= value):
-                return True
-            return certainly(self.coarse.delta(eps, stop)[1] <= value)
+            if tilt is None:
+                return False
+            return certainly(self.moments.chernoff(tilt, ball(eps)) + failure <= value)
 
     def end_by_chernoff(self, delta: Fraction) -> Fraction | None:
         """Return an ε with δ(ε) ≤ δ by Chernoff's bound, None where that is far from the least."""

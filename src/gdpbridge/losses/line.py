@@ -43,6 +43,8 @@ _KEPT = 4
 # a panel may be used to so many of its radii
 _PANEL = 2
 _GUARD_BITS = 24
+# log of the terms over the error, however large an error is allowed
+_LEAST_DEPTH = 4.0
 # nodes times terms of each, in numbers of so many bits: some seconds
 MAX_WORK, _SHORT_BITS = 30_000_000, 128
 _FEWEST_DIGITS, _LAST_RESORT = -5.0, 3
@@ -103,7 +105,7 @@ class Line:
         self.moments, self.choice = moments, choice
         self.complement = choice.c < 0
         self.kind = Kind.PUT if mirrored else Kind.REST if self.complement else Kind.CALL
-        self.depth = depth = max(choice.lost - log_error, 0.0)
+        self.depth = depth = max(choice.lost - log_error, _LEAST_DEPTH)
         self.bits = int(depth / math.log(2)) + moments.times.bit_length() + _GUARD_BITS
         plans = plans_of(moments, choice, log_error)
         self.bits += max(
@@ -394,7 +396,7 @@ class Line:
 
 def plans_of(moments: Moments, choice: Choice, log_error: float) -> tuple[Plan, ...]:
     """Return how each factor is evaluated for a relative error."""
-    depth = choice.lost - log_error + math.log(16 * len(moments.factors))
+    depth = max(choice.lost - log_error, _LEAST_DEPTH) + math.log(16 * len(moments.factors))
     return tuple(
         factor.plan(choice.c, -(depth + math.log(factor.times))) for factor in moments.factors
     )

@@ -162,6 +162,13 @@ class Moments:
         kept = sum(((-f.failure).log1p() * f.times for f in self.factors), arb(0))
         return -kept.expm1()
 
+    def distance(self) -> arb:
+        """Bound δ(0), the total variation distance: what is in common multiplies."""
+        common = arb(1)
+        for factor in self.factors:
+            common *= ball(1 - factor.transform.distance) ** factor.times
+        return 1 - common
+
     def largest(self) -> arb | None:
         """Return the largest finite loss, None if there is none."""
         total = arb(0)

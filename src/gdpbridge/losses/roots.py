@@ -62,6 +62,8 @@ def _begun(direction: Direction, target: arb, share: arb, aim: float) -> tuple[F
     at, top = _guessed(direction, aim)
     if direction.start is not None:
         return direction.start, max(top, 2 * direction.start)
+    if direction.is_at_most_by_chernoff(Fraction(0), target):
+        return Fraction(0), top
     if at == 0 and direction.is_at_most(at, target):
         return at, top
     near = _served(direction, top, share)

@@ -81,6 +81,7 @@ class Transform(ABC):
         tail_variance: μ_t² of one run: the upper limit of ε²/(-2 log δ(ε)); 0 for bounded losses.
         gaussian_variance: μ² of a Gaussian curve that δ(ε) of one run stays below; 0 for bounded
             losses. At least tail_variance.
+        distance: an upper bound of the total variation distance of P and Q.
         domain: an open range of Re w where F is proved to be finite; it holds [0, 1] or its inside.
     """
 
@@ -88,6 +89,7 @@ class Transform(ABC):
     failure: Number = Fraction(0)
     reverse_failure: Number = Fraction(0)
     tail_variance: Fraction = Fraction(0)
+    distance: Fraction = Fraction(1)
     domain: tuple[float, float] = (-math.inf, math.inf)
 
     @property

@@ -84,6 +84,7 @@ class FixedSizeTransform(Transform):
         require_noise(1 / shift)
         self.shift, self.rate = shift, rate
         self.tail_variance = shift**2
+        self.distance = rate
         self._m, self._q = float(shift), float(rate)
         self._log_k = cache(self._find_log_k)
         self._atom_float = (1 - self._q) * math.erf(self._m / math.sqrt(8))

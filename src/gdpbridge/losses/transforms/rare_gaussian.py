@@ -69,6 +69,8 @@ class WindowTransform(SampledGaussianTransform):
 
     def __init__(self, sigma: Fraction, rate: Fraction, low: Edge | None, high: Edge) -> None:
         super().__init__(sigma, rate)
+        # not two distributions
+        self.distance = Fraction(1)
         self.low, self.high = low, high
         edges = [high] if low is None else [low, high]
         # 1 + Σ 1/τ²

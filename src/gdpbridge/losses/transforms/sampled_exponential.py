@@ -50,6 +50,7 @@ class SampledExponentialTransform(Transform):
     def __init__(self, loss: ExponentialLoss, gamma: Fraction) -> None:
         self.loss, self.gamma = loss, gamma
         self.failure = gamma * loss.failure
+        self.distance = gamma
 
     def on_lattice(self, times: int) -> FiniteTransform:
         """Return a loss on a lattice that dominates this one, the finer for fewer runs."""

@@ -82,6 +82,7 @@ class SampledGaussianSearch(Transform):
         require_noise(sigma)
         self.sigma, self.rate = sigma, rate
         self.tail_variance = 1 / sigma**2
+        self.distance = rate
         self._s, self._q = float(sigma), float(rate)
         self._log_size = cache(self._find_log_size)
         self._shifted = cache(self._find_shifted)
