@@ -80,6 +80,7 @@ def test_the_chance_of_an_infinite_loss_is_enclosed() -> None:
     shown.moments = SimpleNamespace(
         domain=(-1.0, 0.0),
         failure=lambda: LOW + OFF,
+        distance=lambda: arb(1),
         bound=lambda _: arb(1),
         tilts_inside=SimpleNamespace(at=lambda _: SimpleNamespace(tilt=[-0.5])),
     )

@@ -22,7 +22,8 @@ _NUMBERS = {
         "right + wrong + gain * i < total",
     },
     "certificate/write.py": {"claim.mu.high == 'inf'", "mu.high == 'inf'"},
-    "curves/discrete_gaussian.py": {"x < len(tails)"},
+    # of indices; of radii, which are exact
+    "curves/chained.py": {"at[0] < last", "plain.rad() < other.rad()"},
     "curves/composition.py": {"tail.level.value == 0"},
     "curves/composed.py": {
         "delta <= _rational(level.value)",
@@ -45,12 +46,17 @@ _NUMBERS = {
         "place.rad() == at.rad()",
     },
     "losses/geometric.py": {"self.masses >= _LEAST"},
-    "losses/lattices.py": {"span([Step(one.places, one.masses, one.times)]) > _SPARSE * most"},
-    "losses/roots.py": {"at == 0"},
+    "losses/lattices.py": {
+        "span([Step(one.places, one.masses, one.times)]) > _SPARSE * most",
+        "widest < 2 * least",
+    },
+    "losses/roots.py": {"at == 0", "at > 0"},
     "losses/stretches.py": {
+        "call > least",
         "line.bits > working_precision()",
     },
     "losses/transforms/fixed_size.py": {"t.imag[1:] + angle > math.pi"},
+    "losses/transforms/rare_gaussian.py": {"place > self._points[0][-1]"},
     "mechanisms/bounded_range.py": {"log < _LOG_HALF"},
     "mechanisms/callable.py": {"found[1:] > least + slack"},
     "mechanisms/table.py": {"last == 0", "last == 1"},
@@ -70,6 +76,7 @@ _NUMBERS = {
     },
     "measure/polynomials.py": {"rest <= spare"},
     "measure/pieces.py": {"log >= 0"},
+    "measure/statements.py": {"p >= self.profile.least_failure", "0 < rough < 1"},
     "numeric/kinds.py": {"x > -np.log(2.0)"},
     "sources/dp_accounting.py": {"depth > 1", "interval > 0"},
     "transformations/clip_rectify.py": {
