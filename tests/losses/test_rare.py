@@ -133,3 +133,10 @@ def test_what_cannot_be_split_is_not() -> None:
     gaussian = Part(GaussianTransform(Fraction(1, 4)), 1)
     for parts, number in (([gaussian], 0), ([sampled, gaussian], 0), ([sampled], 1)):
         assert rare_direction(ComposedLoss(parts).directions[number], DELTA) is None
+
+
+def test_chernoff_says_nothing_of_what_is_split() -> None:
+    """The moments are of some noise alone, and so would be what they bound."""
+    found = _rare(_direction("0.6917", "0.0478", 3))
+    assert found.start is not None
+    assert not found.is_at_most_by_chernoff(found.start, arb(1))

@@ -246,6 +246,10 @@ class RareDirection(Direction):
         """Return that δ is between 0 and 1: Chernoff's bound is one of ν alone."""
         return arb(0), arb(1)
 
+    def is_at_most_by_chernoff(self, eps: Fraction, value: arb) -> bool:
+        """Say nothing: Chernoff's bound, and the distance, are ν's alone."""
+        return False
+
     def is_at_most(self, eps: Fraction, value: arb, stop: Fraction | None = None) -> bool:
         """Whether δ(ε) ≤ value is proved with little work."""
         if not certainly(self._left_out(eps) < value):
