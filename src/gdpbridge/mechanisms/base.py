@@ -330,7 +330,7 @@ class Profile(Described, Evaluated, BaseModel):
             InputError: for other kinds.
         """
         known = kinds_with("group_curve")
-        raise InputError("mechanism", self.kind, f"one known for groups as formulas: {known}")
+        raise InputError("mechanism", self.kind, f"one known for groups of records: {known}")
 
     def privacy_losses(self) -> Losses:
         """Return the privacy losses that the mechanism is composed of, each with its count.
