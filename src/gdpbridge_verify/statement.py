@@ -287,18 +287,18 @@ class Check(ABC):
                 middle = self.parting(low, high)
                 # where δ is larger, no halves will do
                 self.below_end(line, middle, middle)
-                for ends in ((middle, high), (low, middle)):
-                    stack.append((*ends, self.touching(*ends), left - 1))
+                stack += [
+                    (*x, self.touching(*x), left - 1) for x in ((middle, high), (low, middle))
+                ]
 
     def parting(self, low: Fraction, high: Fraction) -> Fraction:
-        """Return where to part a range, or, as `touching`, where its tangent is to be; any ε in it."""
+        """Return where to part a range; as `touching`, where its tangent is to be."""
         return (low + high) / 2
 
     touching = parting
 
     def _proved(self, line: str, low: Fraction, high: Fraction, centre: Fraction) -> None:
-        work = self.arithmetic.work
-        work.charge(_COST_OF_CELL)
+        (work := self.arithmetic.work).charge(_COST_OF_CELL)
         margin = work.margins.get(line)
         try:
             self.below_tangent(line, low, high, centre)
@@ -349,7 +349,8 @@ class Check(ABC):
         if square is None or square > self.high**2:
             if square is not None and self._is_its_own_proof:
                 raise Refused("claim.mu.high", f"μ² is {about(square)}")
-            for self.direction, (place, cells) in enumerate(self.ranges):
+            for direction, (place, cells) in enumerate(self.ranges):
+                self.direction = direction
                 self._reach(f"{place}.cells", binary(cells[-1].high) if cells else Fraction(0))
         return f"{self.covers}, with μ = {self.claim.mu.high}"
 
