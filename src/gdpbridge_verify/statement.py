@@ -25,8 +25,7 @@ MAX_EPS = Fraction(2) ** 200
 # of parameters that are shown as a whole
 _LONG = 80
 MOST_HALVINGS = 60
-# microseconds
-_COST_OF_CELL = 60.0
+_COST_OF_CELL = 60.0  # microseconds
 _NATURES = {
     "own": "δ is the mechanism's own profile",
     "class": "δ is at every ε the supremum over all mechanisms with this guarantee",
@@ -287,9 +286,8 @@ class Check(ABC):
                 middle = self.parting(low, high)
                 # where δ is larger, no halves will do
                 self.below_end(line, middle, middle)
-                stack += [
-                    (*x, self.touching(*x), left - 1) for x in ((middle, high), (low, middle))
-                ]
+                for x in ((middle, high), (low, middle)):
+                    stack.append((*x, self.touching(*x), left - 1))
 
     def parting(self, low: Fraction, high: Fraction) -> Fraction:
         """Return where to part a range; as `touching`, where its tangent is to be."""

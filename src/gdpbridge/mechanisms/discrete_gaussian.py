@@ -2,6 +2,12 @@
 
 It is not the Gaussian mechanism of the same σ, and a little less private (Canonne, Kamath and
 Steinke 2020). The formulas are those of :mod:`gdpbridge.curves.discrete_gaussian`.
+
+For a vector of whole numbers, each with such noise, Δ may be the L1 sensitivity: the proof is that
+for :mod:`gdpbridge.mechanisms.discrete_laplace`. By L2 sensitivity the worst case is known below 2:
+then no number moves by more than 1, and m = ⌊Δ₂²⌋ ≤ 3 numbers do at most, which are m runs on one
+number that moves by 1. With Δ₂ = 2 one number may move by 2, or four by 1, and neither is known to
+be as bad as the other at every ε.
 """
 
 from __future__ import annotations

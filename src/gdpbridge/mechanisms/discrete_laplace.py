@@ -6,6 +6,13 @@ c the largest x whose loss is above ε (Ghosh, Roughgarden and Sundararajan 2012
 
 Clamped to a range of answers, as the geometric mechanism with bounds is, the worst two answers in a
 range of Δ or more have the same profile: the event x ≤ c lies between them, and clamping keeps it.
+
+A vector of whole numbers, each with such noise, is no worse if Δ is its L1 sensitivity. A path of Δ
+steps or fewer, each of which moves one number by 1, joins two answers. The ends of a step have the
+trade-off function f of noise that moves by 1, in either order; those of the path then have at least
+1 - (1 - f)^{∘Δ} (Dong, Roth and Su 2022, theorem 2.14). One number that moves by Δ attains it, so
+that it is the worst case: its noise is log-concave, the best tests are X ≥ c, and 1 - f takes
+P(X ≥ c) to P(X ≥ c - 1) and is linear in between. No more than symmetry and log-concavity is used.
 """
 
 from __future__ import annotations
@@ -39,7 +46,7 @@ MAX_SENSITIVITY = 1_000_000
 
 @register
 class DiscreteLaplace(Profile):
-    """Discrete Laplace (geometric) noise added to a whole number."""
+    """Discrete Laplace (geometric) noise added to whole numbers, with L1 sensitivity."""
 
     nature: ClassVar[Nature] = Nature.OWN
     additive_noise: ClassVar[bool] = True

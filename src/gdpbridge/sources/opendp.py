@@ -3,7 +3,8 @@
 Noise is taken by its law: what OpenDP's own map says of it may be looser, as of Gaussian noise,
 whose map speaks of ρ-zCDP. Transformations before the noise are asked for their stability, in
 OpenDP's own arithmetic, which rounds up. Noise of floating-point numbers lies on a fine grid there;
-it is taken as the noise of real numbers.
+it is taken as the noise of real numbers. Of whole vectors the worst case is taken, as the
+kinds of discrete noise state it.
 
 What OpenDP's map says of the whole measurement is compared, by the largest δ(0) that it allows. A
 warning says so where that is more than the noise gives away, or less.
@@ -13,8 +14,10 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 import warnings
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
 from gdpbridge.errors import InputError, MissingExtraError, Words
@@ -42,6 +45,8 @@ _RESTATED = {
 }
 # maps round up
 _SAME = 1e-9
+# 2², which one number may move by
+_UNKNOWN = 4
 _WHOLE = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
 
 
@@ -56,6 +61,8 @@ def profile_of_opendp(source: Any, distance: float = 1) -> Profile:
         InputError: for a text that is no measurement, or one without a profile here, by its name.
         MissingExtraError: without OpenDP.
     """
+    if not math.isfinite(distance):
+        raise InputError("distance", distance, "a finite number > 0")
     try:
         dp: Any = importlib.import_module("opendp.prelude")
     except ImportError:
@@ -129,19 +136,39 @@ def _profile(dp: Any, node: Any, distance: float) -> Profile:
 
 def _noise(real: type[Profile], whole: type[Profile], parameter: str) -> Callable[..., Profile]:
     def profile(dp: Any, node: Mapping[str, Any], distance: float) -> Profile:
-        domain = str(dp.deserialize(json.dumps(node)).input_domain)
+        domain = dp.deserialize(json.dumps(node)).input_domain
         scale = {parameter: node["__kwargs__"]["scale"]}
-        if not any(f"T={name}" in domain for name in _WHOLE):
+        if not any(f"T={name}" in str(domain) for name in _WHOLE):
             return real(**scale, sensitivity=distance)
-        if "VectorDomain" in domain:
-            raise InputError(
-                "measurement",
-                Words(f"{node['__function__']} on whole vectors"),
-                "one on whole numbers, or on vectors of real ones",
-            )
-        return whole(**scale, sensitivity=int(distance))
+        if whole is DiscreteGaussian and "VectorDomain" in str(domain) and domain.size != 1:
+            return _gaussian_vector(scale, distance, domain.size)
+        # an L1 distance between whole numbers is whole
+        return whole(**scale, sensitivity=math.floor(_above(distance)))
 
     return profile
+
+
+def _gaussian_vector(scale: Mapping[str, Any], distance: float, size: int | None) -> Profile:
+    """Return as many runs as numbers may move by 1; by an L2 distance of 2 they may move by more.
+
+    :mod:`gdpbridge.mechanisms.discrete_gaussian` says why.
+    """
+    moved = math.floor(_above(distance) ** 2)
+    if moved >= _UNKNOWN:
+        raise InputError(
+            "distance",
+            distance,
+            "below 2 for make_gaussian on vectors of whole numbers, whose worst case is not known "
+            "from there on (a bound is zcdp with rho = distance²/(2 scale²))",
+        )
+    runs = moved if size is None else min(moved, size)
+    one = DiscreteGaussian(**scale, sensitivity=min(moved, 1))
+    return one.compose(runs) if runs > 1 else one
+
+
+def _above(distance: float) -> Fraction:
+    """Return the next float: √3 may have been rounded down."""
+    return exact(math.nextafter(float(distance), math.inf))
 
 
 def _flipped_bit(_: Any, node: Mapping[str, Any], __: float) -> Profile:
