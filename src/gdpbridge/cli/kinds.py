@@ -75,7 +75,8 @@ def _described(kind: str, cls: type[Profile]) -> dict[str, Any]:
         "composes": _overrides(cls, "privacy_losses") or _overrides(cls, "composed_curve"),
         "groups": any(_overrides(cls, one) for one in ("group_curve", "grouped_curve", "of_group")),
         "sampling": _schemes(cls),
-        "certificate": kind in KINDS,
+        # or those of what it is a run of
+        "certificate": kind in KINDS or _overrides(cls, "certified_as"),
     }
 
 
