@@ -104,7 +104,7 @@ def test_what_is_still_accepted_is_still_true() -> None:
         assert claim["verdict"] in ("unknown", "not-gdp"), where
         sigma = float(spec["noise_multiplier"])
         # the interval is wider than what a millionth of a percent changes
-        as_private = sigma > 1 - 1e-8 and int(spec["steps"]) >= 4 and spec["epochs"] == "1"
+        as_private = sigma > 1 - 1e-8 and Fraction(spec["steps"]) >= 4 and spec["epochs"] == "1"
         wider = claim["mu"]["high"] == "inf" or Fraction(claim["mu"]["high"]) >= least
         assert as_private, where
         assert wider or Fraction(claim["failure_probability"]) > Fraction(1, 10**10) or sigma > 1
