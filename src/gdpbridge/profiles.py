@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from gdpbridge.mechanisms.thresholded_release import ThresholdedRelease
     from gdpbridge.mechanisms.tradeoff import Tradeoff
     from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
+    from gdpbridge.mechanisms.truncated_batches import TruncatedBatches
     from gdpbridge.mechanisms.truncated_laplace import TruncatedLaplace
     from gdpbridge.mechanisms.zcdp import ZCDP
     from gdpbridge.transformations.sequence import Sequence
@@ -76,6 +77,7 @@ __all__ = [
     "ThresholdedRelease",
     "Tradeoff",
     "TradeoffFunction",
+    "TruncatedBatches",
     "TruncatedLaplace",
     "kinds",
     "profile_class",
@@ -86,6 +88,7 @@ _HOMES = {
     "Matrix": "mechanisms.matrix",
     "TradeoffFunction": "mechanisms.tradeoff_function",
     "Renyi": "mechanisms.renyi",
+    "TruncatedBatches": "mechanisms.truncated_batches",
     "TruncatedLaplace": "mechanisms.truncated_laplace",
     "ThresholdedRelease": "mechanisms.thresholded_release",
     "ShuffledEpochs": "mechanisms.shuffled_epochs",

@@ -15,9 +15,11 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
+from statistics import NormalDist
 from typing import NamedTuple
 
-from gmpy2 import mpz
+import gmpy2
+from gmpy2 import mpfr, mpz
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
 from gdpbridge_verify.composed import LossesCheck, log_kappa
@@ -30,6 +32,10 @@ from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused, Undecided
 # multiples of one unit, and sums of all losses, that a law may have
 _MOST_PLACES, _MOST_SUMS = 1 << 20, 1 << 17
 _JOINT_PLACES = 1 << 19
+# microseconds
+_COST_OF_SHARE, _COST_OF_CHORD = 15.0, 80.0
+# below it floats have fewer digits
+_LEAST_FLOAT = 1e-300
 
 
 class _Row(NamedTuple):
@@ -88,6 +94,7 @@ class Law:
         # from `first` on losses are certainly larger, before `last` certainly not
         first = bisect_right(self._lows, eps.high)
         last = bisect_left(self._lows, self.of.down.sub(eps.low, self._widest))
+        self.of.work.charge(_COST_OF_SHARE * (1 + first - last))
         kept = self.of.exactly(0)
         if first < len(self._lows):
             over = self._losses[first] - eps
@@ -100,6 +107,11 @@ class Law:
         kept = kept.positive()
         scale = (self._log_moment - self._tilt * eps).exp()
         return scale * Interval(self.of, kept.low, (kept + self._lost).high)
+
+    def between(self, low: Interval, high: Interval) -> mpfr | None:
+        """Return the middle one of the losses between two places, if there is one, or about it."""
+        first, last = bisect_right(self._lows, low.high), bisect_left(self._lows, high.low)
+        return self._lows[(first + last) // 2] if first < last else None
 
     def _tails(self, rate: Fraction) -> list[tuple[int, int]]:
         """Bound Σ q(y)·e^{-rate·(y - x)} over y ≥ x for each loss x, in multiples of 2^{-bits}."""
@@ -244,6 +256,7 @@ class DiscreteCheck(LossesCheck):
         """
         tail = super().build()
         self._laws: dict[tuple[int, int], Law] = {}
+        self._known: dict[tuple[int, Fraction], Interval] = {}
         parts, v = self.composition.parts, self.variance
         for part in parts:
             if isinstance(part.transform, Finite):
@@ -281,10 +294,37 @@ class DiscreteCheck(LossesCheck):
 
     def _delta(self, at: Fraction) -> Interval:
         """Enclose δ of the direction in question."""
-        failure = self.enclosed(self.failure_towards(backward=bool(self.direction)))
-        if self.is_past_losses(at):
-            return failure
-        return self._law(at).enclose(self.enclosed(at)) + failure
+        key = self.direction, at
+        if key not in self._known:
+            found = self.enclosed(self.failure_towards(backward=bool(self.direction)))
+            if not self.is_past_losses(at):
+                found += self._law(at).enclose(self.enclosed(at))
+            self._known[key] = found
+        return self._known[key]
+
+    def parting(self, low: Fraction, high: Fraction) -> Fraction:
+        """Return a loss within: between two of them δ is linear in e^ε."""
+        found = self._law(low).between(self.enclosed(low), self.enclosed(high))
+        at = None if found is None else Fraction(*found.as_integer_ratio())
+        return at if at is not None and low < at < high else super().parting(low, high)
+
+    def touching(self, low: Fraction, high: Fraction) -> Fraction:
+        """Return about where δ_μ has the slope of the chord of δ: Φ(-y) = b at ε = μ(y - μ/2).
+
+        No proof needs it to be exact: the tangent at any ε is below δ_μ.
+        """
+        if not self.high:
+            return super().touching(low, high)
+        self.arithmetic.work.charge(_COST_OF_CHORD)
+        ends = self.enclosed(low), self.enclosed(high)
+        kept = 1 - self.failure if self.claim.statement == "approximate" else Fraction(1)
+        fall = self._delta(low) - self._delta(high)
+        b = fall / (ends[1].exp() - ends[0].exp()) / kept
+        y = _normal_place(b)
+        if y is None:
+            return super().touching(low, high)
+        mu = self.bound.mu
+        return min(max(_top(mu * (y - mu / 2)), low), high)
 
     def below(self, line: str, at: Fraction, level: Level) -> None:
         """Prove that δ(ε) of the direction in question is at most a number."""
@@ -304,3 +344,19 @@ class DiscreteCheck(LossesCheck):
 def _top(value: Fraction | Interval) -> Fraction:
     """Return a rational number that is not below."""
     return value if isinstance(value, Fraction) else Fraction(*value.high.as_integer_ratio())
+
+
+def _normal_place(share: Interval) -> Interval | None:
+    """Return about the y with Φ(-y) = b for 0 < b < 1/2: Newton's step from what floats see."""
+    if not 0 < share.low <= share.high < 0.5:
+        return None
+    if (b := float(share.low)) > _LEAST_FLOAT:
+        first = -NormalDist().inv_cdf(b)
+    else:
+        # Φ(-y) is about φ(y)/y
+        fall = -2 * float(share.log().low)
+        first = math.sqrt(fall - math.log(2 * math.pi * fall))
+    y = share.of.exactly(Fraction(first))
+    density = (-y.square() / 2).exp() / (2 * share.of.pi).sqrt()
+    found = y + (y.normal_tail() - share) / density
+    return found if gmpy2.is_finite(found.low) and gmpy2.is_finite(found.high) else None

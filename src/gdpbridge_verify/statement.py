@@ -25,8 +25,7 @@ MAX_EPS = Fraction(2) ** 200
 # of parameters that are shown as a whole
 _LONG = 80
 MOST_HALVINGS = 60
-# microseconds
-_COST_OF_CELL = 60.0
+_COST_OF_CELL = 60.0  # microseconds
 _NATURES = {
     "own": "δ is the mechanism's own profile",
     "class": "δ is at every ε the supremum over all mechanisms with this guarantee",
@@ -138,9 +137,8 @@ class Check(ABC):
     def falls_to(self, value: Fraction, at: Fraction) -> bool:
         """Whether δ(ε) is at most a number by what is known of it far out alone."""
         start = self.tail.floor_from
-        return (start is not None and at >= start and self.tail.floor <= value) or (
-            self.vanishes_at(at)
-        )
+        floored = start is not None and at >= start and self.tail.floor <= value
+        return floored or self.vanishes_at(at)
 
     def enclosed(self, value: Fraction | Interval) -> Interval:
         """Return a number as an interval."""
@@ -167,9 +165,9 @@ class Check(ABC):
 
     def far_out(self) -> list[str]:
         """Prove what is claimed of the tail, if anything is."""
-        tail = self.claim.mu_tail
         if self.claim.verdict != "unknown":
             return [self.verdict(), self.tail_parameter()]
+        tail = self.claim.mu_tail
         if (tail.low, tail.high) != ("0", "inf") or self.claim.statement == "whole":
             raise Refused("claim.verdict", "it is unknown, but something is claimed of the tail")
         return ["nothing is claimed of whether some finite μ covers every ε"]
@@ -205,12 +203,12 @@ class Check(ABC):
         assert square is not None
         if start < decay.start:
             raise Refused(line, "the tail's form does not hold yet")
-        eps, mu, curve = self.arithmetic.exactly(start), self.bound.mu.square(), self.bound
+        eps, mu = self.arithmetic.exactly(start), self.bound.mu.square()
         self.hold("claim.mu.high: not below the tail parameter", mu - square)
         growth = eps * (1 / self.enclosed(square) - 1 / mu) + (Fraction(1, 2) - decay.linear)
         self.hold(f"{line}: the difference grows", growth - 2 / (eps + mu / 2))
         most = decay.log_factor + decay.linear * start - eps.square() / (2 * square)
-        self.hold(line, curve.log_tail_below(eps) - most)
+        self.hold(line, self.bound.log_tail_below(eps) - most)
 
     # --- the upper end --------------------------------------------------------------------------
 
@@ -257,8 +255,7 @@ class Check(ABC):
         place, cells = self.ranges[self.direction]
         line = f"{place}.cells[{number}]"
         low, high = binary(cells[number].low), binary(cells[number].high)
-        reached = binary(cells[number - 1].high) if number else Fraction(0)
-        if low != reached:
+        if low != (reached := binary(cells[number - 1].high) if number else Fraction(0)):
             off = f"off by {about(low - reached)}"
             raise Refused(line, f"it begins at {about(low)}, not where the last one ended: {off}")
         if not low < high <= MAX_EPS:
@@ -268,7 +265,7 @@ class Check(ABC):
     def cell(self, line: str, cell: Cell, halvings: int = MOST_HALVINGS) -> None:
         """Prove the statement for mu.high on one cell, or on each of its halves."""
         low, high = binary(cell.low), binary(cell.high)
-        centre = (low + high) / 2 if cell.centre is None else binary(cell.centre)
+        centre = self.touching(low, high) if cell.centre is None else binary(cell.centre)
         if not low <= centre <= high:
             raise Refused(line, "its centre lies outside")
         self.covered(line, low, high, centre, halvings)
@@ -280,22 +277,26 @@ class Check(ABC):
         stack = [(low, high, centre, halvings)]
         while stack:
             low, high, centre, left = stack.pop()
-            if self._is_set_aside(low):
-                continue
             try:
-                self._proved(line, low, high, centre)
+                if not self._is_set_aside(low):
+                    self._proved(line, low, high, centre)
             except Refused:
                 if not left:
                     raise
-                middle = (low + high) / 2
+                middle = self.parting(low, high)
                 # where δ is larger, no halves will do
                 self.below_end(line, middle, middle)
-                halves = ((middle, high), (low, middle))
-                stack += [(one, other, (one + other) / 2, left - 1) for one, other in halves]
+                for x in ((middle, high), (low, middle)):
+                    stack.append((*x, self.touching(*x), left - 1))
+
+    def parting(self, low: Fraction, high: Fraction) -> Fraction:
+        """Return where to part a range; as `touching`, where its tangent is to be."""
+        return (low + high) / 2
+
+    touching = parting
 
     def _proved(self, line: str, low: Fraction, high: Fraction, centre: Fraction) -> None:
-        work = self.arithmetic.work
-        work.charge(_COST_OF_CELL)
+        (work := self.arithmetic.work).charge(_COST_OF_CELL)
         margin = work.margins.get(line)
         try:
             self.below_tangent(line, low, high, centre)
@@ -409,8 +410,8 @@ class Check(ABC):
         at = binary(witness)
         if at > (self.eps_h or MAX_EPS):
             raise Refused(line, "it lies beyond eps_h, or 2^200")
-        curve = GaussianCurve(self.enclosed(self.low))
-        self.reaches(line, at, self.past(curve.level(self.enclosed(at))), self.evidence)
+        level = GaussianCurve(self.enclosed(self.low)).level(self.enclosed(at))
+        self.reaches(line, at, self.past(level), self.evidence)
         return f"{self.no_smaller}: δ exceeds the bound at ε = {about(at)}"
 
     @property

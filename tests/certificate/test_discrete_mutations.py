@@ -19,7 +19,7 @@ from changes import changes, decimal, outcome, put
 
 import gdpbridge
 from gdpbridge import profiles
-from gdpbridge_verify.arithmetic import Arithmetic
+from gdpbridge_verify.arithmetic import Arithmetic, Work
 from gdpbridge_verify.finite import (
     DiscreteGaussian,
     discrete_laplace,
@@ -27,7 +27,7 @@ from gdpbridge_verify.finite import (
     randomized_response,
     two_valued,
 )
-from gdpbridge_verify.law import Law
+from gdpbridge_verify.law import DiscreteCheck, Law
 from gdpbridge_verify.refusal import Malformed
 
 Document = dict[str, Any]
@@ -263,6 +263,51 @@ def test_the_claims_are_true(name: str) -> None:
     for wrong in ((Fraction(0), low - Fraction(1, 10**9)), (high + Fraction(1, 10**9), high + 1)):
         ends = {"low": decimal(wrong[0]), "high": decimal(wrong[1])}
         assert not is_true(put(document, ("claim", "mu"), ends))
+
+
+MANY = {
+    "gaussian": profiles.DiscreteGaussian(sigma=4).compose(5),
+    "response": RESPONSE.compose(300),
+}
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_many_lines_are_one_cell(name: str) -> None:
+    """The checker parts a cell at the losses, over a thousand of them; no lower μ is accepted."""
+    found = gdpbridge.measure(MANY[name]).certificate
+    assert found is not None
+    text = found.to_json()
+    assert len(text) < 2000
+    document = json.loads(text)
+    assert outcome(document) == "valid"
+    assert len(document["evidence"]["directions"][0]["cells"]) == 1
+    low = Fraction(document["claim"]["mu"]["low"])
+    cell = ("evidence", "directions", 0, "cells", 0)
+    for step in (Fraction(1, 10**11), Fraction(1, 10)):
+        ends = {"low": "0", "high": decimal(low - step)}
+        assert outcome(put(document, ("claim", "mu"), ends)) != "valid"
+    # no earlier end will do
+    assert outcome(put(document, (*cell, "high"), "0x1p-4")) != "valid"
+    assert outcome(put(document, (*cell, "low"), "0x1p-40")) != "valid"
+
+
+def test_the_checker_parts_ranges_at_losses() -> None:
+    """Parts end at losses, and where none are left δ is linear; the work is charged."""
+    document = gdpbridge.measure(profiles.DiscreteGaussian(sigma=4).compose(5), eps_h=1).certificate
+    assert document is not None
+    work = Work()
+    check = DiscreteCheck(document, Arithmetic(96, work))
+    # the losses are 5(5 - 2x)/32
+    assert check.parting(Fraction(1), Fraction(3)) * 32 % 5 == 0
+    assert check.parting(Fraction(1, 100), Fraction(1, 99)) == Fraction(199, 19800)
+    before = work.spent
+    at = check.touching(Fraction(5, 32), Fraction(15, 32))
+    assert work.spent > before
+    assert Fraction(5, 32) <= at <= Fraction(15, 32)
+    values = [float(check._delta(Fraction(end, 32)).low) for end in (5, 15)]
+    slope = (values[0] - values[1]) / (mpmath.exp(15 / 32) - mpmath.exp(5 / 32))
+    mu = mpmath.mpf(document.claim.mu.high)
+    assert abs(mpmath.ncdf(-float(at) / mu - mu / 2) - slope) < 1e-12
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

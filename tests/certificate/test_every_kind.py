@@ -64,6 +64,16 @@ EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "thresholded-release": ({"noise": "laplace", "scale": 1, "threshold": 10}, {"failure": 0.1}),
     "tradeoff": ({"text": "sigma = -2*log(delta)/eps", "set": {"sigma": 4}}, {"eps_h": 4}),
     "tradeoff-function": ({"alpha": [0, 0.2], "beta": [1, 0.4]}, {}),
+    "truncated-batches": (
+        {
+            "noise_multiplier": 1,
+            "sample_rate": 0.05,
+            "steps": 100,
+            "records": 1000,
+            "max_batch_size": 110,
+        },
+        {"tol": 1e-4},
+    ),
     "truncated-laplace": ({"scale": 1, "delta": 1e-3}, {"failure": 0.01}),
     "zcdp": ({"rho": 0.5}, {}),
 }
@@ -285,7 +295,7 @@ ANSWERS = (
 )
 
 
-DEAR = ("banded-matrix", "dpsgd", "opacus", "random-allocation")
+DEAR = ("banded-matrix", "dpsgd", "opacus", "random-allocation", "truncated-batches")
 
 
 def answers_of(kind: str) -> gdp.Certificate | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 import gdpbridge as gdp
 from gdpbridge.profiles import kinds
-from gdpbridge_verify.kinds import KINDS
 
 
 def test_a_line_on_each(run: Callable) -> None:
@@ -21,9 +21,10 @@ def test_a_line_on_each(run: Callable) -> None:
 @pytest.mark.parametrize("kind", list(kinds()))
 def test_one_kind(run: Callable, kind: str) -> None:
     """A kind's page has its formula, what δ is, its parameters, and whether it has certificates."""
+    page = (Path(__file__).parents[2] / "docs" / "certificates.md").read_text(encoding="utf-8")
     shown = run(f"kinds {kind}").out
     (found,) = run(f"kinds {kind} --json").document["kinds"]
-    assert found["certificate"] == (kind in KINDS)
+    assert found["certificate"] == (f"| {kind} | yes |" in page)
     assert found["about"] in shown
     for name in kinds()[kind].parameters():
         assert f"--{name.replace('_', '-')}" in shown
@@ -66,3 +67,14 @@ def test_samples(run: Callable, kind: str, schemes: list[str]) -> None:
         else:
             with pytest.raises(gdp.InputError):
                 _ = profile.subsample(scheme=scheme, **size).curve
+
+
+def test_the_kinds_that_compose_are_told_from_the_registry() -> None:
+    """A kind without a privacy loss is refused with all that have one, and no other."""
+    with pytest.raises(gdp.InputError) as caught:
+        gdp.profiles.Formula(text="delta = exp(-eps**2)").compose(3)
+    told = str(caught.value).partition("composition: ")[2].removesuffix(", or a sample")
+    known = told.split(", ")
+    assert {"dpsgd", "densities", "table", "truncated-batches"} <= set(known)
+    assert {"formula", "icea", "sgd-family", "skellam"}.isdisjoint(known)
+    assert known == [kind for kind in kinds() if kind in known]

@@ -36,6 +36,7 @@ ROWS: list[list[Profile]] = [
     [
         P.OpacusHistory(history=[[1.0, 0.05, 9]]),
         P.BandedMatrix(entries=[3, 4], sigma=5, bands=2, sample_rate=0.025, steps=20),
+        P.TruncatedBatches(**RUN, records=1000, max_batch_size=110),
     ],
     [one.subsample(0.1, scheme="without-replacement") for one in (GAUSSIAN, P.GDP(mu=1))],
     [P.DPSGD(noise_multiplier=1, batch_size=5, records=100, steps=9, **BATCHES)],

@@ -1,7 +1,8 @@
-"""Write the certificate of discrete losses: tilts for their law, and cells that are accepted."""
+"""Write the certificate of discrete losses: tilts for their law, and a cell."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -9,8 +10,7 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
-from gdpbridge.certificate.binaries import binary_text, shortened
-from gdpbridge.certificate.cells import accepted
+from gdpbridge.certificate.binaries import binary_text
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell
@@ -23,21 +23,21 @@ from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 from gdpbridge_verify.composition import composition_of
 from gdpbridge_verify.document import Cell, CurvePiece, Direction
-from gdpbridge_verify.numbers import binary
+from gdpbridge_verify.refusal import OutOfWork
 
 __all__ = ["with_laws"]
 
 # a law under another tilt is made where log δ is so far off
 _FALL = 40.0
-# so many make a certificate of 100 kB
-_MOST_CELLS = 1200
+# so many are more than the checker will do
+_MOST_CELLS = 3500
 _BITS = 128
-# of the ends of cells
-_FEW_BITS = 20, 36, 64
+# to whole multiples of its inverse the end is rounded up
+_FINE = 1 << 64
 
 
 def with_laws(bare: Certificate, proof: Proof, profile: Profile) -> Certificate:
-    """Return a certificate with the laws of discrete losses and the cells proved by them.
+    """Return a certificate with the laws of discrete losses and a cell proved by them.
 
     Args:
         bare: the certificate without them.
@@ -45,53 +45,36 @@ def with_laws(bare: Certificate, proof: Proof, profile: Profile) -> Certificate:
         profile: the mechanism.
 
     Raises:
-        UndecidedError: if the checker cannot be convinced of a cell, or of the lower end.
+        UndecidedError: if the checker cannot be convinced of the upper or the lower end.
+        OutOfWork: if it would be more work than the checker allows.
     """
     parts = composition_of(bare.mechanism).parts
     directions = 1 if all(part.symmetric for part in parts) else 2
     if directions * len(proof.cells) > _MOST_CELLS:
-        raise UndecidedError("the certificate would be larger than 100 kB")
+        raise OutOfWork
     pieces = tuple(
         CurvePiece(start=binary_text(start), tilt=binary_text(tilt))
         for start, tilt in _tilts(profile.curve, proof.cells)
     )
+    # the checker parts it at the losses, which it knows
+    cells = [
+        Cell(low=binary_text(Fraction(0)), high=binary_text(_ended(one.high, bare)), centre=None)
+        for one in proof.cells[-1:]
+    ]
     empty = Direction(pieces=pieces, cells=())
     checker = CellChecker(_with(bare, [empty] * directions))
-    found = [
-        replace(empty, cells=tuple(_cells(checker, proof, number))) for number in range(directions)
-    ]
+    if not all(checker.proves(cell, number) for number in range(directions) for cell in cells):
+        raise UndecidedError("the upper end could not be certified")
     if not checker.proves_ends():
         raise UndecidedError("the lower end could not be certified")
-    return _with(bare, found)
+    return _with(bare, [replace(empty, cells=tuple(cells))] * directions)
 
 
-def _cells(checker: CellChecker, proof: Proof, direction: int) -> Iterator[Cell]:
-    """Yield cells with ends of few bits where these will do."""
-    reached, last = Fraction(0), proof.cells[-1:]
-    for one in proof.cells:
-        tried = [_rounded(one, reached, bits, is_last=one in last) for bits in (*_FEW_BITS, 0)]
-        for cell in tried:
-            if cell is not None and checker.proves(cell, direction):
-                yield cell
-                reached = binary(cell.high)
-                break
-        else:
-            whole = ProvedCell(reached, one.high, one.centre)
-            yield from accepted(checker, whole, direction=direction)
-            reached = one.high
-
-
-def _rounded(one: ProvedCell, low: Fraction, bits: int, *, is_last: bool) -> Cell | None:
-    """Return a cell from where the last one ended on, with a high end and a centre of few bits."""
-    assert one.centre is not None
-    high, centre = one.high, one.centre
-    if bits:
-        high = high if is_last else shortened(high, bits)
-        centre = shortened(centre, bits)
-    if high <= low:
-        return None
-    centre = min(max(centre, low), high)
-    return Cell(low=binary_text(low), high=binary_text(high), centre=binary_text(centre))
+def _ended(high: Fraction, bare: Certificate) -> Fraction:
+    """Return an end that is past the largest loss at any precision, if that is where cells end."""
+    if bare.claim.statement == "head":
+        return high
+    return Fraction(math.ceil(high * _FINE), _FINE)
 
 
 def _with(bare: Certificate, directions: Sequence[Direction]) -> Certificate:

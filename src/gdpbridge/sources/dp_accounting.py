@@ -28,6 +28,7 @@ from gdpbridge.mechanisms.pld import PLD
 from gdpbridge.mechanisms.pure_dp import PureDP
 from gdpbridge.mechanisms.randomized_response import RandomizedResponse
 from gdpbridge.mechanisms.renyi import Renyi
+from gdpbridge.mechanisms.truncated_batches import TruncatedBatches
 from gdpbridge.mechanisms.zcdp import ZCDP
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.exact import decimal_text, exact, float_ceiling, float_floor, written_below
@@ -256,6 +257,14 @@ def event_of_profile(profile: Profile) -> Any:
         case DPSGD() if profile.sampling == "poisson" and profile.neighbours != "replace-one":
             step = events.PoissonSampledDpEvent(
                 profile.sample_rate, events.GaussianDpEvent(profile.noise_multiplier)
+            )
+            return events.SelfComposedDpEvent(step, profile.steps)
+        case TruncatedBatches() if profile.neighbours != "replace-one":
+            step = events.TruncatedSubsampledGaussianDpEvent(
+                profile.records,
+                profile.sample_rate,
+                profile.max_batch_size,
+                profile.noise_multiplier,
             )
             return events.SelfComposedDpEvent(step, profile.steps)
         case OpacusHistory():
