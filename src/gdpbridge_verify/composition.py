@@ -45,6 +45,8 @@ _MOST_WORK, _COST_OF_PART, _COST_OF_LOSS = 1.5e6, 50.0, 6.0
 _MOST_BITS = 1 << 17
 # of the probabilities of listed losses
 _BITS = 128
+# what listed losses of all runs may miss of 1, of which nothing is known
+_MOST_MISSED = Fraction(1, 10**9)
 _NATURES: tuple[Nature, ...] = ("own", "class", "bound")
 
 
@@ -196,6 +198,11 @@ def _listed(spec: Spec, times: int, work: Work) -> Composition:
         raise Malformed("mechanism.bound", spec["bound"], "true, or left out")
     of = Arithmetic(_BITS, work)
     work.charge(_COST_OF_LOSS * (len(one.places) + len(other.places)))
+    for law in (one, other):
+        missing = 1 - sum(law.masses(of), of.exactly(law.failure))
+        if not times * missing <= _MOST_MISSED:
+            allowed = "fewer, of losses whose probabilities are short of 1 together"
+            raise Malformed("mechanism.times", times, allowed)
     # no mechanism has other losses
     is_own = "bound" not in spec and is_possible(one, of) and is_possible(other, of)
     return Composition((Runs(one, times, other),), "own" if is_own else "bound")

@@ -188,3 +188,27 @@ def test_more_than_all_of_a_law_is_refused() -> None:
     document["mechanism"]["remove"] = "inf:0 -1:0x1p-1 1:0x1p-1 2:0x1p-20"
     with pytest.raises(InputError, match="1 together"):
         gdp.verify(document)
+
+
+@pytest.mark.parametrize("times", [1000, 10**14])
+def test_what_is_missing_of_a_law_is_not_lost_in_many_runs(times: int) -> None:
+    """Masses that are 2^-50 short of 1 are nothing in one run, but a tenth in 10^14."""
+    one = gdp.measure(profiles.PLD(remove=[[0.5, 0.7], [-0.5, 0.3]])).certificate
+    document: Document = json.loads(one.to_json())  # type: ignore[union-attr]
+    law = {"kind": "pld", "remove": f"inf:0 0:0x{2**50 - 1:x}p-50", "remove_unit": "1"}
+    parts = [{**law, "count": str(times)}, {"kind": "laplace", "scale": "1", "sensitivity": "1"}]
+    document["mechanism"] = {"kind": "sequence", "neighbours": None} | {
+        f"parts.{number}.{name}": text
+        for number, part in enumerate(parts)
+        for name, text in part.items()
+    }
+    answer = {"quantity": "delta", "at": "0", "low": "0", "high": "0.394"}
+    document["claim"] |= {"statement": "answers", "mu": {"low": "0", "high": "inf"}}
+    document["claim"] |= {"profile_is": None, "answers": [answer]}
+    document["evidence"] |= {"directions": [{"pieces": [], "cells": []}], "points": [{}]}
+    document["evidence"] |= {"witness": None, "cells": []}
+    if times == 1000:
+        assert gdp.verify(document).valid
+        return
+    with pytest.raises(InputError, match="short of 1"):
+        gdp.verify(document)
