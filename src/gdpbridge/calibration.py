@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gdpbridge.errors import Advice, InputError
 from gdpbridge.goals import Goal
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement
@@ -65,7 +66,10 @@ class Calibration(Shown):
             InputError: where there are no certificates of such mechanisms.
             UndecidedError: if the checker cannot be convinced.
         """
+        from gdpbridge.certificate.reach import uncertifiable_beyond_because
         from gdpbridge.certificate.write_several import with_beyond
 
+        if why := uncertifiable_beyond_because(self.profile):
+            raise InputError("certificate", self.profile.kind, Advice(f"leave it out: {why}"))
         met = self.goal.met(self.profile, self.measured)
         return with_beyond(met, self.goal.missed(self.beyond_profile), self.goal.target)

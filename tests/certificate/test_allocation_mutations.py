@@ -12,7 +12,8 @@ import pytest
 from changes import changes, outcome
 
 import gdpbridge as gdp
-from gdpbridge import profiles
+from gdpbridge import profiles, verify
+from gdpbridge.errors import InputError
 from gdpbridge_verify.allocation import allocated, takes_too_long
 from gdpbridge_verify.arithmetic import Arithmetic, Work
 from gdpbridge_verify.law import Law
@@ -137,3 +138,20 @@ def test_many_are_refused_before_any_work() -> None:
     inner = {f"parts.{n}.{key}": one for n in (0, 1) for key, one in document["mechanism"].items()}
     document["mechanism"] = {"kind": "sequence", "neighbours": "add-remove"} | inner
     assert outcome(document) != "valid"
+
+
+def test_a_head_claims_the_checkers_delta_at_its_end() -> None:
+    """δ(ε_h) is a bit above what was measured, as the checker's bound is."""
+    found = gdp.measure(profiles.RandomAllocation(noise_multiplier=1, steps=4), 0.01, eps_h=1)
+    document = found.certificate
+    assert document is not None
+    assert verify(document).valid
+    claimed = Fraction(document.claim.failure_probability)
+    assert found.failure <= claimed <= found.failure * Fraction(101, 100)
+
+
+def test_a_calibrated_noise_has_none() -> None:
+    """That a little less noise misses the target is not shown by a bound from above."""
+    found = gdp.calibrate("random-allocation", 1, steps=4, tol=0.01)
+    with pytest.raises(InputError, match="cannot show that the value beyond misses"):
+        _ = found.certificate

@@ -247,7 +247,7 @@ def test_calibrate_says_proved_only_where_it_is(
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ("densities --p 1 --q 2*x --low 0 --high 1", "a mechanism of kind densities yet"),
+        ("random-allocation --noise-multiplier 50 --steps 1000", "so long to check yet"),
         ("laplace --scale 1 --method adaptive", "method adaptive is not proved"),
     ],
 )
@@ -340,7 +340,7 @@ def test_compose(run: Callable, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ("calibrate random-allocation --mu 1 --steps 100", "of kind random-allocation yet"),
+        ("calibrate random-allocation --mu 1 --steps 100", "the value beyond misses the target"),
         ("amplify subsample zcdp --rho 1 --target-mu 0.5", "of zcdp"),
         (
             "amplify subsample laplace --scale 1 --mu 0.5 --scheme without-replacement",

@@ -8,10 +8,12 @@ from gdpbridge.curves.base import Form
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge_verify.kinds import KINDS, ONLY_COMPOSED, SAMPLED
 
-__all__ = ["is_closed", "uncertifiable_because"]
+__all__ = ["is_closed", "uncertifiable_because", "uncertifiable_beyond_because"]
 
 # whose samples the checker composes
 _BY_LINES = ("gaussian", "gdp")
+# the checker's bound is its own, and shows no lower end
+_ONLY_ABOVE = ("random-allocation", "tuned")
 
 
 def uncertifiable_because(profile: Profile) -> str:
@@ -49,6 +51,17 @@ def uncertifiable_because(profile: Profile) -> str:
     if named.kind in ONLY_COMPOSED and not by_lines and not is_closed(named):
         return f"there is no certificate for {named.kind} of such parts yet"
     return named.beyond_certificates
+
+
+def uncertifiable_beyond_because(profile: Profile) -> str:
+    """Return why a calibrated parameter has no certificate, which shows that one beyond misses."""
+    named = profile.certified_as
+    if named.kind in _ONLY_ABOVE:
+        return (
+            f"there is no certificate of a calibrated {named.kind}: the checker bounds it from "
+            "above alone, and cannot show that the value beyond misses the target"
+        )
+    return uncertifiable_because(profile)
 
 
 def is_closed(profile: Profile) -> bool:

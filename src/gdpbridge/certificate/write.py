@@ -57,7 +57,7 @@ __all__ = ["begun", "range_of", "write"]
 # of squares, relatively
 _TOO_CLOSE = Fraction(1, 500)
 # by which another bound may be above that which was measured
-_ANOTHER = 0, Fraction(1, 10_000), Fraction(1, 1000), Fraction(1, 200)
+_ANOTHER = Fraction(0), Fraction(1, 10_000), Fraction(1, 1000), Fraction(1, 200)
 # by which a tail may begin later than in the search
 _MOST_STEPS = 40
 
@@ -152,17 +152,27 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
 
 def _of_allocation(bare: Certificate, proof: Proof, profile: RandomAllocation) -> Certificate:
     """Claim what the checker's bound shows, which is as good as the one measured, but another."""
-    mu = bare.claim.mu
+    claim = bare.claim
     bare = replace(bare, evidence=replace(bare.evidence, witness=None))
-    scale = 10 ** len(mu.high.partition(".")[2])
     for wider in _ANOTHER:
-        high = Fraction(math.ceil(Fraction(mu.high) * (1 + wider) * scale), scale)
-        range_ = replace(mu, low="0", high=decimal_text(high))
+        mu = Range(low="0", high=_above(claim.mu.high, wider))
+        # δ(ε_h) of a head is the checker's too
+        is_head = claim.statement == "head"
+        failure = _above(claim.failure_probability, wider if is_head else Fraction(0))
+        wide = replace(claim, mu=mu, failure_probability=failure)
         try:
-            return with_laws(replace(bare, claim=replace(bare.claim, mu=range_)), proof, profile)
+            return with_laws(replace(bare, claim=wide), proof, profile)
         except UndecidedError:
             continue
     raise UndecidedError("the checker's bound is not as good")
+
+
+def _above(text: str, wider: Fraction) -> str:
+    """Return a number that is so much larger, with as many decimals."""
+    if text == "inf" or not wider:
+        return text
+    scale = 10 ** len(text.partition(".")[2])
+    return decimal_text(Fraction(math.ceil(Fraction(text) * (1 + wider) * scale), scale))
 
 
 def _covering(bare: Certificate, profile: Profile) -> Certificate:

@@ -138,10 +138,10 @@ def calibrate(
 def _uncertifiable(kind: str, free: str | None, parameters: dict[str, Any]) -> str:
     """Return why no certificate will come, before any work; empty if one may."""
     from gdpbridge.calibrate import typical
-    from gdpbridge.certificate.reach import uncertifiable_because
+    from gdpbridge.certificate.reach import uncertifiable_beyond_because
 
     try:
-        return uncertifiable_because(typical(kind, free, **parameters))
+        return uncertifiable_beyond_because(typical(kind, free, **parameters))
     except InputError:
         # what is wrong with the parameters is for the search to say
         return ""
