@@ -345,10 +345,10 @@ def test_listed_lines_are_summed_ones() -> None:
 
 
 def test_flat_suprema_take_one_quantile_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where every line has to be proved alone, lines share quantiles, and few are tried together."""
+    """Where every line has to be proved alone, they share quantiles."""
     seen = []
     quantile = breakpoints._quantile
     monkeypatch.setattr(breakpoints, "_quantile", lambda *p: (seen.append(p), quantile(*p))[1])
     result = gdp.measure(profiles.DiscreteGaussian(sigma=2).compose(30))
-    assert result.cells > 2000
+    assert result.cells > 1500
     assert len(seen) < 1.3 * result.cells
