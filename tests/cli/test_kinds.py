@@ -67,3 +67,14 @@ def test_samples(run: Callable, kind: str, schemes: list[str]) -> None:
         else:
             with pytest.raises(gdp.InputError):
                 _ = profile.subsample(scheme=scheme, **size).curve
+
+
+def test_the_kinds_that_compose_are_told_from_the_registry() -> None:
+    """A kind without a privacy loss is refused with all that have one, and no other."""
+    with pytest.raises(gdp.InputError) as caught:
+        gdp.profiles.Formula(text="delta = exp(-eps**2)").compose(3)
+    told = str(caught.value).partition("composition: ")[2].removesuffix(", or a sample")
+    known = told.split(", ")
+    assert {"dpsgd", "densities", "table", "truncated-batches"} <= set(known)
+    assert {"formula", "icea", "sgd-family", "skellam"}.isdisjoint(known)
+    assert known == [kind for kind in kinds() if kind in known]

@@ -72,11 +72,11 @@ def _described(kind: str, cls: type[Profile]) -> dict[str, Any]:
         "profile_is": str(cls.nature),
         "nature": cls.nature.sentence,
         "parameters": parameters,
-        "composes": _overrides(cls, "privacy_losses") or _overrides(cls, "composed_curve"),
-        "groups": any(_overrides(cls, one) for one in ("group_curve", "grouped_curve", "of_group")),
+        "composes": cls.overrides("privacy_losses") or cls.overrides("composed_curve"),
+        "groups": any(cls.overrides(one) for one in ("group_curve", "grouped_curve", "of_group")),
         "sampling": _schemes(cls),
         # or those of what it is a run of
-        "certificate": kind in KINDS or _overrides(cls, "certified_as"),
+        "certificate": kind in KINDS or cls.overrides("certified_as"),
     }
 
 
@@ -86,13 +86,9 @@ def _schemes(cls: type[Profile]) -> list[str]:
 
     own = cls.model_fields["neighbours"].default
     schemes = [scheme for scheme, relation in SCHEMES.items() if own in (None, relation)]
-    if not _overrides(cls, "group_curve"):
+    if not cls.overrides("group_curve"):
         schemes = [scheme for scheme in schemes if scheme != "with-replacement"]
     return schemes if cls.samples else []
-
-
-def _overrides(cls: type[Profile], method: str) -> bool:
-    return getattr(cls, method) is not getattr(Profile, method)
 
 
 def _page(one: dict[str, Any]) -> str:

@@ -28,7 +28,7 @@ from gdpbridge.curves.remade import Described, found_in
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tail import Tail
 from gdpbridge.errors import InputError
-from gdpbridge.mechanisms.registry import profile_class
+from gdpbridge.mechanisms.registry import kinds_with, profile_class
 from gdpbridge.numeric.exact import decimal_text, exact
 from gdpbridge.reading.parameters import (
     Real,
@@ -319,12 +319,8 @@ class Profile(Described, Evaluated, BaseModel):
         """
         one = self.of_group(size)
         if one is None:
-            raise InputError(
-                "mechanism",
-                f"{self.kind} for groups of {size}",
-                "one whose privacy loss for groups is known for composition: gaussian, gdp, "
-                "laplace, pure-dp, or discrete noise",
-            )
+            known = kinds_with("group_losses", "of_group privacy_losses")
+            raise InputError("mechanism", f"{self.kind} for groups of {size}", f"one of {known}")
         return one.privacy_losses()
 
     def group_curve(self, size: int) -> SmoothCurve:
@@ -333,8 +329,8 @@ class Profile(Described, Evaluated, BaseModel):
         Raises:
             InputError: for other kinds.
         """
-        known = "gaussian, gdp, laplace, pure-dp or a selection: known for groups of records"
-        raise InputError("mechanism", self.kind, known)
+        known = kinds_with("group_curve")
+        raise InputError("mechanism", self.kind, f"one known for groups of records: {known}")
 
     def privacy_losses(self) -> Losses:
         """Return the privacy losses that the mechanism is composed of, each with its count.
@@ -342,12 +338,9 @@ class Profile(Described, Evaluated, BaseModel):
         Raises:
             InputError: for kinds that do not know them.
         """
-        raise InputError(
-            "mechanism",
-            self.kind,
-            "a kind whose privacy loss is known for composition: of noise (gaussian, laplace, "
-            "discrete), dpsgd, gdp, pure-dp, approx-dp, zcdp, renyi, pld, a selection, or a sample",
-        )
+        known = kinds_with("privacy_losses")
+        allowed = f"one whose privacy loss is known for composition: {known}, or a sample"
+        raise InputError("mechanism", self.kind, allowed)
 
     def composed_curve(self, times: int) -> Curve:
         """Return the curve of ``times`` runs: exact for some kinds, between bounds for others.
@@ -388,6 +381,11 @@ class Profile(Described, Evaluated, BaseModel):
     @classmethod
     def _public_fields(cls) -> dict[str, FieldInfo]:
         return {field.alias or name: field for name, field in cls.model_fields.items()}
+
+    @classmethod
+    def overrides(cls, *methods: str) -> bool:
+        """Whether the kind has methods of its own in place of all of these."""
+        return all(getattr(cls, one) is not getattr(Profile, one) for one in methods)
 
     def exact(self, name: str) -> Fraction:
         """Return a parameter as the rational number it is written as."""

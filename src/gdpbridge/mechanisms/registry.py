@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "find_class",
     "kinds",
+    "kinds_with",
     "profile_class",
     "register",
     "register_transformation",
@@ -86,6 +87,18 @@ def kinds() -> dict[str, type[Profile]]:
     """Return every known mechanism class, by kind, in alphabetical order."""
     _load_all()
     return dict(sorted(_classes.items()))
+
+
+def kinds_with(*ways: str) -> str:
+    """Return the kinds that have methods of their own, as words: all of those that one way names.
+
+    Args:
+        ways: names of methods, with a space in between.
+    """
+    known = kinds().items()
+    return ", ".join(
+        kind for kind, cls in known if any(cls.overrides(*one.split()) for one in ways)
+    )
 
 
 def transformations() -> dict[str, type[Profile]]:
