@@ -99,7 +99,7 @@ def test_tradeoff_lines(tradeoff: plot.Picture) -> None:
     alpha, beta = line_of(tradeoff, "chance alone")
     np.testing.assert_allclose(alpha + beta, 1)
     assert "a release: 0.338" in tradeoff.alt_text
-    assert "low" in plot.tradeoff(LAPLACE.compose(10)).data[0]
+    assert "low" in plot.tradeoff(gdp.profiles.Laplace(scale=50).compose(300)).data[0]
 
 
 def test_corners_are_not_cut_off() -> None:

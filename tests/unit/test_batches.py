@@ -92,7 +92,7 @@ def test_many_steps() -> None:
         assert float(profile.delta(eps)) < float(P.GDP(mu=1).delta(eps))
     found = gdp.measure(profile)
     assert (found.statement, found.verdict) == ("approximate", "unknown")
-    assert found.certificate is None
+    assert found.certificate is not None
     twice = gdp.measure(P.RandomAllocation(noise_multiplier=1, steps=10, epochs=2), tol=1e-6).mu
     assert found.mu.high < twice.high < 2 * found.mu.high
 

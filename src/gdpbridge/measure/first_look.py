@@ -134,6 +134,8 @@ class FirstLook:
             yield found
             if found.stop >= end:
                 return
+            if found.stop == at:
+                raise UndecidedError(f"no line goes beyond ε = {float(at):g}")
             at = found.stop
 
     def _by_line(self, number: int, at: Fraction, stop: Fraction) -> Piece:

@@ -238,11 +238,12 @@ class Request:
         return request._found(answer, Statement.HEAD, failure)
 
     def _approximate_or_whole(self, p: Fraction, verdict: Verdict) -> _Found:
-        """Measure what is past p; where nobody asked for p and it is too much, the whole range."""
+        """Measure what is past p; where nobody asked for p and it is not found, the whole range."""
         try:
             return self._approximate(p)
-        except WorkLimitError as error:
-            if self.failure is not None or verdict is not Verdict.GDP:
+        except (WorkLimitError, UndecidedError) as error:
+            known = isinstance(error, UndecidedError) and error.bounds is not None
+            if known or self.failure is not None or verdict is not Verdict.GDP:
                 raise
             note = f"what a failure probability of {float(p):g} would save is not known: {error}"
             found = self._whole()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import cast
 
 import numpy as np
 
@@ -57,8 +58,7 @@ def chained(base: Profile, size: int) -> Curve:
             pass
     if curve.form is not Form.LINEAR:
         curve = _table_above(curve, _checked(_LEAST, size))
-    assert isinstance(curve, LinearCurve)
-    return chained_curve(curve, _knots_of(curve, size), size)
+    return chained_curve(curve, _knots_of(cast(LinearCurve, curve), size), size)
 
 
 def _checked(knots: int, size: int) -> int:
