@@ -61,10 +61,11 @@ class _Law(NamedTuple):
 
 
 class Allocated(NamedTuple):
-    """Losses of P against Q, and those of Q against P."""
+    """Losses of P against Q, those of Q against P, and the work that it took."""
 
     forward: Finite
     backward: Finite
+    cost: float
 
 
 @lru_cache(maxsize=8)
@@ -114,8 +115,7 @@ def allocated(mu: Fraction, steps: int) -> Allocated:
         _finite(unit, one, _shortened(failure))
         for one, failure in zip((masses, others), failures, strict=True)
     )
-    forward.cost = work.spent
-    return Allocated(forward, backward)
+    return Allocated(forward, backward, work.spent)
 
 
 def _finite(unit: Fraction, masses: dict[int, Interval], failure: Fraction) -> Finite:

@@ -45,6 +45,7 @@ class LossesCheck(Check):
     def build(self) -> Tail:
         """Return what is known of the tail; the formulas are those of the pieces."""
         self.composition: Composition = composition_of(self.spec)
+        self.arithmetic.work.charge(self.composition.cost)
         self.nature_of_kind = self.composition.nature
         if self.evidence.breakpoints or self.evidence.cells:
             raise Malformed("evidence.cells", len(self.evidence.cells), "in the directions")
@@ -91,21 +92,26 @@ class LossesCheck(Check):
         """Whether losses may be infinite."""
         return self.tail.square is None
 
-    def is_past_losses(self, at: Fraction) -> bool:
-        """Whether an ε is at least the largest finite loss of either direction."""
+    @cached_property
+    def _largest(self) -> list[tuple[Fraction, Interval]] | None:
+        """The largest finite loss of each direction, in two parts; None if there is none."""
+        found = []
         for backward in (False, True):
-            left, rest = at, self.enclosed(Fraction(0))
+            known, rest = Fraction(0), self.enclosed(Fraction(0))
             for transform, times in self.towards(backward=backward):
                 one = transform.largest(self.arithmetic)
                 if one is None:
-                    return False
+                    return None
                 if isinstance(one, Fraction):
-                    left -= times * one
+                    known += times * one
                 else:
                     rest += one * times
-            if not rest <= left:
-                return False
-        return True
+            found.append((known, rest))
+        return found
+
+    def is_past_losses(self, at: Fraction) -> bool:
+        """Whether an ε is at least the largest finite loss of either direction."""
+        return self._largest is not None and all(rest <= at - one for one, rest in self._largest)
 
     def vanishes_at(self, at: Fraction) -> bool:
         """Whether δ is 0 at an ε."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 from gdpbridge_verify.allocation import allocated
 from gdpbridge_verify.arithmetic import Arithmetic, Work
@@ -33,13 +34,15 @@ from gdpbridge_verify.kinds import (
     ungrouped,
 )
 from gdpbridge_verify.mechanisms import square_of_gaussian
-from gdpbridge_verify.refusal import Malformed
+from gdpbridge_verify.refusal import Malformed, OutOfWork
 from gdpbridge_verify.transforms import Gaussian, Laplace, Runs, SampledGaussian, Transform
 
 _MOST_RUNS = 10**15
 _MOST_PARTS = 1000
-# microseconds, for the sensitivity of a matrix, or losses that are listed
-_MOST_WORK = 1e6
+# microseconds, for reading all parts: the sensitivity of a matrix, or losses that are listed
+_MOST_WORK, _COST_OF_PART, _COST_OF_LOSS = 1.5e6, 50.0, 6.0
+# of all different denominators together, as sums have them all
+_MOST_BITS = 1 << 17
 # of the probabilities of listed losses
 _BITS = 128
 _NATURES: tuple[Nature, ...] = ("own", "class", "bound")
@@ -47,17 +50,26 @@ _NATURES: tuple[Nature, ...] = ("own", "class", "bound")
 
 @dataclass(frozen=True)
 class Composition:
-    """The parts of a mechanism, and the nature of δ."""
+    """The parts of a mechanism, the nature of δ, and what it took to read, in microseconds."""
 
     parts: tuple[Runs, ...]
     nature: Nature
+    cost: float = 0.0
 
 
 def composition_of(spec: Spec) -> Composition:
     """Read parts and counts from a certificate's mechanism."""
+    return _composition(tuple(spec.items()))
+
+
+# of a document that is checked and of its other end, at every precision
+@lru_cache(maxsize=2)
+def _composition(items: tuple[tuple[str, str | None], ...]) -> Composition:
+    spec, work = dict(items), Work(_MOST_WORK)
     if spec.get("kind") == "grouped":
         spec = ungrouped(spec)
-    found = _read(spec, 1)
+    found = _read(spec, 1, work)
+    found = replace(found, cost=found.cost + work.spent)
     relations = {spec[name] for name in spec if name.rpartition(".")[2] == "neighbours"}
     for relation in relations:
         require_relation(relation)
@@ -69,7 +81,20 @@ def composition_of(spec: Spec) -> Composition:
     if spec.get("kind") == "dpsgd" and total == 1:
         # what is as bad as either direction of one step is no worse than the step
         return replace(found, nature=KINDS["dpsgd"].nature)
+    denominators = {value.denominator for part in found.parts for value in _numbers(part)}
+    if sum(map(int.bit_length, denominators)) > _MOST_BITS:
+        raise OutOfWork
     return found
+
+
+def _numbers(part: Runs) -> Iterator[Fraction]:
+    """Yield what is added up over parts."""
+    yield part.transform.tail_variance
+    for one in (part.transform, part.reverse):
+        if isinstance(one, Laplace):
+            yield one.epsilon
+        elif isinstance(one, Finite):
+            yield one.unit.value
 
 
 def is_discrete(document: Certificate) -> bool:
@@ -78,16 +103,17 @@ def is_discrete(document: Certificate) -> bool:
     return all(isinstance(part.transform, Finite) for part in parts)
 
 
-def _read(spec: Spec, times: int) -> Composition:
+def _read(spec: Spec, times: int, work: Work) -> Composition:
+    work.charge(_COST_OF_PART)
     kind = spec.get("kind") or ""
     if kind in _OTHERS:
-        return _OTHERS[kind](spec, times)
+        return _OTHERS[kind](spec, times, work)
     values = parameters_of(spec)
     if not KINDS[kind].composes:
         raise Malformed("mechanism.kind", kind, "one that composes")
     if kind in _LEAVES:
         return _of(_LEAVES[kind](values), times, KINDS[kind].nature)
-    square, nature = square_of_gaussian(spec, values, Work(_MOST_WORK))
+    square, nature = square_of_gaussian(spec, values, work)
     return _of(_gaussian(square), times, nature)
 
 
@@ -99,12 +125,12 @@ def _gaussian(square: Fraction) -> Transform:
     return Gaussian(square) if square else two_valued(Fraction(0))
 
 
-def _composed(spec: Spec, times: int) -> Composition:
+def _composed(spec: Spec, times: int, work: Work) -> Composition:
     own, base = apart(spec)
-    return _read(base, times * int(parameters_of(own)["times"]))
+    return _read(base, times * int(parameters_of(own)["times"]), work)
 
 
-def _sequence(spec: Spec, times: int) -> Composition:
+def _sequence(spec: Spec, times: int, work: Work) -> Composition:
     own, parts = apart(spec, "parts.")
     numbers = {name.partition(".")[0] for name in parts}
     if set(own) != {"kind", "neighbours"} or numbers != set(map(str, range(len(numbers)))):
@@ -123,12 +149,12 @@ def _sequence(spec: Spec, times: int) -> Composition:
         if "random-allocation" in part.values():
             # each takes seconds, and there may be many
             raise Malformed(f"mechanism.parts.{place}", "random-allocation", "alone")
-        found.append(_read(part, times * int(count)))
+        found.append(_read(part, times * int(count), work))
     runs = tuple(run for one in found for run in one.parts)
     return Composition(runs, max((one.nature for one in found), key=_NATURES.index))
 
 
-def _subsampled(spec: Spec, times: int) -> Composition:
+def _subsampled(spec: Spec, times: int, work: Work) -> Composition:
     own, base = apart(spec)
     values = parameters_of(base)
     if base["kind"] not in ("gaussian", "gdp"):
@@ -157,7 +183,7 @@ _LEAVES: dict[str, Callable[[Values], Transform]] = {
 }
 
 
-def _listed(spec: Spec, times: int) -> Composition:
+def _listed(spec: Spec, times: int, work: Work) -> Composition:
     """Read losses and their probabilities: of removal, and of addition or as for removal."""
     allowed = {"kind", "neighbours", "remove", "remove_unit", "add", "add_unit", "bound"}
     if not {"remove", "remove_unit"} <= set(spec) <= allowed:
@@ -168,21 +194,22 @@ def _listed(spec: Spec, times: int) -> Composition:
         other = listed("mechanism.add", spec["add"] or "", spec.get("add_unit") or "")
     if spec.get("bound", "true") != "true":
         raise Malformed("mechanism.bound", spec["bound"], "true, or left out")
-    of = Arithmetic(_BITS, Work(_MOST_WORK))
+    of = Arithmetic(_BITS, work)
+    work.charge(_COST_OF_LOSS * (len(one.places) + len(other.places)))
     # no mechanism has other losses
     is_own = "bound" not in spec and is_possible(one, of) and is_possible(other, of)
     return Composition((Runs(one, times, other),), "own" if is_own else "bound")
 
 
-def _allocated(spec: Spec, times: int) -> Composition:
+def _allocated(spec: Spec, times: int, work: Work) -> Composition:
     """Read epochs in each of which a record is in one step, drawn at random."""
     values = parameters_of(spec)
     found = allocated(1 / values["noise_multiplier"], int(values["steps"]))
     runs = Runs(found.forward, times * int(values["epochs"]), found.backward)
-    return Composition((runs,), KINDS["random-allocation"].nature)
+    return Composition((runs,), KINDS["random-allocation"].nature, found.cost)
 
 
-def _steps(spec: Spec, times: int) -> Composition:
+def _steps(spec: Spec, times: int, work: Work) -> Composition:
     """Read DP-SGD; batches of a fixed size have a name for how they are drawn."""
     own = dict(spec)
     sampling = own.pop("sampling", "poisson")
@@ -201,7 +228,7 @@ def _steps(spec: Spec, times: int) -> Composition:
     return _of(transform, times * int(values["steps"]), nature)
 
 
-_OTHERS: dict[str, Callable[[Spec, int], Composition]] = {
+_OTHERS: dict[str, Callable[[Spec, int, Work], Composition]] = {
     "composed": _composed,
     "dpsgd": _steps,
     "pld": _listed,

@@ -67,8 +67,6 @@ class Finite(Transform):
     """
 
     symmetric = True
-    # what it took to find the masses, in microseconds
-    cost = 0.0
 
     def __init__(
         self,

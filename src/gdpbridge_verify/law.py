@@ -226,7 +226,12 @@ def _lattices(
     rational = [unit for unit in found if not unit.is_log]
     if len(rational) < 2:
         return list(found.items())
-    bottom = math.lcm(*(unit.value.denominator for unit in rational))
+    bottom = 1
+    for unit in rational:
+        bottom = math.lcm(bottom, unit.value.denominator)
+        if bottom > unit.value.denominator * _JOINT_PLACES:
+            # this one would be more of the common unit
+            return list(found.items())
     common = Fraction(math.gcd(*(int(unit.value * bottom) for unit in rational)), bottom)
     joint = [
         (int(unit.value / common), atoms, times)
@@ -258,9 +263,6 @@ class DiscreteCheck(LossesCheck):
         self._laws: dict[tuple[int, int], Law] = {}
         self._known: dict[tuple[int, Fraction], Interval] = {}
         parts, v = self.composition.parts, self.variance
-        for part in parts:
-            if isinstance(part.transform, Finite):
-                self.arithmetic.work.charge(part.transform.cost)
         if self.evidence.tail_from is not None and not v:
             raise Malformed("evidence.tail_from", self.evidence.tail_from, "null")
         if not v or tail.square is None:

@@ -25,7 +25,7 @@ _ENTRY = re.compile(r"(-?)0x([0-9a-f]{1,16})p([+-][0-9]{1,4})")
 _MOST_POWER = 1200
 _MOST_COLUMNS = 1024
 # microseconds of a product
-_COST = 0.5
+_COST = 0.15
 
 
 def square_of(values: Values, text: str, work: Work) -> tuple[Fraction, bool]:

@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Any
 
 import gdpbridge_verify
-from gdpbridge_verify import document, reader
+from gdpbridge_verify import composition, document, reader
 from gdpbridge_verify.kinds import KINDS
 
 FOLDER = Path(gdpbridge_verify.__file__).parent
@@ -74,6 +74,7 @@ def lines_read(check: Callable[[], Any]) -> dict[str, int]:
 
     # readers that another check has made are read all the same
     reader._reader.cache_clear()
+    composition._composition.cache_clear()
     sys.setprofile(note)
     try:
         check()

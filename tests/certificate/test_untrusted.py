@@ -271,6 +271,44 @@ def test_work_is_bounded(
         assert not verify(document).valid
 
 
+MATRIX = {"kind": "matrix", "sigma": "1", "steps": "60", "participations": "3"} | {
+    "separation": "7", "fixed": "true", "entries": " ".join(["0x1p+0", "0x2p+0"] * 30)
+}  # fmt: skip
+LISTED = {"kind": "pld", "remove_unit": "1"} | {
+    "remove": " ".join(["inf:0", *(f"{place}:0x1p-12" for place in range(4096))])
+}
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda number: MATRIX,
+        lambda number: LISTED,
+        lambda number: {"kind": "gaussian", "sigma": f"1.{3**800 + number}", "sensitivity": "1"},
+        lambda number: (
+            {"kind": "discrete-laplace", "scale": f"1.{3**800 + number}"} | {"sensitivity": "1"}
+        ),
+    ],
+    ids=["matrices", "losses", "variances", "units"],
+)
+def test_many_parts_are_read_within_one_limit(
+    part: Callable[[int], dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No part is dear on its own, but all together are."""
+    from gdpbridge_verify import composition
+    from gdpbridge_verify.refusal import OutOfWork
+
+    monkeypatch.setattr(composition, "_MOST_WORK", 6e5)
+
+    def spec(count: int) -> dict[str, str | None]:
+        rows = {f"parts.{n}.{name}": text for n in range(count) for name, text in part(n).items()}
+        return {"kind": "sequence", "neighbours": None, **rows}
+
+    assert len(composition.composition_of(spec(3)).parts) == 3
+    with pytest.raises(OutOfWork):
+        composition.composition_of(spec(400))
+
+
 def many_rows(count: int) -> dict[str, Any]:
     """A table whose every row has to be looked at, of long numbers."""
     table = profiles.Table(pairs=[(0, 0.3), (1, 0.0)])
