@@ -13,7 +13,7 @@ from changes import changes, outcome
 
 import gdpbridge as gdp
 from gdpbridge import profiles, verify
-from gdpbridge.errors import InputError
+from gdpbridge.certificate.reach import uncertifiable_beyond_because
 from gdpbridge_verify.allocation import allocated, takes_too_long
 from gdpbridge_verify.arithmetic import Arithmetic, Work
 from gdpbridge_verify.law import Law
@@ -152,6 +152,6 @@ def test_a_head_claims_the_checkers_delta_at_its_end() -> None:
 
 def test_a_calibrated_noise_has_none() -> None:
     """That a little less noise misses the target is not shown by a bound from above."""
-    found = gdp.calibrate("random-allocation", 1, steps=4, tol=0.01)
-    with pytest.raises(InputError, match="cannot show that the value beyond misses"):
-        _ = found.certificate
+    profile = profiles.RandomAllocation(noise_multiplier=1, steps=4)
+    assert "cannot show that the value beyond misses" in uncertifiable_beyond_because(profile)
+    assert not uncertifiable_beyond_because(profiles.Gaussian(sigma=1))

@@ -61,7 +61,6 @@ _NUMBERS = {
     "mechanisms/callable.py": {"found[1:] > least + slack"},
     "mechanisms/table.py": {"last == 0", "last == 1"},
     "reading/rows.py": {"max(map(len, texts), default=0) <= MAX_DIGITS"},
-    "measure/methods/breakpoints.py": {"last == self.count - 1"},
     "measure/first_look.py": {
         "log[0] > _NEAR_ONE",
         "at < half",

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import gdpbridge as gdp
+from gdpbridge.convert import mu_of_pair
 
 P = gdp.profiles
 NORMAL = "exp(-(x-m)**2/2)/sqrt(2*pi)"
@@ -128,3 +129,31 @@ def test_no_density(given: dict[str, Any], words: str) -> None:
     """What does not integrate to 1 is refused as soon as it is looked at."""
     with pytest.raises(gdp.InputError, match=words):
         gdp.measure(P.Densities(**given))
+
+
+def test_orders_of_which_one_ends_first() -> None:
+    """Next to the end of the one order, log 2, δ is that of the other, e^-ε/4: proved, μ too."""
+    found = gdp.measure(P.Densities(p="1", q="2*x", low=0, high=1), tol=1e-4)
+    assert found.failure == Fraction(1, 10**10)
+    at = found.attained_at
+    known = mu_of_pair(at, (math.exp(-at) / 4 - 1e-10) / (1 - 1e-10))
+    assert found.certified
+    assert found.mu.low <= known.low <= known.high <= found.mu.high
+
+
+def test_masses_that_are_not_whole_polynomials() -> None:
+    """Where the loss is ε is bracketed as closely as the masses that the loss is over are known."""
+    pair = P.Densities(p="exp(-x)/(1-exp(-3))", q="1/3", low=0, high=3)
+    kept = 1 - mpmath.exp(-3)
+    for eps in (0.0, 0.4, 0.8, 1.2, 1.7):
+        place = eps + mpmath.log(3 / kept)
+        rest = (mpmath.exp(-place) - mpmath.exp(-3)) / kept
+        low, high = pair.delta_bounds(eps)
+        exact = (3 - place) / 3 - mpmath.exp(eps) * rest
+        other = mpmath.log(3 / kept) - eps
+        if other > 0:
+            exact = max(exact, (1 - mpmath.exp(-other)) / kept - mpmath.exp(eps) * other / 3)
+        assert low <= exact * (1 + 1e-14)
+        assert exact <= high * (1 + 1e-14) + 1e-16
+        assert high - low <= 1e-12
+    assert gdp.measure(pair, tol=1e-4).certified

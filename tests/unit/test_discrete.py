@@ -16,6 +16,7 @@ import gdpbridge as gdp
 from gdpbridge import profiles
 from gdpbridge.errors import InputError
 from gdpbridge.losses.transforms.discrete_gaussian import DiscreteGaussianTransform, Weights
+from gdpbridge.measure.methods import breakpoints
 from gdpbridge.numeric.flint_context import precision
 
 
@@ -341,3 +342,13 @@ def test_listed_lines_are_summed_ones() -> None:
         table, sums = lines.segments(where), lines._segments(where)
         for name in ("end", "log_b", "log_at_end", "log_complement_at_start"):
             assert np.allclose(getattr(table, name), getattr(sums, name), rtol=1e-12, atol=1e-12)
+
+
+def test_flat_suprema_take_one_quantile_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where every line has to be proved alone, they share quantiles."""
+    seen = []
+    quantile = breakpoints._quantile
+    monkeypatch.setattr(breakpoints, "_quantile", lambda *p: (seen.append(p), quantile(*p))[1])
+    result = gdp.measure(profiles.DiscreteGaussian(sigma=2).compose(30))
+    assert result.cells > 1500
+    assert len(seen) < 1.3 * result.cells

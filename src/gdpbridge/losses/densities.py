@@ -313,6 +313,10 @@ class Pair:
         at = cell.middle
         for _ in range(_NEWTON_STEPS):
             value, slope = self._loss(at)
+            # no place is known better than the loss is there
+            known = 4 * (arb(value.rad()) / slope).abs_upper()
+            if known.is_finite():
+                width = width.max(known)
             low, high = (low, at) if certainly(sign * (value - eps) > 0) else (at, high)
             wanted = at - (value - eps) / slope
             moved = wanted.max(low).min(high).mid() if wanted.is_finite() else at

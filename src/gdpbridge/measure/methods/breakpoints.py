@@ -36,6 +36,8 @@ __all__ = ["METHOD", "solve"]
 
 # lines looked at in floats: at first everywhere, then around the best
 _SAMPLE = 4096
+# after so many lines one by one, fewer are not tried together
+_FEW = 64
 _LOG_HALF = -0.6931471805599453
 
 
@@ -75,8 +77,11 @@ class _Search:
         self.low = Fraction(0)
         self.candidate = arb(0)
         self._known: dict[int, Line] = {}
-        # the last line of each block, and the slope of its chord
-        self._blocks: list[tuple[int, tuple[arb, arb]]] = []
+        # the last line of each block
+        self._blocks: list[int] = []
+        # how many lines in a row had to be proved one by one
+        self._alone = 0
+        self._places: dict[int, tuple[arb, arb]] = {}
 
     def run(self) -> Answer:
         self._accept_point(arb(0))
@@ -146,15 +151,13 @@ class _Search:
             self.candidate = ball(Fraction(high)).upper()
 
     def _proved_cells(self) -> tuple[ProvedCell, ...]:
-        """Return the blocks as ranges of ε, with the place where each is nearest to the curve."""
+        """Return the blocks as ranges of ε."""
         found, low = [], Fraction(0)
-        for last, chord in self._blocks:
+        for last in self._blocks:
             end = self.end if last == self.count - 1 else self.lines.end(last).min(self.end)
             high = to_fraction(end.mid())
             if high > low:
-                nearest = -self.candidate * (_quantile(*chord) + self.candidate / 2)
-                at = to_fraction(nearest.mid()) if nearest.is_finite() else high
-                found.append(ProvedCell(low, high, min(max(at, low), high)))
+                found.append(ProvedCell(low, high, None))
                 low = high
         return tuple(found)
 
@@ -165,9 +168,11 @@ class _Search:
         stack = [(0, self.count - 1)]
         while stack:
             first, last = stack.pop()
-            chord = self._chord(first, last)
-            if self._is_below(chord):
-                self._blocks.append((last, (chord.b, chord.b_complement)))
+            # where G is flat, few lines together are not worth the attempt
+            alone = 0 < last - first < _FEW <= self._alone
+            if not alone and self._is_below(self._chord(first, last)):
+                self._blocks.append(last)
+                self._alone = self._alone + 1 if first == last else 0
                 self.cells += 1
                 if self.cells % 1000 == 0:
                     self.problem.progress("covering", last / self.count)
@@ -230,7 +235,7 @@ class _Search:
         """
         if certainly(line.a <= 0):
             return True
-        lower = _quantile(line.b, line.b_complement)
+        lower = self._place(line.b, line.b_complement)
         slope_at = -self.candidate * (lower + self.candidate / 2)
         for end, outside in (
             (arb(0), certainly(slope_at <= 0)),
@@ -238,7 +243,13 @@ class _Search:
         ):
             if outside:
                 return self._is_below_at(line, end)
-        return certainly(_quantile(line.a, line.a_complement) - lower <= self.candidate)
+        return certainly(self._place(line.a, line.a_complement) - lower <= self.candidate)
+
+    def _place(self, p: arb, complement: arb) -> arb:
+        """Return Φ⁻¹; lines of one law share the balls of their masses, which are kept."""
+        if id(p) not in self._places:
+            self._places[id(p)] = p, _quantile(p, complement)
+        return self._places[id(p)][1]
 
     def _is_below_at(self, line: Line, eps: arb) -> bool:
         curve, t = gaussian.probability(eps, self.candidate), eps.exp()
