@@ -201,8 +201,8 @@ def _listed(spec: Spec, times: int, work: Work) -> Composition:
     for law in (one, other):
         missing = 1 - sum(law.masses(of), of.exactly(law.failure))
         if not times * missing <= _MOST_MISSED:
-            allowed = "fewer, of losses whose probabilities are short of 1 together"
-            raise Malformed("mechanism.times", times, allowed)
+            fewer = "fewer, of losses whose probabilities are short of 1 together"
+            raise Malformed("mechanism.times", times, fewer)
     # no mechanism has other losses
     is_own = "bound" not in spec and is_possible(one, of) and is_possible(other, of)
     return Composition((Runs(one, times, other),), "own" if is_own else "bound")
