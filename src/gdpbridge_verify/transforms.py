@@ -214,6 +214,9 @@ class SampledGaussian(Transform):
         zero = Fraction(0)
         low, high = min(w, -self._other(w), zero) / self.sigma, max(w, zero) / self.sigma
         step = strip / _STEPS_PER_STRIP
+        # of a power of astronomical size no step is left
+        if step * MAX_NODES <= high - low:
+            raise OutOfWork
         first, last = math.floor((low - _REACH) / step), math.ceil((high + _REACH) / step)
         if last - first >= MAX_NODES:
             # so steep a tilt is the checker's to bound, and no fault of the document

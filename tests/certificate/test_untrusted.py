@@ -309,6 +309,21 @@ def test_many_parts_are_read_within_one_limit(
         composition.composition_of(spec(400))
 
 
+def test_a_tilt_without_bounds_leaves_no_step() -> None:
+    """A moment at a place that is astronomically far is refused for want of work."""
+    from fractions import Fraction
+
+    from gdpbridge_verify.arithmetic import Arithmetic
+    from gdpbridge_verify.refusal import OutOfWork
+    from gdpbridge_verify.transforms import SampledGaussian
+
+    for replaced in (False, True):
+        step = SampledGaussian(Fraction(1), Fraction(3, 4), replaced=replaced)
+        for place in (-(2**200), 2**200, -(2**9000)):
+            with pytest.raises(OutOfWork):
+                step.at(Arithmetic(96), Fraction(place))
+
+
 def many_rows(count: int) -> dict[str, Any]:
     """A table whose every row has to be looked at, of long numbers."""
     table = profiles.Table(pairs=[(0, 0.3), (1, 0.0)])
