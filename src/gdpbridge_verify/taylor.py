@@ -26,10 +26,12 @@ X, PI = "x", "pi"
 class _DensityParser(Parser):
     """Formulas of x; pi is a number."""
 
+    words = (*Parser.words, X, PI)
+
     def atom(self) -> Node:
         """Read a number, a name, a function or brackets."""
         token = self.tokens[self.place] if self.place < len(self.tokens) else ""
-        if token in (X, PI) and token not in self.known:
+        if token in (X, PI):
             self.place += 1
             return Node(token)
         found = super().atom()

@@ -24,6 +24,7 @@ _TOKEN = re.compile(
     r"[ \t]*(?:([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?|\.[0-9]+(?:[eE][+-]?[0-9]{1,3})?)"
     r"|([A-Za-z\u0370-\u03ff][A-Za-z0-9_]*)|(\*\*|[-+*/()=,]))"
 )
+_NAME = re.compile(r"[A-Za-z\u0370-\u03ff][A-Za-z0-9_]*")
 _GREEK = {"σ": "sigma", "μ": "mu", "µ": "mu", "γ": "gamma"}
 FUNCTIONS = ("exp", "log", "log1p", "expm1", "sqrt", "abs", "erfc", "Phi")
 OF_SEVERAL = ("min", "max")
@@ -62,9 +63,14 @@ def _read(text: str, known: dict[str, Fraction], read: Callable[[Parser], T], al
 class Parser:
     """Formulas of eps, by a grammar whose words are few."""
 
+    # no parameters are called so
+    words: tuple[str, ...] = (*FUNCTIONS, *OF_SEVERAL, *_EPS, *_DELTA)
+
     def __init__(self, text: str, known: dict[str, Fraction]) -> None:
         for sign, plain in _SIGNS.items():
             text = text.replace(sign, plain)
+        if any(not _NAME.fullmatch(name) or name in self.words for name in known):
+            raise ValueError
         self.tokens: list[str] = []
         self.known, self.place, self.depth, end = known, 0, 0, 0
         self.with_delta = False

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ from gdpbridge import InputError, UndecidedError, profiles, verify
 from gdpbridge.certificate.model import read
 from gdpbridge_verify.document import Range
 from gdpbridge_verify.reader import MAX_BYTES
+from gdpbridge_verify.refusal import Malformed
+from gdpbridge_verify.taylor import density_of
+from gdpbridge_verify.trees import parsed
 
 MOST_CALLS = 500_000
 HEAD = b'{"schema": {"name": "gdpbridge.certificate", "version": 1}, "x": '
@@ -405,3 +409,21 @@ def test_arbitrary_trees(good: dict[str, Any], tree: object, data: st.DataObject
         # what is text stays text: only another spelling or a narrower claim can still hold
         if tree not in (None, []) and not isinstance(tree, str):
             assert outcome(changed) == "InputError"
+
+
+@pytest.mark.parametrize("name", ["2", "eps", "delta", "exp", "1e3", "a b", "", "-"])
+def test_parameters_are_no_words_of_a_formula(name: str) -> None:
+    """A number or a word of the grammar that is given another value would change what is read."""
+    known = {name: Fraction(1, 3)}
+    with pytest.raises(Malformed):
+        parsed("delta = exp(-2*eps)", known)
+    with pytest.raises(Malformed):
+        density_of("mechanism.p", "exp(-2*x)", known)
+
+
+@pytest.mark.parametrize("name", ["x", "pi"])
+def test_the_variable_of_a_density_is_no_parameter(name: str) -> None:
+    """With a value given to x a density would be a constant."""
+    with pytest.raises(Malformed):
+        density_of("mechanism.p", "x/pi", {name: Fraction(1)})
+    assert density_of("mechanism.p", "a*x/pi", {"a": Fraction(1)}).parts
