@@ -249,7 +249,8 @@ def test_what_is_known_of_parts_is_that_of_the_worse_direction() -> None:
 
 
 def _log(value: Any) -> Any:
-    return SimpleNamespace(log=lambda: value)
+    # nothing is known of 1 - δ
+    return SimpleNamespace(log=lambda: value, log_complement=arb.nan)
 
 
 def test_the_largest_curve_on_a_range_is_known_or_not() -> None:
@@ -257,6 +258,21 @@ def test_the_largest_curve_on_a_range_is_known_or_not() -> None:
     formulas = [lambda eps, _: _log(-eps), lambda eps, _: _log(eps - 1)]
     on = [_largest_on(formulas, arb_series([arb(at, 0.25), 1], 2)) for at in (0, 0.5, 1)]
     assert on == [formulas[0], None, formulas[1]]
+
+
+@pytest.mark.parametrize(("rest", "is_below"), [("0", True), ("-0.5", True), ("-0.8", False)])
+def test_a_curve_that_begins_below_where_another_ends_is_left_out(
+    rest: str, is_below: bool
+) -> None:
+    """The logarithm of a δ that may be 0 is not known, but 1 - δ is: e^-ε on [.5, .9]."""
+    formulas = [
+        lambda eps, _: SimpleNamespace(log=lambda: -eps, log_complement=(1 - (-eps).exp()).log),
+        lambda eps, _: SimpleNamespace(
+            log=lambda: eps * arb.nan(), log_complement=lambda: arb(rest)
+        ),
+    ]
+    found = _largest_on(formulas, arb_series([arb(0.7, 0.2), 1], 2))
+    assert found == (formulas[0] if is_below else None)
 
 
 def _line(slope: int, start: arb | int) -> Any:
