@@ -84,6 +84,16 @@ def decimal(value: Fraction) -> str:
     return f"{value.numerator * 10**40 // value.denominator}e-40"
 
 
+def beside(document: Document, step: Fraction) -> Iterator[Document]:
+    """The claim with an interval that ends below the μ of this one, and one that begins above."""
+    low, high = (Fraction(document["claim"]["mu"][end]) for end in ("low", "high"))
+    # where nothing is claimed below, the search knows better
+    low = low or high - step
+    for ends in ((Fraction(0), low - step), (high + step, high + 1)):
+        moved = dict(zip(("low", "high"), map(decimal, ends), strict=True))
+        yield put(document, ("claim", "mu"), moved)
+
+
 def changes(document: Document) -> Iterator[tuple[str, Document]]:
     """Every field changed in many ways, one at a time."""
     for path, value in leaves(document):

@@ -119,11 +119,6 @@ class BandedMatrix(OfMatrix, AsRun):
         return weakest([own, self.run.profile_is])
 
     @property
-    def composed_is(self) -> Nature:
-        """As one run is."""
-        return self.profile_is
-
-    @property
     def leaves_no_trace(self) -> bool:
         """Whatever steps it is drawn in, their sums are as without it."""
         return True

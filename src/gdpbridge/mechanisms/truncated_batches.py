@@ -130,11 +130,6 @@ class TruncatedBatches(AsRun):
         return Nature.BOUND if self._cut else self.run.profile_is
 
     @property
-    def composed_is(self) -> Nature:
-        """As one run is."""
-        return self.profile_is
-
-    @property
     def leaves_no_trace(self) -> bool:
         """Where nothing is cut; else the run may fail, with or without the record."""
         return True
