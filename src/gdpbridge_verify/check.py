@@ -133,7 +133,9 @@ def _kind_of(document: Certificate) -> type[Check]:
     if directions is not None:
         kind = "losses"
         has_pieces = any(one.pieces for one in directions)
-        if directions and not has_pieces and _named("closed.is_closed")(document):
+        if document.evidence.unit is not None:
+            kind = "losses on a lattice"
+        elif directions and not has_pieces and _named("closed.is_closed")(document):
             kind = "closed losses"
         elif _named("composition.is_discrete")(document):
             kind = "discrete losses"
@@ -153,6 +155,7 @@ _CHECKS = {
     "discrete losses": "law.DiscreteCheck",
     "formula": "formulas.FormulaCheck",
     "losses": "composed.ComposedCheck",
+    "losses on a lattice": "lattice.LatticeCheck",
     "renyi": "zcdp.RenyiCheck",
     "subsampled": "sampled.SampledCheck",
     "table": "tables.TableCheck",

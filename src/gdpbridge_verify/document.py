@@ -32,6 +32,7 @@ _EXACT = "an exact number: hexadecimal integer times a power of two"
 _SIGNED = "an exact number of either sign: hexadecimal integer times a power of two"
 Binary = Annotated[str, Text(_EXACT, 8192, _BINARY)]
 SignedBinary = Annotated[str, Text(_SIGNED, 8192, f"-?{_BINARY}")]
+Ratio = Annotated[str, Text("a fraction p/q, above 0", 200, "[1-9][0-9]*(/[1-9][0-9]*)?")]
 # those of lines are read as numbers at once
 Exact = Annotated[Fraction, Text(_EXACT, 8192, _BINARY, signed)]
 SignedExact = Annotated[Fraction, Text(_SIGNED, 8192, f"-?{_BINARY}", signed)]
@@ -253,6 +254,9 @@ class Evidence:
     tail_from: Annotated[Binary | None, "from here on the rate of decay is the proof, not cells"]
     directions: Annotated[
         tuple[Direction, ...] | None, Most(2), "of a composed loss: one if both are the same"
+    ] = None
+    unit: Annotated[
+        Ratio | None, "of bounded losses: on its multiples are a law above and one below"
     ] = None
     witness_line: Annotated[WitnessLine | None, "of a composed loss: δ at the witness"] = None
     tangents: Annotated[
