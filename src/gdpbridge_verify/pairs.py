@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from gmpy2 import mpfr
 
-from gdpbridge_verify.arithmetic import Arithmetic, Interval
-from gdpbridge_verify.numbers import about, exact
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, exact
+from gdpbridge_verify.numbers import about
 from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused, Undecided
 from gdpbridge_verify.taylor import Series, Taylor, integral, integral_to, slope_of, value_of
 from gdpbridge_verify.trees import Node

@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from gdpbridge_verify.arithmetic import Interval
-from gdpbridge_verify.kinds import apart, parameters_of
+from gdpbridge_verify.parameters import apart, parameters_of
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed, Refused
 from gdpbridge_verify.zcdp import RenyiCheck

@@ -35,8 +35,9 @@ from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import SERIES, ball, to_fraction
 from gdpbridge.transformations.tuned import Tuned
-from gdpbridge_verify import document
-from gdpbridge_verify.document import Cell, Event, Range, Tangent
+from gdpbridge_verify import evidence
+from gdpbridge_verify.document import Cell, Range
+from gdpbridge_verify.evidence import Event, Tangent
 from gdpbridge_verify.numbers import binary
 
 __all__ = [
@@ -135,7 +136,7 @@ def touching_places(curve: SmoothCurve, bits: int) -> list[Fraction]:
         ]
 
 
-def bounds_of(profile: Renyi | Tuned) -> tuple[document.Table, tuple[Bound, ...]]:
+def bounds_of(profile: Renyi | Tuned) -> tuple[evidence.Table, tuple[Bound, ...]]:
     """Return the rows of divergences as they are given, and the bounds that follow from them."""
     if isinstance(profile, Renyi):
         return rows_of(profile)[0], profile.bounds
