@@ -187,7 +187,7 @@ KINDS = {
             "shape": NON_NEGATIVE,
         },
         "bound",
-        words={"distribution": ("truncated-negative-binomial",)},
+        words={"distribution": ("truncated-negative-binomial", "poisson")},
         of_others=True,
         alone=True,
         has_rows=True,
