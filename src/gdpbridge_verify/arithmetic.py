@@ -237,6 +237,7 @@ def _whole(value: int) -> mpfr:
 
 # what stands beside an interval in an expression; fractions are enclosed
 Number = Interval | Fraction | int
+_HALF = Fraction(1, 2)
 
 
 def exact(value: mpfr) -> Fraction:
@@ -263,9 +264,6 @@ class Level(NamedTuple):
         if other.value > _HALF:
             return self.complement - other.complement
         return other.value - self.value
-
-
-_HALF = Fraction(1, 2)
 
 
 def largest(values: Iterable[Interval]) -> Interval:
