@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
+
+from gmpy2 import get_exp, mpfr
 
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 
-if TYPE_CHECKING:
-    from gmpy2 import mpfr
-
 MAX_MU = Fraction(10) ** 6
+_MOST_BITS = 1 << 20
 
 
 def binary(text: str) -> Fraction:
@@ -26,8 +25,8 @@ def signed(text: str) -> Fraction:
 
 
 def exact(value: mpfr) -> Fraction:
-    """Return the number that a finite MPFR number is."""
-    if not value.is_finite():
+    """Return the number that an MPFR number is, if that is finite, and not of millions of bits."""
+    if not value.is_finite() or abs(get_exp(value)) > _MOST_BITS:
         raise Undecided("a number without bounds")
     top, bottom = value.as_integer_ratio()
     return Fraction(int(top), int(bottom))
