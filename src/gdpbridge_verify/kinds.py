@@ -127,7 +127,7 @@ KINDS = {
     "tuned": Kind(
         {"mean": _MEAN, "shape": _NON_NEGATIVE},
         "bound",
-        words={"distribution": ("truncated-negative-binomial",)},
+        words={"distribution": ("truncated-negative-binomial", "poisson")},
         of_others=True,
         alone=True,
         has_rows=True,

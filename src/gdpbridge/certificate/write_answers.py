@@ -23,6 +23,7 @@ from gdpbridge.certificate.write_convex import (
     TangentsOf,
     bounds_of,
     event_at,
+    rows_used,
     tangent_event,
     touching_places,
 )
@@ -350,6 +351,7 @@ def _with_proof(
         table, bounds = bounds_of(profile)
         known = TangentsOf(profile.curve, bounds, _BITS)
         tangents = known.over(place for eps in above for place in known.places(eps))
+        table = rows_used(profile, table, tangents)
         return replace(bare, table=table, evidence=replace(evidence, tangents=tangents))
     if isinstance(profile, Written):
         places = touching_places(profile.followed.curve, _BITS)
