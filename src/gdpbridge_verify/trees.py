@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
 
+from gdpbridge_verify.parameters import parameter
 from gdpbridge_verify.refusal import Malformed
 
 T = TypeVar("T")
@@ -58,6 +59,12 @@ def _read(text: str, known: dict[str, Fraction], read: Callable[[Parser], T], al
     except (ValueError, RecursionError, OverflowError):
         pass
     raise Malformed("mechanism.text", text, allowed)
+
+
+def decimal_parameter(name: str, text: str | None) -> Fraction:
+    """Return a number of either sign that a formula has a name for."""
+    sign, rest = (-1, text[1:]) if text and text.startswith("-") else (1, text)
+    return sign * parameter(name, rest, (lambda _: True, "a number"))
 
 
 class Parser:

@@ -27,8 +27,8 @@ from functools import cached_property
 from gdpbridge_verify.arithmetic import Interval
 from gdpbridge_verify.composition import composition_of
 from gdpbridge_verify.document import Claim, Evidence, Range
-from gdpbridge_verify.kinds import Spec, apart, parameters_of
 from gdpbridge_verify.mechanisms import FormulasCheck
+from gdpbridge_verify.parameters import Spec, apart, parameters_of
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 from gdpbridge_verify.zcdp import RenyiCheck

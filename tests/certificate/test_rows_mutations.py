@@ -334,5 +334,5 @@ def test_the_best_of_runs_is_of_rows_for_its_own_neighbours(other: dict[str, str
     changed = of_one_tangent("renyi, tuned", "0x2p+0", "0.9", **other)
     assert outcome(changed) in ("no certificate", "refused")
     # 2ρ and 4ρ are at most what the rows say
-    proved = {"base.kind": "zcdp", "base.rho": "0.01"}
+    proved = {"base.kind": "zcdp", "base.rho": "0.0099"}
     assert outcome(of_one_tangent("renyi, tuned", "0x2p+0", "0.9", **proved)) == "valid"

@@ -40,15 +40,8 @@ from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import to_fraction
 from gdpbridge.transformations.clip_rectify import ClipRectify
 from gdpbridge.transformations.tuned import Tuned
-from gdpbridge_verify.document import (
-    NAME,
-    VERSION,
-    Breakpoint,
-    Claim,
-    Evidence,
-    Range,
-    Schema,
-)
+from gdpbridge_verify.document import NAME, VERSION, Claim, Evidence, Range, Schema
+from gdpbridge_verify.evidence import Breakpoint
 from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.refusal import OutOfWork
 

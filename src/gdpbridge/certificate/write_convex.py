@@ -37,8 +37,9 @@ from gdpbridge.numeric.exact import decimal_ceiling, decimal_text
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import SERIES, ball, to_fraction
 from gdpbridge.transformations.tuned import Tuned
-from gdpbridge_verify import document
-from gdpbridge_verify.document import Cell, Event, Range, Tangent
+from gdpbridge_verify import evidence
+from gdpbridge_verify.document import Cell, Range
+from gdpbridge_verify.evidence import Event, Tangent
 from gdpbridge_verify.numbers import binary
 
 __all__ = [
@@ -141,7 +142,7 @@ def touching_places(curve: SmoothCurve, bits: int) -> list[Fraction]:
         ]
 
 
-def bounds_of(profile: Renyi | Tuned) -> tuple[document.Table, tuple[Bound, ...]]:
+def bounds_of(profile: Renyi | Tuned) -> tuple[evidence.Table, tuple[Bound, ...]]:
     """Return the rows of divergences as they are given, and the bounds that follow from them."""
     if isinstance(profile, Renyi):
         return rows_of(profile)[0], profile.bounds
@@ -156,12 +157,12 @@ def bounds_of(profile: Renyi | Tuned) -> tuple[document.Table, tuple[Bound, ...]
         for tilt, value in known
         if value is not None
     )
-    return document.Table(columns=("alpha", "epsilon"), rows=rows), bounds
+    return evidence.Table(columns=("alpha", "epsilon"), rows=rows), bounds
 
 
 def rows_used(
-    profile: Renyi | Tuned, table: document.Table, tangents: Iterable[Tangent]
-) -> document.Table:
+    profile: Renyi | Tuned, table: evidence.Table, tangents: Iterable[Tangent]
+) -> evidence.Table:
     """Return the rows that are needed, where each of them is the checker's work."""
     if isinstance(profile, Renyi) or isinstance(profile.base, Renyi):
         return table
