@@ -20,11 +20,12 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
-from gdpbridge_verify.document import Evidence, Point
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, exact
+from gdpbridge_verify.document import Evidence
+from gdpbridge_verify.evidence import Point
 from gdpbridge_verify.finite import Atoms, DiscreteGaussian, Finite, Unit
 from gdpbridge_verify.law import DiscreteCheck, Law
-from gdpbridge_verify.numbers import about, exact
+from gdpbridge_verify.numbers import about
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed, OutOfWork
 from gdpbridge_verify.samples import Atom, Density, Sampled, SampledLaplace
@@ -34,6 +35,8 @@ from gdpbridge_verify.transforms import Laplace, Transform
 _MOST_PLACES = 1 << 18
 # microseconds: of a cell, and of an atom
 _COST_OF_CELL, _COST_OF_ATOM = 60.0, 30.0
+# of a density, in floats: its width, and e^x - 1
+_WIDEST, _LEAST = 600, 2.0**-53 - 1
 # of a cell's middle, by which floats may be off: it is moved so far past a multiple
 _HAIR = 2.0**-44
 
@@ -134,7 +137,7 @@ class _Masses:
         if isinstance(over, Fraction):
             return math.floor(over / self.unit), math.ceil(over / self.unit)
         ends = over / self.unit
-        return math.floor(ends.low), math.ceil(ends.high)
+        return math.floor(exact(ends.low)), math.ceil(exact(ends.high))
 
     def placed(self, pair: Pair) -> Placed:
         """Return the law."""
@@ -194,7 +197,7 @@ def _end(pair: Pair, density: Density, of: Arithmetic, *, first: bool) -> Interv
 def _masses(
     pair: Pair, density: Density, one: Interval, other: Interval
 ) -> tuple[Interval, Interval]:
-    """Return the masses between two places, in the order of the losses, of the direction's P and Q."""
+    """Return the masses between two places, in the order of losses, of the direction's pair."""
     if not pair.backward:
         return density.between(one, other)
     p, q = density.between(other, one)
@@ -220,7 +223,7 @@ def _cells(pair: Pair, density: Density, found: _Masses) -> Iterator[tuple[Inter
     """Yield cells whose middles have losses hardly above multiples; floats say where they are."""
     of, unit = found.of, found.unit
     _, last = found.about(pair.atoms[-1].over)
-    if last > _MOST_PLACES:
+    if last > _MOST_PLACES or density.width > _WIDEST:
         raise OutOfWork
     of.work.charge(_COST_OF_CELL * last)
     rate, sign = float(density.rate), -1 if pair.backward else 1
@@ -231,7 +234,7 @@ def _cells(pair: Pair, density: Density, found: _Masses) -> Iterator[tuple[Inter
         return sign * math.log1p(rate * math.expm1(x)) - lowest
 
     def x_of(over: float) -> float:
-        return math.log1p(math.expm1(sign * (lowest + over)) / rate)
+        return math.log1p(max(math.expm1(sign * (lowest + over)) / rate, _LEAST))
 
     at, place = -sign * end, 0
     exact = _end(pair, density, of, first=True)

@@ -16,7 +16,7 @@ from gmpy2 import mpfr
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.complexes import Ball, Complexes
-from gdpbridge_verify.document import Nodes
+from gdpbridge_verify.evidence import Nodes
 from gdpbridge_verify.finite import Finite
 from gdpbridge_verify.refusal import Malformed
 from gdpbridge_verify.transforms import Laplace, Runs, Transform

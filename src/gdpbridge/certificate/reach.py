@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from gdpbridge.curves.base import Form
 from gdpbridge.mechanisms.base import Profile
-from gdpbridge_verify.kinds import KINDS, ONLY_COMPOSED, SAMPLED
+from gdpbridge_verify.kinds import KINDS, SAMPLED
 
 if TYPE_CHECKING:
     from gdpbridge_verify.transforms import Runs
 
 __all__ = [
+    "ONLY_COMPOSED",
     "is_bounded",
     "is_closed",
     "needs_lattice",
@@ -20,6 +21,8 @@ __all__ = [
     "uncertifiable_beyond_because",
 ]
 
+# whose formulas the checker knows as composed losses alone
+ONLY_COMPOSED = frozenset({"composed", "dpsgd", "sequence", "subsampled"})
 # whose samples the checker composes
 _SAMPLED_RUNS = ("gaussian", "gdp", "laplace", "discrete-laplace", "pure-dp", "approx-dp")
 # the checker's bound is its own, and shows no lower end
@@ -47,13 +50,13 @@ def uncertifiable_because(profile: Profile) -> str:
             return f"there is no certificate yet for {what} of {one.kind}"
         if one.kind == "subsampled" and one is not named and one.inner[0].kind not in _SAMPLED_RUNS:
             return f"there is no certificate yet for compositions of sampled {one.inner[0].kind}"
-        if one.kind == "sequence" and any("count" in part.parameters() for part in one.inner):
-            return "there is no certificate yet for sparse-vector run among others"
         if one.kind == "grouped" and not _is_per_record(one.inner[0]):
             return f"there is no certificate for groups of {one.inner[0].kind} yet"
         whole = known.alone or (known.discrete and named.kind not in ONLY_COMPOSED)
         if whole and one is not named and named.kind != "grouped":
             return f"there is no certificate yet for what is made of {one.kind}"
+    if _has_sampled_density(named) and not is_bounded(named):
+        return "there is no certificate yet for laplace on samples beside losses without bounds"
     composed = Form.COMPOSED, Form.LINEAR
     if _is_sampled(named):
         return named.beyond_certificates
@@ -93,6 +96,12 @@ def is_bounded(profile: Profile) -> bool:
         return False
     parts = _parts(profile)
     return parts is not None and all(_has_place(part) for part in parts)
+
+
+def _has_sampled_density(profile: Profile) -> bool:
+    """Whether runs of Laplace noise on samples are among what is composed."""
+    kinds = {one.inner[0].kind for one in _all(profile) if one.kind == "subsampled"}
+    return profile.kind != "subsampled" and "laplace" in kinds
 
 
 def needs_lattice(profile: Profile) -> bool:
