@@ -219,6 +219,27 @@ def _of_polynomials(p: list[float], q: list[float], low: int, high: int) -> Call
     return delta
 
 
+def test_a_ratio_that_turns_within_a_cell() -> None:
+    """Of N(1/3, 1) and N(1/3, 4): p/q = 2e^{-3z²/8}, z = x - 1/3, is largest between all cells."""
+    texts = {
+        "p": "exp(-(x - 1/3)**2/2)/sqrt(2*pi)", "q": "exp(-(x - 1/3)**2/8)/sqrt(8*pi)",
+        "ratio": None,
+    }  # fmt: skip
+    pair = Pair(nodes_of(texts, {}), (None, None), Arithmetic(96, Work()), integers=False)
+    with mpmath.workdps(40):
+        for eps in (Fraction(0), Fraction(1, 2), Fraction(693, 1000), Fraction(7, 10)):
+            t = mpmath.exp(mpf(eps.numerator) / eps.denominator)
+            near = mpmath.sqrt(8 * mpmath.log(2 / t) / 3) if t < 2 else mpf(0)
+            inside = [1 - 2 * mpmath.ncdf(-near / sd) for sd in (1, 2)]
+            far = mpmath.sqrt(8 * mpmath.log(2 * t) / 3)
+            outside = [2 * mpmath.ncdf(-far / sd) for sd in (2, 1)]
+            for (a, b), way in ((inside, False), (outside, True)):
+                found = pair.delta(pair.of.exactly(eps).exp(), backward=way)
+                assert mpf(str(found.low)) <= a - t * b + mpf(10) ** -25
+                assert mpf(str(found.high)) >= a - t * b - mpf(10) ** -25
+                assert found.high - found.low < 1e-18
+
+
 def test_a_kink_within_every_cell() -> None:
     """Where 1 is most above 18(1 + |x - 1/3|)/23 no cell is smooth: δ and the ratios hold."""
     texts = {"p": "1", "q": "18*(1 + abs(x - 1/3))/23", "ratio": None}

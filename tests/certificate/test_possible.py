@@ -156,12 +156,13 @@ def test_a_formula_that_is_proved_and_one_that_is_not() -> None:
 # each falls faster than e^{-ε}, so that F + λ·e^{-ε} is convex in e^ε from some λ on
 KNIFE_EDGES = (
     *(
-        text.replace("E", "-exp(-2*eps)").replace("G", "(2 - exp(-eps))")
+        text.replace("E", "-exp(-2*eps)").replace("G", "(3 - exp(-eps))")
         for text in (
             "E*G", "E/G", "E*G/2", "E*G**3", "E*G**2", "E*G**-2", "E*G**1.5", "E*2**G", "E*sqrt(G)",
             "E*log1p(G)", "E*log(1 + G)", "E*expm1(G)", "E*abs(G)", "E*abs(-G)",
             "E*(exp(-eps) - 1)", "E*(1 - exp(-eps))", "(exp(-eps) - 1)*E", "(1 - exp(-eps))*E",
-            "E*max(1/(2 + eps), G)", "E*min(3 + eps, G)", "-erfc(1/2 + eps)", "-Phi(-1/2 - eps)",
+            "E*max(1/(2 + eps), G)", "E*min(3 + eps, G)",
+            "-erfc(1/2 + eps + eps**2/8)", "-Phi(-1/2 - eps - eps**2/4)",
         )
     ),
 )  # fmt: skip
