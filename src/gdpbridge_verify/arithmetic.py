@@ -237,11 +237,12 @@ def _whole(value: int) -> mpfr:
 
 # what stands beside an interval in an expression; fractions are enclosed
 Number = Interval | Fraction | int
+_HALF = Fraction(1, 2)
 
 
 def exact(value: mpfr) -> Fraction:
-    """Return the number that a finite MPFR number is."""
-    if not value.is_finite():
+    """Return the number that an MPFR number is, if that is finite, and not of millions of bits."""
+    if not value.is_finite() or abs(gmpy2.get_exp(value)) > 1 << 20:
         raise Undecided("a number without bounds")
     top, bottom = value.as_integer_ratio()
     return Fraction(int(top), int(bottom))
@@ -263,9 +264,6 @@ class Level(NamedTuple):
         if other.value > _HALF:
             return self.complement - other.complement
         return other.value - self.value
-
-
-_HALF = Fraction(1, 2)
 
 
 def largest(values: Iterable[Interval]) -> Interval:

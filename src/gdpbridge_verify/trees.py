@@ -79,7 +79,9 @@ class Parser:
     def __init__(self, text: str, known: dict[str, Fraction]) -> None:
         for sign, plain in _SIGNS.items():
             text = text.replace(sign, plain)
-        if any(not _NAME.fullmatch(name) or name in self.words for name in known):
+        # a name that is read as another one, as σ is as sigma, would be of no parameter
+        taken = {*self.words, *_GREEK}
+        if any(not _NAME.fullmatch(name) or name in taken for name in known):
             raise ValueError
         self.tokens: list[str] = []
         self.known, self.place, self.depth, end = known, 0, 0, 0
