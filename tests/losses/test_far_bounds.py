@@ -13,8 +13,9 @@ from flint import acb, arb
 from gdpbridge.losses.direction import Direction
 from gdpbridge.losses.line_integral import ComposedLoss
 from gdpbridge.losses.moments import Factor, Part
-from gdpbridge.losses.rare import RareDirection, RareMoments, rare_direction
+from gdpbridge.losses.rare import RareDirection, rare_direction
 from gdpbridge.losses.sampled import sampled_exponential, sampled_finite
+from gdpbridge.losses.split import RareMoments
 from gdpbridge.losses.transforms.base import Plan, number_ball
 from gdpbridge.losses.transforms.discrete_gaussian import DiscreteGaussianTransform, Weights
 from gdpbridge.losses.transforms.exponential import ExponentialLoss

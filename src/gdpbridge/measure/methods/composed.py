@@ -26,7 +26,7 @@ from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.pieces import Piece as SmoothPiece
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tails import UnknownTail
-from gdpbridge.errors import UndecidedError
+from gdpbridge.errors import UndecidedError, WorkLimitError
 from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.gaussian.kernels import log_pair
 from gdpbridge.losses.line import Evidence
@@ -62,6 +62,7 @@ _GRID = 2**64
 # a coarse line will do where its error is so small a share of what there is to spare
 _SPARE = 10
 _LOG_HALF = -math.log(2.0)
+_NO_LINE = "the upper end is proved by splitting off usual noise, which a certificate cannot show"
 
 
 def solve(problem: Problem) -> Answer:
@@ -243,6 +244,7 @@ class _Search:
         return tuple(self._shown_in(number, some) for number, some in enumerate(pieces))
 
     def _shown_in(self, number: int, pieces: list[Piece]) -> ProvedDirection:
+        pieces = self._certifiable(number, pieces)
         formulas, known = [], [piece.evidence() for piece in pieces]
         for piece in pieces:
             if piece.chord is not None:
@@ -269,6 +271,26 @@ class _Search:
         if answer.high > self.high or answer.proof is None:
             raise UndecidedError("the upper end cannot be shown in the form of a certificate")
         return ProvedDirection(tuple(known), answer.proof.cells)
+
+    def _certifiable(self, number: int, pieces: list[Piece]) -> list[Piece]:
+        """Put lines of the whole law where there are others, which no certificate has.
+
+        Raises:
+            UndecidedError: if no line comes close enough there.
+        """
+        found: list[Piece] = []
+        for piece in pieces:
+            if piece.is_certifiable:
+                found.append(piece)
+                continue
+            digits = min(piece.direction.digits, self.digits)
+            whole = self.loss.directions[number].to(digits)
+            whole.splits = False
+            try:
+                found += pieces_on(whole, piece.start, piece.stop)
+            except WorkLimitError as error:
+                raise UndecidedError(f"{_NO_LINE}: {error}") from error
+        return found
 
     @property
     def _is_near_ceiling(self) -> bool:
