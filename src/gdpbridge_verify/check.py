@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from gdpbridge_verify.answers import answer
 from gdpbridge_verify.arithmetic import Arithmetic, Work
 from gdpbridge_verify.document import Certificate
+from gdpbridge_verify.kinds import KINDS, Kind
 from gdpbridge_verify.reader import content_of, parsed, read_as
 from gdpbridge_verify.refusal import OutOfWork, Refused, Undecided
 from gdpbridge_verify.rows import with_rows
@@ -125,43 +126,20 @@ def _lines(document: Certificate, work: Work) -> list[str]:
     return [*claims, decide(lambda check: check.assumption())]
 
 
-def _kind_of(document: Certificate) -> type[Check]:
+def _check_of(document: Certificate) -> type[Check]:
     """Return what checks a kind; only its module is loaded, which depends on none of these."""
     spec = document.mechanism
     kind = spec.get("base.kind" if spec.get("kind") == "grouped" else "kind") or ""
-    directions = document.evidence.directions
-    if directions is not None:
-        kind = "losses"
-        has_pieces = any(one.pieces for one in directions)
-        if directions and not has_pieces and _named("closed.is_closed")(document):
-            kind = "closed losses"
-        elif _named("composition.is_discrete")(document):
-            kind = "discrete losses"
-    found: type[Check] = _named(_CHECKS.get(kind, "mechanisms.FormulasCheck"))
+    place = KINDS.get(kind, Kind()).check
+    if document.evidence.directions is not None:
+        place = _named("composition.check_of")(document)
+    found: type[Check] = _named(place)
     return found
 
 
 def _named(place: str) -> Any:
     module, name = place.split(".")
     return getattr(import_module(f"gdpbridge_verify.{module}"), name)
-
-
-_CHECKS = {
-    "closed losses": "closed.ClosedCheck",
-    "clip-rectify": "rectified.RectifiedCheck",
-    "densities": "densities.DensitiesCheck",
-    "discrete losses": "law.DiscreteCheck",
-    "formula": "formulas.FormulaCheck",
-    "losses": "composed.ComposedCheck",
-    "renyi": "zcdp.RenyiCheck",
-    "subsampled": "sampled.SampledCheck",
-    "table": "tables.TableCheck",
-    "thresholded-release": "thresholded.ThresholdedCheck",
-    "tradeoff": "formulas.FormulaCheck",
-    "tradeoff-function": "tables.TradeoffCheck",
-    "tuned": "tuned.TunedCheck",
-    "zcdp": "zcdp.ZcdpCheck",
-}
 
 
 class Ladder:
@@ -187,8 +165,8 @@ class Ladder:
             self.work.charge(300 + precision / 10)
             try:
                 if precision not in self._checks:
-                    kind = _kind_of(self.document)
-                    self._checks[precision] = kind(self.document, Arithmetic(precision, self.work))
+                    check, arithmetic = _check_of(self.document), Arithmetic(precision, self.work)
+                    self._checks[precision] = check(self.document, arithmetic)
                 return line(self._checks[precision])
             except Undecided:
                 precision *= 2

@@ -21,20 +21,12 @@ from gdpbridge_verify.finite import (
     two_valued,
 )
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
-from gdpbridge_verify.kinds import (
-    KINDS,
-    Nature,
-    Spec,
-    Values,
-    apart,
-    epsilon_of_sparse_vector,
-    parameters_of,
-    rate_of_poisson,
-    require_relation,
-    ungrouped,
-)
-from gdpbridge_verify.mechanisms import square_of_gaussian
+from gdpbridge_verify.grouped import ungrouped
+from gdpbridge_verify.kinds import KINDS, Nature
+from gdpbridge_verify.mechanisms import epsilon_of_sparse_vector, square_of_gaussian
+from gdpbridge_verify.parameters import Spec, Values, apart, parameters_of, require_relation
 from gdpbridge_verify.refusal import Malformed, OutOfWork
+from gdpbridge_verify.sampled import rate_of_poisson
 from gdpbridge_verify.transforms import Gaussian, Laplace, Runs, SampledGaussian, Transform
 
 _MOST_RUNS = 10**15
@@ -99,10 +91,17 @@ def _numbers(part: Runs) -> Iterator[Fraction]:
             yield one.unit.value
 
 
-def is_discrete(document: Certificate) -> bool:
-    """Whether all losses are discrete, and δ is to be had from their law."""
-    parts = composition_of(document.mechanism).parts
-    return all(isinstance(part.transform, Finite) for part in parts)
+def check_of(document: Certificate) -> str:
+    """Return what checks such losses: δ may be a formula, or be had from the law of all losses."""
+    parts, directions = composition_of(document.mechanism).parts, document.evidence.directions
+    if directions and not any(one.pieces for one in directions):
+        # lines or laws are not in its place
+        from gdpbridge_verify.closed import formula_of
+
+        if formula_of(parts) is not None:
+            return "closed.ClosedCheck"
+    is_discrete = all(isinstance(part.transform, Finite) for part in parts)
+    return "law.DiscreteCheck" if is_discrete else "composed.ComposedCheck"
 
 
 def _read(spec: Spec, times: int, work: Work) -> Composition:

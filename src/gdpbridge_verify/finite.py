@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.complexes import Ball, Complexes
-from gdpbridge_verify.document import Nodes
+from gdpbridge_verify.evidence import Nodes
 from gdpbridge_verify.numbers import about, binary
 from gdpbridge_verify.refusal import Malformed
 from gdpbridge_verify.transforms import Transform

@@ -16,19 +16,22 @@ from typing import NamedTuple
 
 from gmpy2 import mpfr
 
-from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, exact
 from gdpbridge_verify.convex import ConvexCheck
 from gdpbridge_verify.convexity import BITS, can_be_own
-from gdpbridge_verify.document import Evidence, Point
-from gdpbridge_verify.kinds import apart, decimal_parameter, parameters_of
-from gdpbridge_verify.numbers import binary, exact
-from gdpbridge_verify.profile import Decay, Tail
+from gdpbridge_verify.decay import Decay
+from gdpbridge_verify.document import Evidence
+from gdpbridge_verify.evidence import Point
+from gdpbridge_verify.numbers import binary
+from gdpbridge_verify.parameters import apart, parameters_of
+from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 from gdpbridge_verify.trees import (
     FUNCTIONS,
     OF_SEVERAL,
     Node,
     constant,
+    decimal_parameter,
     isolated,
     parsed,
     sides_of,
@@ -346,7 +349,7 @@ class FormulaCheck(ConvexCheck):
         log = far.value(self.formula) if self.is_log else far.log(self.formula)
         if not log.square < 0:
             raise Refused("evidence.tail_from", "δ does not fall like e^{-ε²}")
-        if not (log.linear.is_bounded_below() and log.rest.is_bounded_below()):
+        if not (min(log.linear.low, log.rest.low).is_finite()):
             raise Refused("evidence.tail_from", "δ may fall faster than is known")
         # before it δ̂ must not vanish: δ would do so for good
         self._above("evidence.tail_from", Fraction(0), Fraction(0), start)

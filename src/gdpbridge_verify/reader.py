@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -33,14 +33,9 @@ class Text:
     pattern: str = "(.|\n)*"
     meaning: Callable[[str], Any] = str
 
-    @cached_property
-    def form(self) -> re.Pattern[str]:
-        """The pattern, compiled."""
-        return re.compile(self.pattern)
-
     def read(self, value: object, place: str) -> Any:
         """Return what a text is read as."""
-        if isinstance(value, str) and len(value) <= self.most and self.form.fullmatch(value):
+        if isinstance(value, str) and len(value) <= self.most and re.fullmatch(self.pattern, value):
             return self.meaning(value)
         raise Malformed(place, value, f"{self.allowed}, of at most {self.most} characters")
 
@@ -64,9 +59,6 @@ class Most:
     """A list, or a table, of at most so many."""
 
     count: int
-
-
-# --- JSON ------------------------------------------------------------------------------------
 
 
 def content_of(path: str | Path, field: str = "certificate") -> bytes:
@@ -104,9 +96,6 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _constant(name: str) -> object:
     raise ValueError(name)
-
-
-# --- the declarations ------------------------------------------------------------------------
 
 
 def read_as(kind: type[T], document: object, place: str = "certificate") -> T:

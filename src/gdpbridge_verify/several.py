@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gdpbridge_verify.document import Certificate, Claim, Evidence, Range
-from gdpbridge_verify.kinds import require_relation
 from gdpbridge_verify.numbers import about, mu_range
+from gdpbridge_verify.parameters import require_relation
 from gdpbridge_verify.reader import MAX_BYTES, content_of, parsed, read_as
 from gdpbridge_verify.refusal import Malformed, Refused, Words
 

@@ -15,8 +15,8 @@ import gmpy2
 from gmpy2 import mpc, mpfr
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
-from gdpbridge_verify.complexes import Ball, Complexes
-from gdpbridge_verify.document import MAX_NODES, Nodes
+from gdpbridge_verify.complexes import Ball, Complexes, cosine
+from gdpbridge_verify.evidence import MAX_NODES, Nodes
 from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused, Undecided
 
 # microseconds of one node at one place, and of one exponential of a ball
@@ -304,10 +304,10 @@ class SampledGaussian(Transform):
         powers = self._below_zero(w)
         if powers == 0:
             return of.exactly(1)
-        cosine = of.exactly(height / (2 * self.sigma)).cos()
-        if not cosine > 0:
+        most = cosine(of.exactly(height / (2 * self.sigma)))
+        if not most > 0:
             raise Refused("evidence.lines: strip", "it is too wide")
-        found = (cosine.log() * powers).exp()
+        found = (most.log() * powers).exp()
         if self.symmetric or not of.pi * self.sigma > 2 * height:
             return found
         flat = (of.exactly(1 - self.rate).log() * w).exp()

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
 
+from gdpbridge_verify.parameters import parameter
 from gdpbridge_verify.refusal import Malformed
 
 T = TypeVar("T")
@@ -60,6 +61,12 @@ def _read(text: str, known: dict[str, Fraction], read: Callable[[Parser], T], al
     raise Malformed("mechanism.text", text, allowed)
 
 
+def decimal_parameter(name: str, text: str | None) -> Fraction:
+    """Return a number of either sign that a formula has a name for."""
+    sign, rest = (-1, text[1:]) if text and text.startswith("-") else (1, text)
+    return sign * parameter(name, rest, (lambda _: True, "a number"))
+
+
 class Parser:
     """Formulas of eps, by a grammar whose words are few."""
 
@@ -69,7 +76,9 @@ class Parser:
     def __init__(self, text: str, known: dict[str, Fraction]) -> None:
         for sign, plain in _SIGNS.items():
             text = text.replace(sign, plain)
-        if any(not _NAME.fullmatch(name) or name in self.words for name in known):
+        # a name that is read as another one, as σ is as sigma, would be of no parameter
+        taken = {*self.words, *_GREEK}
+        if any(not _NAME.fullmatch(name) or name in taken for name in known):
             raise ValueError
         self.tokens: list[str] = []
         self.known, self.place, self.depth, end = known, 0, 0, 0

@@ -7,6 +7,7 @@ import math
 import random
 import re
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
@@ -178,6 +179,80 @@ def test_integrals(name: str) -> None:
                 assert found.high - found.low < 1e-18
 
 
+# p, q by their coefficients, from the constant on, and the ends
+_POLYNOMIALS: dict[str, tuple[list[float], list[float], int, int]] = {
+    "crossing once": ([1.0], [0.5, 1.0], 0, 1),
+    "crossing twice": ([1.0], [1.75, -4.5, 4.5], 0, 1),
+    "crossing at both ends": ([0.625, 2.25, -2.25], [1.0], 0, 1),
+    "crossing three times": ([0.5], [0.5, -0.625, 0.0, 1.0], -1, 1),
+    "where one is 0": ([1.0], [0.0, 2.0], 0, 1),
+    "where both are 0": ([0.0, 0.0, 3.0], [0.0, 2.0], 0, 1),
+    "hardly apart": ([1.0], [1 - 2.0**-20, 2.0**-19], 0, 1),
+}
+
+
+def _of_polynomials(p: list[float], q: list[float], low: int, high: int) -> Callable[[mpf], mpf]:
+    """∫(p - t·q)⁺ of what is left when each is divided by its mass, from root to root."""
+
+    def integral(one: list[mpf], a: mpf, b: mpf) -> mpf:
+        return sum(c * (b ** (k + 1) - a ** (k + 1)) / (k + 1) for k, c in enumerate(one))
+
+    both = [[mpf(c) / integral([mpf(d) for d in one], low, high) for c in one] for one in (p, q)]
+    size = max(map(len, both))
+    first, second = ([*one, *[mpf(0)] * (size - len(one))] for one in both)
+
+    def delta(t: mpf) -> mpf:
+        apart = [a - t * b for a, b in zip(first, second, strict=True)]
+        while len(apart) > 1 and not apart[-1]:
+            apart.pop()
+        roots = mpmath.polyroots(apart[::-1], extraprec=200, maxsteps=200) if apart[1:] else []
+        inner = [mpmath.re(one) for one in roots if abs(mpmath.im(one)) < mpf(10) ** -30]
+        ends = [mpf(low), *sorted(one for one in inner if low < one < high), mpf(high)]
+        return sum(max(integral(apart, a, b), mpf(0)) for a, b in pairwise(ends))
+
+    return delta
+
+
+def _text(one: list[float]) -> str:
+    return " + ".join(f"({Decimal(c):f})*x**{k}" for k, c in enumerate(one))
+
+
+@pytest.mark.parametrize("name", _POLYNOMIALS)
+def test_integrals_of_polynomials(name: str) -> None:
+    """δ is enclosed narrowly, in both orders, wherever and however often p - t·q changes sign."""
+    p, q, low, high = _POLYNOMIALS[name]
+    texts = {"p": _text(p), "q": _text(q), "ratio": None}
+    ends = Fraction(low), Fraction(high)
+    pair = Pair(nodes_of(texts, {}), ends, Arithmetic(96, Work()), integers=False)
+    with mpmath.workdps(50):
+        for backward, own in ((False, (p, q)), (True, (q, p))):
+            wanted = _of_polynomials(*own, low, high)
+            for eps in (Fraction(0), Fraction(1, 16), Fraction(1, 2), Fraction(2)):
+                found = pair.delta(pair.of.exactly(eps).exp(), backward=backward)
+                true = wanted(mpmath.exp(mpf(eps.numerator) / eps.denominator))
+                assert mpf(str(found.low)) <= true + mpf(10) ** -27
+                assert mpf(str(found.high)) >= true - mpf(10) ** -27
+                assert found.high - found.low < 1e-18
+            # the largest ratio, by a grid that holds where it is attained
+            masses = [
+                sum(mpf(c) * (mpf(high) ** (k + 1) - mpf(low) ** (k + 1)) / (k + 1)
+                    for k, c in enumerate(one)) for one in own
+            ]  # fmt: skip
+            grid = [low + (high - low) * mpf(k) / 512 for k in range(513)]
+            values = [[mpmath.polyval(one[::-1], x) for one in own] for x in grid]
+            top = pair.largest(backward=backward)
+            if any(a > 0 and b == 0 for a, b in values):
+                assert top is None
+            elif any(not b for _, b in values):
+                # nothing is seen of 0/0
+                assert top is None or top.high >= 1.5
+            else:
+                ratio = max(a / b for a, b in values) * masses[1] / masses[0]
+                assert top is not None
+                assert mpf(str(top.high)) >= ratio * (1 - mpf(10) ** -27)
+                assert mpf(str(top.low)) <= ratio * (1 + mpf(10) ** -5)
+
+
 @pytest.mark.parametrize(
     "text",
     ["exp(-x**2)", "1/(2 + x)**3", "log(2 + x)", "sqrt(1 + x)", "erfc(x)", "Phi(2*x)", "log1p(x)",
@@ -208,7 +283,8 @@ def test_series_are_those_of_mpmath(text: str) -> None:
         {"q": "0.5 + x", "low": "1", "high": "0"}, {"low": None, "high": None}, {"low": "0.1"},
         {"high": "1e300"}, {"high": "-1"}, {"q": "1 + 0*sqrt(0 - 1)"}, {"q": "min(1, log(0 - 1))"},
         {"ratio": "1"}, {"p": None}, {"integers": "true"}, {"integers": "yes"}, {"set.a": None},
-        {"q": "2*x + 0*abs(x - 1/3)", "p": "0"}, {"set.x": "1"}, {"q": "2 - 2*abs(2*x - 1) - 0.01"},
+        {"q": "2*x + 0*abs(x - 1/3)", "p": "0"}, {"set.x": "1"}, {"set.σ": "1"},
+        {"q": "2 - 2*abs(2*x - 1) - 0.01"},
         {"q": "abs(x - 1/3)*0 + 5/(5 + 0*x) + 1e-8"}, {"q": "1/sqrt(x)/2"}, {"q": "1e400"},
         {"q": "(" * 300 + "1" + ")" * 300}, {"q": "1 + sin(x)"}, {"neighbours": "others"},
     ],
@@ -222,6 +298,40 @@ def test_what_is_no_pair_of_densities(given: dict[str, str | None]) -> None:
         if text is not None:
             mechanism[name] = text
     assert outcome(document) != "valid"
+
+
+_PLAIN = {
+    "with two ends": {"p": "1", "q": "0.5 + x", "low": "0", "high": "1", "integers": "false"},
+    "two numbers": {"p": "0.5", "q": "0.25 + x/2", "low": "0", "high": "1", "integers": "true"},
+    "without an end": {"p": "2*3**(x - 1)", "q": "2**(x - 1)", "high": "0", "integers": "true"},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "mass", "valid"),
+    [
+        ("with two ends", "1 + 5e-10", True), ("with two ends", "1 - 5e-10", True),
+        ("with two ends", "1 + 2e-9", False), ("with two ends", "1 - 2e-9", False),
+        ("two numbers", "1 + 5e-10", True), ("two numbers", "1 - 5e-10", True),
+        ("two numbers", "1 + 2e-9", False), ("two numbers", "1 - 2e-9", False),
+        ("without an end", "1", True), ("without an end", "1 + 5e-19", True),
+        ("without an end", "1 + 2e-18", False),
+    ],
+)  # fmt: skip
+def test_the_mass_of_a_density_is_1(name: str, mass: str, valid: bool) -> None:
+    """Up to 10^-9; on a range without an end, where none is divided by it, at most 10^-18 more."""
+    document = json.loads(text_of("line"))
+    everything = {"low": "0", "high": "inf"}
+    answer = {"quantity": "advantage", "at": None, "low": "0", "high": "0.3"}
+    document["claim"] |= {"statement": "answers", "mu": everything, "answers": [answer]}
+    document["claim"] |= {"verdict": "unknown", "mu_tail": everything}
+    if "low" in _PLAIN[name]:
+        document["claim"] |= {"verdict": "gdp", "mu_tail": {"low": "0", "high": "0"}}
+    document["evidence"] |= {"cells": [], "witness": None, "points": [{}]}
+    for one in "pq":
+        document["mechanism"] = {"kind": "densities", "neighbours": None, **_PLAIN[name]}
+        document["mechanism"][one] = f"({mass})*({_PLAIN[name][one]})"
+        assert (outcome(document) == "valid") is valid
 
 
 def test_an_endless_tail_counts_as_a_failure() -> None:

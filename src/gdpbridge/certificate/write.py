@@ -40,15 +40,8 @@ from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import to_fraction
 from gdpbridge.transformations.clip_rectify import ClipRectify
 from gdpbridge.transformations.tuned import Tuned
-from gdpbridge_verify.document import (
-    NAME,
-    VERSION,
-    Breakpoint,
-    Claim,
-    Evidence,
-    Range,
-    Schema,
-)
+from gdpbridge_verify.document import NAME, VERSION, Claim, Evidence, Range, Schema
+from gdpbridge_verify.evidence import Breakpoint
 from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.refusal import OutOfWork
 
@@ -200,8 +193,11 @@ def _specification(profile: Profile) -> dict[str, str | None]:
         found |= {f"set.{name}": decimal_text(exact(v)) for name, v in profile.values.items()}
     if isinstance(profile, Tuned):
         found |= {"mean": decimal_text(profile.exact("mean")), "distribution": profile.distribution}
-        found |= {"shape": decimal_text(profile.exact("shape")), "base.kind": profile.base.kind}
-        found |= {"base.neighbours": profile.base.neighbours}
+        found |= {"shape": decimal_text(profile.exact("shape"))}
+        base = profile.base.certified_as
+        own = {"kind": base.kind, "neighbours": base.neighbours}
+        inner = own if isinstance(base, Renyi) else base.specification()
+        found |= {f"base.{name}": text for name, text in inner.items()}
     return found
 
 

@@ -22,7 +22,8 @@ from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 from gdpbridge_verify.composition import composition_of
-from gdpbridge_verify.document import Cell, CurvePiece, Direction
+from gdpbridge_verify.document import Cell, Direction
+from gdpbridge_verify.evidence import CurvePiece
 from gdpbridge_verify.refusal import OutOfWork
 
 __all__ = ["with_laws"]

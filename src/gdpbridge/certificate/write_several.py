@@ -17,7 +17,7 @@ from gdpbridge.certificate.verify import verify
 from gdpbridge.errors import InputError, RefusedError, UndecidedError, Words
 from gdpbridge.files import read_bounded
 from gdpbridge.numeric.exact import decimal_ceiling, decimal_text, exact
-from gdpbridge_verify import document
+from gdpbridge_verify import document, evidence
 from gdpbridge_verify.reader import MAX_BYTES
 from gdpbridge_verify.refusal import Refused
 from gdpbridge_verify.several import RELEASES, missed, relation_of, total
@@ -88,7 +88,7 @@ def of_releases(files: Sequence[str | Path]) -> Certificate:
         claim=_claim(_root(square), decimal_ceiling(failure, _DIGITS)),
         evidence=document.Evidence(breakpoints=(), cells=(), witness=None, tail_from=None),
         releases=tuple(
-            document.Release(file=name, sha256=sha256, count=count)
+            evidence.Release(file=name, sha256=sha256, count=count)
             for (name, sha256), count in counts.items()
         ),
     )
