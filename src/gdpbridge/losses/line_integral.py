@@ -59,6 +59,12 @@ class ComposedLoss:
         found.directions = tuple(one.to(digits) for one in self.directions)
         return found
 
+    def whole(self) -> ComposedLoss:
+        """Return the same with lines of the whole law alone, which a certificate may have."""
+        found = copy(self)
+        found.directions = tuple(one.whole(self.digits) for one in self.directions)
+        return found
+
     def delta(self, eps: Fraction, stop: Fraction | None = None) -> tuple[arb, arb]:
         """Return exact numbers that enclose δ(ε), one below and one above.
 

@@ -47,7 +47,7 @@ _SMALL = math.log(0.02)
 _MANY = 512
 _LOG_LEAST = -1e9
 # nodes up to which no noise is split off, where it can be
-_FEWER_NODES = 4096
+_FEWER_NODES = 1024
 # log of how far below what a saddle point says D may be, in steps
 _BELOW = (4.0, 40.0)
 # how many of the last lines are looked at for an ε that none was made for
