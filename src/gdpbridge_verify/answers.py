@@ -33,6 +33,15 @@ _SYMBOLS = {
 _PLACELESS = ("advantage", "regret")
 
 
+def require_answers_alone(check: Check) -> None:
+    """Refuse a document of answers that has none, or anything of a μ."""
+    claim, evidence = check.claim, check.evidence
+    if (claim.mu.low, claim.mu.high) != ("0", "inf") or not claim.answers:
+        raise Malformed("claim.statement", claim.statement, "answers, and [0, inf] for mu")
+    if evidence.cells or evidence.witness or evidence.witness_line or evidence.event:
+        raise Malformed("evidence", "of a μ", "that of the answers alone")
+
+
 def answer(check: Check, number: int) -> str:
     """Prove an answer, and return it in words."""
     given = (check.claim.answers or ())[number]

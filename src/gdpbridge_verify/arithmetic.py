@@ -13,9 +13,6 @@ from gmpy2 import mpfr
 
 from gdpbridge_verify.refusal import OutOfWork, Undecided
 
-# of a number that is written out
-_MOST_BITS = 1 << 20
-
 
 class Work:
     """A budget of microseconds, charged by formula, so that it ends alike on every machine."""
@@ -240,11 +237,12 @@ def _whole(value: int) -> mpfr:
 
 # what stands beside an interval in an expression; fractions are enclosed
 Number = Interval | Fraction | int
+_HALF = Fraction(1, 2)
 
 
 def exact(value: mpfr) -> Fraction:
     """Return the number that an MPFR number is, if that is finite, and not of millions of bits."""
-    if not value.is_finite() or abs(gmpy2.get_exp(value)) > _MOST_BITS:
+    if not value.is_finite() or abs(gmpy2.get_exp(value)) > 1 << 20:
         raise Undecided("a number without bounds")
     top, bottom = value.as_integer_ratio()
     return Fraction(int(top), int(bottom))
@@ -266,9 +264,6 @@ class Level(NamedTuple):
         if other.value > _HALF:
             return self.complement - other.complement
         return other.value - self.value
-
-
-_HALF = Fraction(1, 2)
 
 
 def largest(values: Iterable[Interval]) -> Interval:

@@ -6,10 +6,11 @@ Every number is a string, so that nothing is rounded on the way: see numbers.py.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from gdpbridge_verify.evidence import (
     MAX_CELLS,
+    MAX_RELEASES,
     Answer,
     Breakpoint,
     CurvePiece,
@@ -22,11 +23,6 @@ from gdpbridge_verify.evidence import (
 )
 from gdpbridge_verify.numbers import Binary, Decimal, MuDecimal
 from gdpbridge_verify.reader import Most, Text, Whole
-
-MAX_RELEASES = 100
-
-NAME: Final = "gdpbridge.certificate"
-VERSION: Final = 1
 
 Name = Annotated[str, Text("a name", 40)]
 # numbers are short; what is long lists losses and their probabilities

@@ -11,6 +11,7 @@ from gdpbridge_verify.refusal import Malformed
 
 MAX_CELLS = 100_000
 MAX_NODES = 200_000
+MAX_RELEASES = 100
 
 # as people write them, or as a logarithm of 0
 _NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?"

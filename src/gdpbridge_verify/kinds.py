@@ -18,10 +18,8 @@ def _number(holds: Callable[[Fraction], bool], allowed: str) -> Domain:
 
 
 def _whole(least: int, most: int | None = None) -> Domain:
-    def holds(value: Fraction) -> bool:
-        return value.denominator == 1 and least <= value and (most is None or value <= most)
-
-    return holds, f"a whole number {f'≥ {least}' if most is None else f'from {least} to {most}'}"
+    allowed = f"a whole number {f'from {least} to {most}' if most else f'≥ {least}'}"
+    return lambda value: value.denominator == 1 and least <= value <= (most or value), allowed
 
 
 _POSITIVE = _number(lambda value: value > 0, "> 0")
@@ -195,7 +193,5 @@ KINDS = {
     ),
     "zcdp": Kind({"rho": _POSITIVE}, "class", alone=True, per_record="rho", check="zcdp.ZcdpCheck"),
 }
-# those whose formulas the checker knows as composed losses alone
-ONLY_COMPOSED = frozenset({"composed", "dpsgd", "sequence", "subsampled"})
 # those known on a sample, once: another mechanism with a class's δ attains what δ is then
 SAMPLED = ("gaussian", "gdp", "laplace", "pure-dp")

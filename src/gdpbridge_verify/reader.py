@@ -1,7 +1,4 @@
-"""Read a JSON document as the dataclasses that declare it: no more, no less, and in little memory.
-
-Each field's type says what may stand there; nothing is executed.
-"""
+"""Read a JSON document as the dataclasses whose fields say by their types what may stand there."""
 
 from __future__ import annotations
 
@@ -78,13 +75,10 @@ def parsed(content: bytes) -> object:
         allowed = f"at most {MAX_BYTES:,} bytes and {MAX_MARKS:,} commas and brackets"
         raise Malformed("certificate", Words("too large"), allowed)
     try:
-        return json.loads(
-            content.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_constant
-        )
+        return json.loads(content.decode(), object_pairs_hook=_unique, parse_constant=_constant)
     except (ValueError, RecursionError):
-        raise Malformed(
-            "certificate", Words("not JSON"), "a JSON document whose keys are unique"
-        ) from None
+        allowed = "a JSON document whose keys are unique"
+        raise Malformed("certificate", Words("not JSON"), allowed) from None
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:

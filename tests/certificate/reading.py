@@ -23,6 +23,8 @@ from gdpbridge_verify.kinds import KINDS
 FOLDER = Path(gdpbridge_verify.__file__).parent
 # where the parts of a document are declared
 PARTS = {document.__file__, evidence.__file__}
+# so much may be asked of somebody who reads it
+MOST_OF_KERNEL = 1500
 # what every certificate is checked by
 KERNEL = (
     "refusal", "reader", "numbers", "document", "kinds", "parameters", "arithmetic", "curve",

@@ -110,4 +110,5 @@ def test_the_kernel_knows_no_mechanism() -> None:
     found = re.search(r"It has ([\d,]+) lines", said)
     assert found is not None
     lines = reading.lines_of_kernel()
+    assert lines <= reading.MOST_OF_KERNEL
     assert int(found[1].replace(",", "")) == pytest.approx(lines, rel=0.02)

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from gdpbridge.curves.base import Form
 from gdpbridge.mechanisms.base import Profile
-from gdpbridge_verify.kinds import KINDS, ONLY_COMPOSED, SAMPLED
+from gdpbridge_verify.kinds import KINDS, SAMPLED
 
-__all__ = ["is_closed", "uncertifiable_because", "uncertifiable_beyond_because"]
+__all__ = ["ONLY_COMPOSED", "is_closed", "uncertifiable_because", "uncertifiable_beyond_because"]
 
+# whose formulas the checker knows as composed losses alone
+ONLY_COMPOSED = frozenset({"composed", "dpsgd", "sequence", "subsampled"})
 # whose samples the checker composes
 _BY_LINES = ("gaussian", "gdp")
 # the checker's bound is its own, and shows no lower end

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from gdpbridge.certificate.binaries import binary_below, binary_text, optional_binary_text
 from gdpbridge.certificate.cells import accepted
 from gdpbridge.certificate.checker import CellChecker
-from gdpbridge.certificate.model import Certificate
+from gdpbridge.certificate.model import SCHEMA, Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell
 from gdpbridge.certificate.reach import is_closed
 from gdpbridge.certificate.rho import rho_of
@@ -40,7 +40,7 @@ from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import to_fraction
 from gdpbridge.transformations.clip_rectify import ClipRectify
 from gdpbridge.transformations.tuned import Tuned
-from gdpbridge_verify.document import NAME, VERSION, Claim, Evidence, Range, Schema
+from gdpbridge_verify.document import Claim, Evidence, Range
 from gdpbridge_verify.evidence import Breakpoint
 from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.refusal import OutOfWork
@@ -91,7 +91,7 @@ def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:
     by_rule = rho_of(profile) is not None or isinstance(profile, Densities)
     no_formula = by_rows or by_rule or not smooth
     return Certificate(
-        schema=Schema(name=NAME, version=VERSION),
+        schema=SCHEMA,
         generator=f"gdpbridge {version('gdpbridge')}",
         mechanism=_specification(profile) if by_rows else profile.specification(),
         claim=claim,
