@@ -81,6 +81,9 @@ def answers_are_true(document: Document) -> bool:
                 return False
             if not _tail_is_true(document):
                 return False
+        elif claim["mu"] == {"low": "0", "high": "inf"}:
+            if not _tail_is_true(document):
+                return False
         elif not is_true(document):
             return False
         return all(_is_true(spec, claim, one) for one in claim["answers"] or ())

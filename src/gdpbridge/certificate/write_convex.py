@@ -150,19 +150,27 @@ def _past_its_end(proof: Proof, bare: Certificate, curve: SmoothCurve) -> tuple[
 
 
 def touching_places(curve: SmoothCurve, bits: int) -> list[Fraction]:
-    """Return where lines through (-1, 1) touch a formula, from below, or one of its ranges ends.
+    """Return where lines through (-1, 1) touch a formula, from below, or it or a range of it ends.
 
     δ may fall at once where another range begins: of what is not binary, a little beyond.
     """
     found: set[Fraction] = set()
     with precision(bits):
-        for piece in curve.pieces[1:]:
-            if isinstance(piece.start, Fraction) and is_binary(piece.start):
-                found.add(piece.start)
-                continue
-            low, high = map(to_fraction, piece.bracket())
-            found |= {binary_below(low, bits), Fraction(math.floor(high * _BEYOND) + 1, _BEYOND)}
-    return sorted(found)
+        starts = [(piece.start, piece.bracket) for piece in curve.pieces[1:]]
+        for start, bracket in starts:
+            if isinstance(start, Fraction) and is_binary(start):
+                found.add(start)
+            else:
+                low, high = map(to_fraction, bracket())
+                found |= {binary_below(low, bits), _beyond(high)}
+        if curve.end is not None:
+            end = upper_bound(curve.end)
+            found.add(end if is_binary(end) and isinstance(curve.end, Fraction) else _beyond(end))
+    return sorted(found - {Fraction(0)})
+
+
+def _beyond(place: Fraction) -> Fraction:
+    return Fraction(math.floor(place * _BEYOND) + 1, _BEYOND)
 
 
 def bounds_of(profile: Renyi | Tuned) -> tuple[evidence.Table, tuple[Bound, ...]]:
