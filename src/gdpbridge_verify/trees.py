@@ -19,16 +19,17 @@ from gdpbridge_verify.refusal import Malformed
 T = TypeVar("T")
 
 _MAX_DEPTH, _MAX_TOKENS = 50, 400
-_SIGNS = {"−": "-", "·": "*", "×": "*", "⋅": "*", "÷": "/"}
+_SIGNS = {"−": "-", "·": "*", "×": "*", "⋅": "*", "÷": "/", "≤": "<=", "≥": ">="}
 _EPS, _DELTA = ("eps", "epsilon", "ε", "ϵ"), ("delta", "δ")
 _TOKEN = re.compile(
     r"[ \t]*(?:([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?|\.[0-9]+(?:[eE][+-]?[0-9]{1,3})?)"
-    r"|([A-Za-z\u0370-\u03ff][A-Za-z0-9_]*)|(\*\*|[-+*/()=,]))"
+    r"|([A-Za-z\u0370-\u03ff][A-Za-z0-9_]*)|(\*\*|<=|>=|[-+*/()=,<>]))"
 )
 _NAME = re.compile(r"[A-Za-z\u0370-\u03ff][A-Za-z0-9_]*")
 _GREEK = {"σ": "sigma", "μ": "mu", "µ": "mu", "γ": "gamma"}
 FUNCTIONS = ("exp", "log", "log1p", "expm1", "sqrt", "abs", "erfc", "Phi")
 OF_SEVERAL = ("min", "max")
+PIECEWISE = "piecewise"
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,9 @@ class Parser:
     """Formulas of eps, by a grammar whose words are few."""
 
     # no parameters are called so
-    words: tuple[str, ...] = (*FUNCTIONS, *OF_SEVERAL, *_EPS, *_DELTA)
+    words: tuple[str, ...] = (*FUNCTIONS, *OF_SEVERAL, PIECEWISE, *_EPS, *_DELTA)
+    # whether formulas may have ranges
+    with_ranges = True
 
     def __init__(self, text: str, known: dict[str, Fraction]) -> None:
         for sign, plain in _SIGNS.items():
@@ -170,6 +173,8 @@ class Parser:
                 found = Node(token, (found, self.sum()))
             self.need(")")
             return found
+        if token == PIECEWISE and self.with_ranges:
+            return self.piecewise()
         if token in _EPS:
             return Node("eps")
         if token in _DELTA and self.with_delta:
@@ -178,6 +183,27 @@ class Parser:
         if token in self.known:
             return Node("number", value=self.known[token])
         return Node("number", value=Fraction(token))
+
+    def piecewise(self) -> Node:
+        """Read values with conditions, and what is otherwise."""
+        self.need("(")
+        parts = [self.sum()]
+        self.need(",")
+        while True:
+            parts.append(self.sum())
+            sign = self.next("<", "<=", ">", ">=")
+            if not sign:
+                break
+            parts[-1] = Node(sign[0], (parts[-1], self.sum()))
+            self.need(",")
+            parts.append(self.sum())
+            if not self.next(","):
+                break
+        self.need(")")
+        # value, condition, …, otherwise
+        if len(parts) % 2 == 0 or any(part.name not in ("<", ">") for part in parts[1::2]):
+            raise ValueError
+        return Node(PIECEWISE, tuple(parts))
 
 
 def constant(node: Node) -> Fraction | None:

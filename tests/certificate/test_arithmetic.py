@@ -1,4 +1,4 @@
-"""The checker's intervals and jets enclose what they should, and never claim more."""
+"""The checker's intervals and series enclose what they should, and never claim more."""
 
 from __future__ import annotations
 

@@ -30,6 +30,9 @@ POSSIBLE = (
     "log_delta = -2 - 0.1*eps",
     "delta = 0.1*exp(-eps)/(2 - exp(-eps)) + 0.1",
     "delta = 0.1*(1 + eps)**-3",
+    "delta = -0.5 + 1.4*exp(-eps/100)",
+    # not convex only where it is below 0
+    "delta = 0.2*exp(-eps) - 0.02 + 0.001*exp(-50*(eps - 5)**2)",
 )
 IMPOSSIBLE = (
     "delta = 0.3*exp(-eps**2)",
@@ -39,6 +42,10 @@ IMPOSSIBLE = (
     "log_delta = -0.5 - eps",
     "delta = 0.1*exp(-eps**4)",
     "delta = 1.5*exp(-eps/100)",
+    "delta = max(2, 0.3*exp(-eps/4))",
+    "delta = 0.3*exp(-3*eps**2/8 - eps/4)/exp(eps**2/4)",
+    # convex up to 4, and 0 from 7 on
+    "delta = 0.01*exp(-eps) - 0.00001 + 0.00001*exp(-50*(eps - 5)**2)",
 )
 # of these it is not seen either way: they are bounds
 UNKNOWN = (
@@ -51,6 +58,13 @@ UNKNOWN = (
     "delta = 0.1 + sqrt(0 - 1)",
     "delta = 0.1*exp(0*log(0 - 1))",
     "delta = 0.1 + 0/eps",
+    "delta = 0.1 + 0*sqrt((eps - 1)**2 - 0.25)",
+    "delta = 0.1 + sqrt((eps - 1)**2 - 0.25)*0",
+    "delta = 0.1*exp(0*sqrt((eps - 1)**2 - 0.25))",
+    "delta = 0.1*exp(sqrt(0*sqrt((eps - 1)**2 - 0.25)))",
+    "log_delta = max(-1, -0.8 - eps/10)",
+    "log_delta = 2*eps - 5",
+    "delta = max(0.2*exp(-eps), 0.1*exp(-eps/8))",
 )
 
 
@@ -142,11 +156,13 @@ def test_a_formula_that_is_proved_and_one_that_is_not() -> None:
 # each falls faster than e^{-ε}, so that F + λ·e^{-ε} is convex in e^ε from some λ on
 KNIFE_EDGES = (
     *(
-        text.replace("E", "-exp(-2*eps)").replace("G", "(2 - exp(-eps))")
+        text.replace("E", "-exp(-2*eps)").replace("G", "(3 - exp(-eps))")
         for text in (
             "E*G", "E/G", "E*G/2", "E*G**3", "E*G**2", "E*G**-2", "E*G**1.5", "E*2**G", "E*sqrt(G)",
             "E*log1p(G)", "E*log(1 + G)", "E*expm1(G)", "E*abs(G)", "E*abs(-G)",
-            "E*max(1/(2 + eps), G)", "E*min(3 + eps, G)", "-erfc(1/2 + eps)", "-Phi(-1/2 - eps)",
+            "E*(exp(-eps) - 1)", "E*(1 - exp(-eps))", "(exp(-eps) - 1)*E", "(1 - exp(-eps))*E",
+            "E*max(1/(2 + eps), G)", "E*min(3 + eps, G)",
+            "-erfc(1/2 + eps + eps**2/8)", "-Phi(-1/2 - eps - eps**2/4)",
         )
     ),
 )  # fmt: skip

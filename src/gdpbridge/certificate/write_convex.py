@@ -15,7 +15,7 @@ from functools import cache
 
 from flint import arb, arb_series
 
-from gdpbridge.certificate.binaries import binary_below, binary_text
+from gdpbridge.certificate.binaries import binary_below, binary_text, is_binary
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof
@@ -63,6 +63,8 @@ _MAX_SPLITS = 40
 # of divergences that the checker bounds in its own way
 _WIDER, _ROW_DIGITS = 1 + Fraction(1, 10**12), 20
 _FARTHER = 1 + Fraction(1, 2**30)
+# in whose multiples a place beyond an irrational one is
+_BEYOND = 2**60
 
 
 def with_chords(
@@ -90,6 +92,8 @@ def _of_formula(bare: Certificate, proof: Proof, profile: Written) -> Certificat
     curve = profile.followed.curve
     if proof.tail_from is not None:
         proof, bare = _past_where_it_falls(proof, bare)
+    elif curve.end is not None and bare.claim.statement == "whole":
+        proof, bare = _past_its_end(proof, bare, curve)
     if proof.tail_from is None:
         # a head says nothing of the tail, and its proof would be for nothing
         claim = replace(bare.claim, verdict="unknown", mu_tail=Range(low="0", high="inf"))
@@ -132,14 +136,41 @@ def _past_where_it_falls(proof: Proof, bare: Certificate) -> tuple[Proof, Certif
     )
 
 
+def _past_its_end(proof: Proof, bare: Certificate, curve: SmoothCurve) -> tuple[Proof, Certificate]:
+    """Say where the checker sees that the formula is not above 0."""
+    assert curve.end is not None
+    with precision(proof.bits + _MORE_BITS):
+        end = upper_bound(curve.end)
+    for bits in (proof.bits, proof.bits // 2, proof.bits // 4):
+        start = Fraction(math.floor(end * 2**bits) + 1, 2**bits)
+        found = replace(bare, evidence=replace(bare.evidence, tail_from=binary_text(start)))
+        if CellChecker(found).proves_far_out():
+            return replace(proof, tail_from=start), found
+    raise UndecidedError("where the formula ends could not be certified")
+
+
 def touching_places(curve: SmoothCurve, bits: int) -> list[Fraction]:
-    """Return where lines through (-1, 1) touch a formula, from below."""
+    """Return where lines through (-1, 1) touch a formula, from below, or it or a range of it ends.
+
+    δ may fall at once where another range begins: of what is not binary, a little beyond.
+    """
+    found: set[Fraction] = set()
     with precision(bits):
-        return [
-            to_fraction(piece.bracket()[0])
-            for piece in curve.pieces[1:]
-            if not isinstance(piece.start, Fraction)
-        ]
+        starts = [(piece.start, piece.bracket) for piece in curve.pieces[1:]]
+        for start, bracket in starts:
+            if isinstance(start, Fraction) and is_binary(start):
+                found.add(start)
+            else:
+                low, high = map(to_fraction, bracket())
+                found |= {binary_below(low, bits), _beyond(high)}
+        if curve.end is not None:
+            end = upper_bound(curve.end)
+            found.add(end if is_binary(end) and isinstance(curve.end, Fraction) else _beyond(end))
+    return sorted(found - {Fraction(0)})
+
+
+def _beyond(place: Fraction) -> Fraction:
+    return Fraction(math.floor(place * _BEYOND) + 1, _BEYOND)
 
 
 def bounds_of(profile: Renyi | Tuned) -> tuple[evidence.Table, tuple[Bound, ...]]:
