@@ -117,3 +117,44 @@ def test_past_a_failure_gaussian_noise_is_proved_at_zero() -> None:
     # other noise needs cells, or has no formula
     for parts in ((LAPLACE, LAPLACE), (LAPLACE, FAILS), (ADDED,), (ADDED, FAILS), (REPLACED,)):
         assert _approximate("0.01", mpf("0.001"), *parts) != "valid"
+
+
+def _laplace(eps: mpf, end: mpf) -> mpf:
+    """δ of Laplace noise at an ε of either sign."""
+    if eps < -end:
+        return 1 - mpmath.exp(eps)
+    return max(1 - mpmath.exp((eps - end) / 2), mpf(0))
+
+
+def _with(law: dict[float, mpf], eps: mpf, end: mpf) -> mpf:
+    """δ of Laplace noise beside losses with these probabilities."""
+    return sum(mass * _laplace(eps - loss, end) for loss, mass in law.items())
+
+
+# losses of 0 in one direction, ±1/2 with 5/8 and 3/8 in the other
+LISTED = {
+    "kind": "pld", "remove": "inf:0 0:0x1p+0", "remove_unit": "1",
+    "add": "inf:0 -1:0x3p-3 1:0x5p-3", "add_unit": "1/2",
+}  # fmt: skip
+PURE = {"kind": "pure-dp", "epsilon": "0.75"}
+
+
+@pytest.mark.parametrize("eps", ["0", "0.25", "0.625", "1.125"])
+def test_laplace_noise_beside_other_losses_is_what_it_is_by_hand(eps: str) -> None:
+    """Each loss moves the profile of the noise; of two directions the larger δ counts."""
+    with mpmath.workdps(40):
+        e, end, half = mpf(eps), mpf("0.5"), mpf("0.5")
+        share = 1 / (1 + mpmath.exp(mpf("0.75")))
+        pure = {-mpf("0.75"): share, mpf("0.75"): 1 - share}
+        listed = {-half: mpf(3) / 8, half: mpf(5) / 8}
+        cases = [
+            (_beside_failures(_laplace(e, end), "0.001"), (LAPLACE, FAILS)),
+            (_with(pure, e, end), (LAPLACE, PURE)),
+            (_beside_failures(_with(pure, e, end), "0.001"), (PURE, FAILS, LAPLACE)),
+            (max(_laplace(e, end), _with(listed, e, end)), (LAPLACE, LISTED)),
+        ]
+        for value, parts in cases:
+            off = mpf("1e-12")
+            assert is_proved(eps, max(value - off, mpf(0)), value + off, *parts)
+            assert not is_proved(eps, value + off, mpf(1), *parts)
+            assert value < off or not is_proved(eps, mpf(0), value - off, *parts)
