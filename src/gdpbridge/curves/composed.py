@@ -77,7 +77,7 @@ class ComposedCurve(BoundedCurve):
         whole: ComposedCurve | None = None,
     ) -> None:
         self.parts, self.tail, self.end, self.failure = parts, tail, end, failure
-        self.loss_to: Callable[[int], ComposedLoss] = (
+        self.loss_to: Callable[..., ComposedLoss] = (
             cache(ComposedLoss(parts).to) if whole is None else whole.loss_to
         )
 

@@ -168,9 +168,11 @@ class Direction(Stretches):
         tilts = TILTS[self.moments.domain[1] > TILTS]
         return log_kappa(tilts) + self.moments.tilts.log_moments(tilts)
 
-    def to(self, digits: int) -> Direction:
-        """Return the same to other digits, with no lines."""
-        return Direction(self.moments, self.opposite, digits)
+    def to(self, digits: int, floor: float | None = None) -> Direction:
+        """Return the same to other digits, with no lines; the floor is the same if None."""
+        return Direction(
+            self.moments, self.opposite, digits, self.floor if floor is None else floor
+        )
 
     @cached_property
     def coarse(self) -> Direction:

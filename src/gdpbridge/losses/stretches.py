@@ -109,14 +109,21 @@ class Stretches:
         moments: its M.
         opposite: M of the opposite direction, where that is of the same two distributions.
         digits: the digits of δ, or of 1 - δ where that is smaller, that lines are made for.
+        floor: log of a D below which digits are those of the floor.
 
     Attributes:
         most_nodes: how many nodes a line may have, None for as many as it takes.
         aim: log of the D whose ε is looked for: lines are made close to it, wherever they are.
     """
 
-    def __init__(self, moments: Moments, opposite: Moments | None, digits: int) -> None:
-        self.moments, self.opposite, self.digits = moments, opposite, digits
+    def __init__(
+        self,
+        moments: Moments,
+        opposite: Moments | None,
+        digits: int,
+        floor: float = -math.inf,
+    ) -> None:
+        self.moments, self.opposite, self.digits, self.floor = moments, opposite, digits, floor
         self.log_tol = -digits * math.log(10)
         self.most_nodes: int | None = None
         self.aim: float | None = None
@@ -215,7 +222,7 @@ class Stretches:
 
     def _learn(self, places: list[Fraction], found: list[_Judged]) -> None:
         """Take note of D where a line tells what it is."""
-        least = _LOG_LEAST if self.aim is None else self.aim - 1
+        least = max(_LOG_LEAST, self._least - 1)
         known = [(float(at), one.call) for at, one in zip(places, found, strict=True)]
         known = [(at, call) for at, call in known if call > least]
         if known and self.moments.domain[1] > 0:
@@ -244,6 +251,7 @@ class Stretches:
     def _chosen(
         self, places: list[Fraction], guesses: list[Guess], below: float
     ) -> tuple[Choice, float, Kind]:
+        guesses = [Guess(max(one.call, self.floor), one.put) for one in guesses]
         targets = [min(one.call, one.put) + self.log_tol - below for one in guesses]
         best: tuple[Choice, float, Kind] | None = None
         failed: WorkLimitError | None = None
@@ -305,10 +313,13 @@ class Stretches:
         return moments.tilts if moments.domain[1] > 0 else moments.tilts_inside
 
     def _guesses(self, places: list[Fraction]) -> list[Guess]:
-        found = self._guessed(places)
-        if self.aim is None:
-            return found
-        return [Guess(min(one.call, self.aim), one.put) for one in found]
+        most = math.inf if self.aim is None else self.aim
+        return [Guess(min(one.call, most), one.put) for one in self._guessed(places)]
+
+    @property
+    def _least(self) -> float:
+        """Log of a D below which no closer is asked for."""
+        return self.floor if self.aim is None else max(self.aim, self.floor)
 
     def _guessed(self, places: list[Fraction]) -> list[Guess]:
         eps = _floats(places)
@@ -337,8 +348,8 @@ class Stretches:
                 past = start - self._failure
                 call, rest = (past + low, past + high), (1 - start - high, 1 - start - low)
             smaller = call[0].min(rest[0]).lower()
-            if self.aim is not None:
-                smaller = smaller.max(arb(self.aim).exp().min(rest[0])).lower()
+            if self._least > _LOG_LEAST:
+                smaller = smaller.max(arb(self._least).exp().min(rest[0])).lower()
             log_off = log_of((off / smaller).upper()) if certainly(smaller > 0) else math.inf
             good = log_off <= self.log_tol
             return _Judged(good, log_off, log_of(call[1].upper()), log_of(rest[1].upper()))

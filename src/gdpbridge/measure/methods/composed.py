@@ -93,8 +93,10 @@ class _Search:
         self.problem, self.curve, self.digits = problem, curve, digits
         self.places = digits_of(problem.tol) + 2
         self.bits = 40 + 4 * digits
-        self.loss = curve.loss_to(digits)
-        self.coarse = curve.loss_to(min(COARSE_DIGITS, digits))
+        # δ counts beside p alone
+        floor = math.log(problem.failure) if problem.failure else -math.inf
+        self.loss = curve.loss_to(digits, floor)
+        self.coarse = curve.loss_to(min(COARSE_DIGITS, digits), floor)
         # the largest G that is seen, and the ends that it proves
         self.seen, self.low, self.high = -1.0, Fraction(0), Fraction(0)
         self.witness: tuple[Fraction, int, Evidence] | None = None
@@ -256,7 +258,7 @@ class _Search:
         direction, end = self.loss.directions[number], self.problem.end
         if not self._ends_with_losses and (direction.end is None or end < direction.end):
             # what δ is at the end is known to the usual digits, whatever the piece before
-            closest = self.loss if self.digits >= DEFAULT_DIGITS else self.curve.loss
+            closest = self.curve.loss_to(max(self.digits, DEFAULT_DIGITS))
             line = closest.directions[number].stretch(end).line
             known.append(ProvedPiece(end, line=line.evidence))
         if self._is_near_ceiling:
