@@ -170,9 +170,8 @@ class Direction(Stretches):
 
     def to(self, digits: int, floor: float | None = None) -> Direction:
         """Return the same to other digits, with no lines; the floor is the same if None."""
-        return Direction(
-            self.moments, self.opposite, digits, self.floor if floor is None else floor
-        )
+        least = self.floor if floor is None else floor
+        return Direction(self.moments, self.opposite, digits, least, self.lines)
 
     @cached_property
     def coarse(self) -> Direction:

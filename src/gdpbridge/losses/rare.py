@@ -188,15 +188,16 @@ class RareDirection(Direction):
         start: Fraction,
         digits: int,
         floor: float = -math.inf,
+        lines: list[tuple[int, Line]] | None = None,
     ) -> None:
-        super().__init__(split.moments, None, digits, floor)
+        super().__init__(split.moments, None, digits, floor, lines)
         self.split, self.tilt = split, tilt
         self.start: Fraction = start
 
     def to(self, digits: int, floor: float | None = None) -> Direction:
         """Return the same to other digits; the floor is the same if None."""
         least = self.floor if floor is None else floor
-        return RareDirection(self.split, self.tilt, self.start, digits, least)
+        return RareDirection(self.split, self.tilt, self.start, digits, least, self.lines)
 
     def is_cheaper_than(self, whole: Direction, log_delta: float) -> bool:
         """Whether its lines are less work for the ε of a δ."""

@@ -49,8 +49,9 @@ _MANY = 512
 _BITS = 96
 _SPARE_BITS = 32
 _LOG_LEAST = -1e9
-# how many of the last lines are looked at for an ε that none was made for
-_RECENT = 3
+# how many of the last lines are looked at for an ε that none was made for, and how many are kept;
+# nodes of one that may take the place of a coarser one, which is quicker to evaluate
+_RECENT, _KEPT, _QUICK = 3, 16, 256
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,7 @@ class Stretches:
         opposite: M of the opposite direction, where that is of the same two distributions.
         digits: the digits of δ, or of 1 - δ where that is smaller, that lines are made for.
         floor: log of a D below which digits are those of the floor.
+        lines: lines of the same loss, and to how many digits each was made; others are added.
 
     Attributes:
         most_nodes: how many nodes a line may have, None for as many as it takes.
@@ -122,8 +124,10 @@ class Stretches:
         opposite: Moments | None,
         digits: int,
         floor: float = -math.inf,
+        lines: list[tuple[int, Line]] | None = None,
     ) -> None:
         self.moments, self.opposite, self.digits, self.floor = moments, opposite, digits, floor
+        self.lines: list[tuple[int, Line]] = [] if lines is None else lines
         self.log_tol = -digits * math.log(10)
         self.most_nodes: int | None = None
         self.aim: float | None = None
@@ -153,9 +157,29 @@ class Stretches:
             for known in self._stretches[-_RECENT:]:
                 if self._judged(known.line, eps).log_off <= known.share * self.log_tol:
                     return replace(known, start=eps, stop=eps)
-        found = self._made(eps, stop, self.most_nodes if most is None else most)
+        found = self._shared(eps, stop)
+        if found is None:
+            found = self._made(eps, stop, self.most_nodes if most is None else most)
         self._stretches.append(found)
         return found
+
+    def _shared(self, eps: Fraction, stop: Fraction | None) -> Stretch | None:
+        """Return a stretch by a line that was made for other ε or digits, if one does."""
+        lines = [line for digits, line in self.lines if digits >= self.digits]
+        quick = [line for line in lines if line.choice.count < _QUICK][-_RECENT:]
+        if not quick:
+            return None
+        places = _places(eps, self._end(eps, stop))
+        for line in reversed(quick):
+            good = 0
+            while good < len(places) and self._judged(line, places[good]).good:
+                good += 1
+            if good >= min(2, len(places)):
+                return Stretch(eps, places[good - 1], line, aim=self.aim)
+        return None
+
+    def _end(self, eps: Fraction, stop: Fraction | None) -> Fraction:
+        return eps if stop is None else min(stop, eps + self._reach(eps))
 
     def cover(self, low: Fraction, high: Fraction) -> Iterator[Stretch]:
         """Yield stretches, each beginning where the last one ended, that cover [low, high]."""
@@ -168,8 +192,7 @@ class Stretches:
             at = found.stop
 
     def _made(self, eps: Fraction, stop: Fraction | None, most: int | None) -> Stretch:
-        reach = self._reach(eps)
-        end = eps if stop is None else min(stop, eps + reach)
+        reach, end = self._reach(eps), self._end(eps, stop)
         places = _places(eps, end)
         guesses = self._guesses(places)
         below = 0.0
@@ -193,6 +216,8 @@ class Stretches:
                 places = _places(eps, end)
                 guesses = self._guesses(places)
                 continue
+            self.lines[: 1 - _KEPT] = []
+            self.lines.append((self.digits, line))
             found = [self._judged(line, at) for at in places]
             if all(one.good for one in found):
                 self._learn(places, found)

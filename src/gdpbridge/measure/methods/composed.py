@@ -93,10 +93,8 @@ class _Search:
         self.problem, self.curve, self.digits = problem, curve, digits
         self.places = digits_of(problem.tol) + 2
         self.bits = 40 + 4 * digits
-        # δ counts beside p alone
-        floor = math.log(problem.failure) if problem.failure else -math.inf
-        self.loss = curve.loss_to(digits, floor)
-        self.coarse = curve.loss_to(min(COARSE_DIGITS, digits), floor)
+        self.loss = curve.loss_to(digits, curve.floor)
+        self.coarse = curve.loss_to(min(COARSE_DIGITS, digits), curve.floor)
         # the largest G that is seen, and the ends that it proves
         self.seen, self.low, self.high = -1.0, Fraction(0), Fraction(0)
         self.witness: tuple[Fraction, int, Evidence] | None = None
