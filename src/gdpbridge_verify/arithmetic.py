@@ -11,7 +11,7 @@ from typing import NamedTuple
 import gmpy2
 from gmpy2 import mpfr
 
-from gdpbridge_verify.refusal import OutOfWork
+from gdpbridge_verify.refusal import OutOfWork, Undecided
 
 
 class Work:
@@ -21,10 +21,6 @@ class Work:
         self.spent, self.limit = 0.0, limit
         # how much of each line that was proved is to spare
         self.margins: dict[str, float] = {}
-
-    def note(self, line: str, margin: float) -> None:
-        """Note how much a line has to spare; the least, of several parts."""
-        self.margins[line] = min(margin, self.margins.get(line, math.inf))
 
     def reset(self, line: str, margin: float | None) -> None:
         """Let a line have the margin that it had before an attempt that failed."""
@@ -176,13 +172,6 @@ class Interval:
         """Return Φ(-x)."""
         return (self / self.of.root_two).erfc() / 2
 
-    def cos(self) -> Interval:
-        """Return the cosine of numbers in [0, π], where it decreases."""
-        of = self.of
-        if not (self.low >= 0 and self.high <= of.down.const_pi()):
-            return Interval(of, mpfr(-1), mpfr(1))
-        return Interval(of, of.down.cos(self.high), of.up.cos(self.low))
-
     def hull(self, other: Interval) -> Interval:
         """Return the smallest interval that holds both."""
         return Interval(self.of, min(self.low, other.low), max(self.high, other.high))
@@ -202,10 +191,6 @@ class Interval:
     def everything(self) -> Interval:
         """Return the whole line: what is known of an undefined value."""
         return Interval(self.of, mpfr("-inf"), mpfr("inf"))
-
-    def is_bounded_below(self) -> bool:
-        """Whether the lower end is finite."""
-        return bool(self.low > mpfr("-inf"))
 
     def __lt__(self, other: Number) -> bool:
         return bool(self.high < self._ends_of(other)[0])
@@ -252,6 +237,15 @@ def _whole(value: int) -> mpfr:
 
 # what stands beside an interval in an expression; fractions are enclosed
 Number = Interval | Fraction | int
+_HALF = Fraction(1, 2)
+
+
+def exact(value: mpfr) -> Fraction:
+    """Return the number that an MPFR number is, if that is finite, and not of millions of bits."""
+    if not value.is_finite() or abs(gmpy2.get_exp(value)) > 1 << 20:
+        raise Undecided("a number without bounds")
+    top, bottom = value.as_integer_ratio()
+    return Fraction(int(top), int(bottom))
 
 
 class Level(NamedTuple):
@@ -270,9 +264,6 @@ class Level(NamedTuple):
         if other.value > _HALF:
             return self.complement - other.complement
         return other.value - self.value
-
-
-_HALF = Fraction(1, 2)
 
 
 def largest(values: Iterable[Interval]) -> Interval:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.complexes import Ball, Complexes
-from gdpbridge_verify.document import Nodes
+from gdpbridge_verify.evidence import Nodes
 from gdpbridge_verify.numbers import about, binary
 from gdpbridge_verify.refusal import Malformed
 from gdpbridge_verify.transforms import Transform
@@ -76,6 +76,10 @@ class Finite(Transform):
         failure: Fraction = Fraction(0),
     ) -> None:
         self.unit, self.places, self.masses, self.failure = unit, places, masses, failure
+
+    def start(self, of: Arithmetic) -> Interval:
+        """Return what every loss has besides its multiple of the unit: nothing."""
+        return of.exactly(0)
 
     def atoms(self, of: Arithmetic, tilt: Fraction) -> Atoms:
         """Return the law under a tilt."""

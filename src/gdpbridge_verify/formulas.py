@@ -16,19 +16,23 @@ from typing import NamedTuple
 
 from gmpy2 import mpfr
 
-from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, exact
 from gdpbridge_verify.convex import ConvexCheck
 from gdpbridge_verify.convexity import BITS, can_be_own
-from gdpbridge_verify.document import Evidence, Point
-from gdpbridge_verify.kinds import apart, decimal_parameter, parameters_of
-from gdpbridge_verify.numbers import binary, exact
-from gdpbridge_verify.profile import Decay, Tail
+from gdpbridge_verify.decay import Decay
+from gdpbridge_verify.document import Evidence
+from gdpbridge_verify.evidence import Point
+from gdpbridge_verify.numbers import about, binary
+from gdpbridge_verify.parameters import apart, parameters_of
+from gdpbridge_verify.profile import Tail
+from gdpbridge_verify.ranges import Range, formulas_of, on_ranges
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 from gdpbridge_verify.trees import (
     FUNCTIONS,
     OF_SEVERAL,
     Node,
     constant,
+    decimal_parameter,
     isolated,
     parsed,
     sides_of,
@@ -327,26 +331,45 @@ class FormulaCheck(ConvexCheck):
         if exactly not in ("true", "false"):
             raise Malformed("mechanism.exact", exactly, "true or false")
         known = {name: decimal_parameter(f"set.{name}", given[name]) for name in given}
-        if self.is_solved:
-            self.formula, self.is_log = isolated(text, *sides_of(text, known))
-        else:
-            self.formula, self.is_log = parsed(text, known)
-        of = Arithmetic(BITS, self.arithmetic.work)
-        is_own = exactly == "true" and can_be_own(self.formula, of, is_log=self.is_log) is True
+        self._ranges = self._read(text, known)
+        of, one = Arithmetic(BITS, self.arithmetic.work), self._ranges[-1]
+        is_own = (
+            exactly == "true"
+            and len(self._ranges) == 1
+            and can_be_own(one.formula, of, is_log=one.is_log) is True
+        )
         # what is not proved to be any mechanism's δ is at most a bound of one
         self.nature_of_kind = "own" if is_own else "bound"
         if self.evidence.tail_from is None:
             return Tail("nothing is said of the tail", square=None, known=False)
         return self._far_out(binary(self.evidence.tail_from))
 
+    def _read(self, text: str, known: dict[str, Fraction]) -> list[Range]:
+        """Return the formula on each of its ranges."""
+        if self.is_solved:
+            sides, is_log = Node("=", sides_of(text, known)), False
+        else:
+            sides, is_log = parsed(text, known)
+        found = []
+        for (low, high), node in formulas_of(sides, self.arithmetic):
+            formula, of_log = isolated(text, *node.parts) if self.is_solved else (node, is_log)
+            found.append(Range(low, high, formula, of_log))
+        return found
+
     def _far_out(self, start: Fraction) -> Tail:
-        if not start > 0:
-            raise Malformed("evidence.tail_from", "0x0p+0", "a number > 0")
+        last = self._ranges[-1]
+        if not start > last.high:
+            allowed = "a number > 0, from where one formula holds"
+            raise Malformed("evidence.tail_from", about(start), allowed)
+        if not (last.is_log or self.is_solved):
+            value = self._of(last, Jet.variable(self.arithmetic.exactly(start))).value
+            if value <= 0:
+                return Tail.ends(start)
         far = _FarOut(start, self.arithmetic)
-        log = far.value(self.formula) if self.is_log else far.log(self.formula)
+        log = far.value(last.formula) if last.is_log else far.log(last.formula)
         if not log.square < 0:
             raise Refused("evidence.tail_from", "δ does not fall like e^{-ε²}")
-        if not (log.linear.is_bounded_below() and log.rest.is_bounded_below()):
+        if not (min(log.linear.low, log.rest.low).is_finite()):
             raise Refused("evidence.tail_from", "δ may fall faster than is known")
         # before it δ̂ must not vanish: δ would do so for good
         self._above("evidence.tail_from", Fraction(0), Fraction(0), start)
@@ -357,14 +380,22 @@ class FormulaCheck(ConvexCheck):
     def _touching(self) -> list[Fraction]:
         return [binary(one) for one in self.evidence.touching or ()]
 
-    def value(self, eps: Jet) -> Jet:
-        """Enclose δ̂."""
-        found = jet_of(self.formula, eps)
-        return found.exp() if self.is_log else found
+    @staticmethod
+    def _of(one: Range, eps: Jet) -> Jet:
+        """Enclose δ̂ on one range."""
+        found = jet_of(one.formula, eps)
+        return found.exp() if one.is_log else found
 
     def _at(self, at: Fraction) -> Interval:
+        """Enclose δ̂; where two ranges may meet, either formula."""
+        found = [self._on(one, at) for one in on_ranges(self._ranges, at, at)]
+        return Interval(
+            self.arithmetic, min(one.low for one in found), max(one.high for one in found)
+        )
+
+    def _on(self, one: Range, at: Fraction) -> Interval:
         """Enclose δ̂; where a formula is negative, δ is 0; of a trade-off it is no solution."""
-        found = self.value(Jet.variable(self.arithmetic.exactly(at))).value
+        found = self._of(one, Jet.variable(self.arithmetic.exactly(at))).value
         if self.is_solved and not found > 0:
             if found <= 0:
                 raise Refused("mechanism.text", f"it has no solution at ε = {float(at):.12g}")
@@ -396,24 +427,33 @@ class FormulaCheck(ConvexCheck):
             self._above(line, a, b, max(exact(top.high), Fraction(0)))
 
     def _above(self, line: str, a: Fraction, b: Fraction, end: Fraction) -> None:
-        """Prove δ̂ > a - b·e^ε on [0, end], by halving where it cannot be seen at once."""
-        stack = [(Fraction(0), end, 0)]
+        """Prove δ̂ > a - b·e^ε on [0, end], for each formula where it may apply."""
+        ends = [*(one.high for one in self._ranges[1:]), end]
+        for one, most in zip(self._ranges, ends, strict=True):
+            if one.low <= end:
+                self._above_on(one, line, a, b, min(most, end))
+
+    def _above_on(self, one: Range, line: str, a: Fraction, b: Fraction, end: Fraction) -> None:
+        """Prove it up to an end, by halving where it cannot be seen at once."""
+        stack = [(one.low, end, 0)]
         while stack:
             low, high, halvings = stack.pop()
-            if self._is_above(a, b, low, high):
+            if self._is_above(one, a, b, low, high):
                 continue
             if halvings == _MAX_HALVINGS:
                 raise Undecided(line)
             middle = (low + high) / 2
             stack += [(middle, high, halvings + 1), (low, middle, halvings + 1)]
 
-    def _is_above(self, a: Fraction, b: Fraction, low: Fraction, high: Fraction) -> bool:
+    def _is_above(
+        self, one: Range, a: Fraction, b: Fraction, low: Fraction, high: Fraction
+    ) -> bool:
         exactly = self.arithmetic.exactly
         inside = [place for place in self._touching if low <= place <= high]
         centre = inside[0] if inside else (low + high) / 2
 
         def difference(eps: Jet) -> Jet:
-            return (self.value(eps) + eps.exp().scaled(b)).minus(a)
+            return (self._of(one, eps) + eps.exp().scaled(b)).minus(a)
 
         cell = difference(Jet.variable(self.arithmetic.between(low, high)))
         if cell.value > 0:

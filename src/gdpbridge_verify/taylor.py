@@ -27,6 +27,7 @@ class _DensityParser(Parser):
     """Formulas of x; pi is a number."""
 
     words = (*Parser.words, X, PI)
+    with_ranges = False
 
     def atom(self) -> Node:
         """Read a number, a name, a function or brackets."""

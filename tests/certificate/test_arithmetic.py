@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, Work
+from gdpbridge_verify.complexes import cosine
 from gdpbridge_verify.formulas import Jet
 from gdpbridge_verify.refusal import OutOfWork
 
@@ -183,14 +184,15 @@ def test_every_rounding_of_a_function_is_outward(name: str) -> None:
     for low, high in RANGES:
         if low < 0 and name in ("log", "log1p", "sqrt"):
             continue
-        result = getattr(coarse(low, high), name)()
+        around = coarse(low, high)
+        result = cosine(around) if name == "cos" else getattr(around, name)()
         for x in (low, high):
             assert (x == 0 and name == "log") or holds(result, function(exact(x)))
 
 
 def test_a_cosine_past_its_least_value_is_anything() -> None:
     """It falls to π only."""
-    around = AT.between(Fraction(3), Fraction(5)).cos()
+    around = cosine(AT.between(Fraction(3), Fraction(5)))
     assert around.low <= -1
     assert around.high >= mpmath.cos(5)
 
@@ -300,7 +302,6 @@ def test_a_log_that_reaches_zero_has_no_lower_bound() -> None:
     around = AT.between(Fraction(0), Fraction(1)).log()
     assert around.low == -INFINITE
     assert around.high == 0
-    assert not around.is_bounded_below()
 
 
 @given(intervals(), rationals)

@@ -255,8 +255,20 @@ def test_run_among_others(part: Profile, same: Profile, changes: dict[str, str])
         changed = json.loads(document.to_json())
         changed["mechanism"][f"parts.0.{name}"] = text
         assert not gdp.verify(changed).valid
-    one = P.Sequence(parts=(P.SparseVector(threshold_scale=4, answer_scale=8), BESIDE))
-    assert "sparse-vector run among others" in gdp.measure(one, **how).proof.why
+
+
+def test_sparse_vector_among_others() -> None:
+    """Its own count is no number of runs: a change of either is refused."""
+    parts = (P.SparseVector(threshold_scale=4, answer_scale=8, count=2), BESIDE)
+    document = gdp.measure(P.Sequence(parts=parts), tol=1e-6).certificate
+    assert document is not None
+    assert gdp.verify(document).valid
+    plain = P.Sequence(parts=(P.PureDP(epsilon=0.75), BESIDE))
+    assert document.claim.mu == gdp.measure(plain, tol=1e-6).certificate.claim.mu
+    for name, text in (("parts.0.count", "2"), ("parts.0.base.count", "3"), ("parts.0.times", "2")):
+        changed = json.loads(document.to_json())
+        changed["mechanism"][name] = text
+        assert not gdp.verify(changed).valid
 
 
 def test_shuffled_epochs_are_for_records_without_effect() -> None:

@@ -233,6 +233,16 @@ def test_equations_without_one_solution_are_refused(text: str) -> None:
         isolated(text, *sides_of(text, {}))
 
 
+def test_a_name_that_is_read_as_another_one_is_refused() -> None:
+    """σ is read as sigma: a second value for it would be shown, and not be used."""
+    document = fresh("whole")
+    text = {"text": SGD.replace("A", "σ"), "set.sigma": document["mechanism"].pop("set.A")}
+    document["mechanism"] |= text
+    assert outcome(document) == "valid"
+    document["mechanism"]["set.σ"] = "2"
+    assert outcome(document) != "valid"
+
+
 def test_a_solution_below_zero_is_none() -> None:
     """Of a formula a negative δ is 0; of a trade-off nothing is known then."""
     document = fresh("trade-off head")

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -379,6 +380,41 @@ def test_memory_is_bounded(kind: str) -> None:
     assert MAX_BYTES <= 2**24
 
 
+def _claiming_delta(mechanism: dict[str, str], tail_from: str | None = None) -> dict[str, Any]:
+    """A document that claims δ(0) ≤ 0.9 alone."""
+    everything = {"low": "0", "high": "inf"}
+    return {
+        "schema": {"name": "gdpbridge.certificate", "version": 1},
+        "generator": "",
+        "mechanism": {"neighbours": None, **mechanism},
+        "claim": {
+            "verdict": "unknown", "statement": "answers", "mu": everything, "eps_h": None,
+            "failure_probability": "0", "mu_tail": everything,
+            "answers": [{"quantity": "delta", "at": "0", "low": "0", "high": "0.9"}],
+        },
+        "evidence": {
+            "breakpoints": [], "cells": [], "witness": None, "tail_from": tail_from, "points": [{}]
+        },
+    }  # fmt: skip
+
+
+def test_numbers_beyond_every_float_are_not_written_out() -> None:
+    """e^{±7·10^8} is some number of a thousand million bits: nothing needs all of them."""
+    tiny = _claiming_delta({"kind": "table"})
+    tiny["table"] = {"columns": ["eps", "log_delta"], "rows": [["0", "-0.5"], ["1", "-7e8"]]}
+    tiny["evidence"]["corners"] = [0, 1]
+    tiny["claim"] |= {"verdict": "not-gdp", "mu_tail": {"low": "inf", "high": "inf"}}
+    text = "log_delta = -eps**2 + eps*exp(7e8 - eps)"
+    huge = _claiming_delta({"kind": "formula", "text": text}, "0x1p+0")
+    tracemalloc.start()
+    try:
+        assert verify(tiny).valid
+        assert outcome(huge) == "UndecidedError"
+        assert tracemalloc.get_traced_memory()[1] < 2e7
+    finally:
+        tracemalloc.stop()
+
+
 json_like = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
     | st.sampled_from(["0x1p+0", "1", "inf", "nan", "whole", "gdp", "tail", "laplace"]),
@@ -411,7 +447,7 @@ def test_arbitrary_trees(good: dict[str, Any], tree: object, data: st.DataObject
             assert outcome(changed) == "InputError"
 
 
-@pytest.mark.parametrize("name", ["2", "eps", "delta", "exp", "1e3", "a b", "", "-"])
+@pytest.mark.parametrize("name", ["2", "eps", "delta", "exp", "1e3", "a b", "", "-", "σ", "γ"])
 def test_parameters_are_no_words_of_a_formula(name: str) -> None:
     """A number or a word of the grammar that is given another value would change what is read."""
     known = {name: Fraction(1, 3)}

@@ -11,14 +11,15 @@ from importlib.metadata import version
 from gdpbridge.certificate.binaries import binary_below, binary_text, optional_binary_text
 from gdpbridge.certificate.cells import accepted
 from gdpbridge.certificate.checker import CellChecker
-from gdpbridge.certificate.model import Certificate
+from gdpbridge.certificate.model import SCHEMA, Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell
-from gdpbridge.certificate.reach import is_closed
+from gdpbridge.certificate.reach import is_bounded, is_closed, needs_lattice
 from gdpbridge.certificate.rho import rho_of
 from gdpbridge.certificate.write_closed import with_formula
 from gdpbridge.certificate.write_composed import with_directions
 from gdpbridge.certificate.write_convex import with_cells, with_chords
 from gdpbridge.certificate.write_discrete import with_laws
+from gdpbridge.certificate.write_lattice import with_lattice
 from gdpbridge.certificate.write_zcdp import with_tangents
 from gdpbridge.curves.base import Form
 from gdpbridge.curves.nature import Nature
@@ -40,15 +41,8 @@ from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import to_fraction
 from gdpbridge.transformations.clip_rectify import ClipRectify
 from gdpbridge.transformations.tuned import Tuned
-from gdpbridge_verify.document import (
-    NAME,
-    VERSION,
-    Breakpoint,
-    Claim,
-    Evidence,
-    Range,
-    Schema,
-)
+from gdpbridge_verify.document import Claim, Evidence, Range
+from gdpbridge_verify.evidence import Breakpoint
 from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.refusal import OutOfWork
 
@@ -98,7 +92,7 @@ def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:
     by_rule = rho_of(profile) is not None or isinstance(profile, Densities)
     no_formula = by_rows or by_rule or not smooth
     return Certificate(
-        schema=Schema(name=NAME, version=VERSION),
+        schema=SCHEMA,
         generator=f"gdpbridge {version('gdpbridge')}",
         mechanism=_specification(profile) if by_rows else profile.specification(),
         claim=claim,
@@ -112,6 +106,18 @@ def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:
 
 
 def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
+    if not is_bounded(profile):
+        return _as_measured(profile, claim, proof)
+    if not needs_lattice(profile):
+        # as closely as it was measured, if that is not too much for the checker
+        try:
+            return _as_measured(profile, claim, proof)
+        except (OutOfWork, UndecidedError):
+            pass
+    return with_lattice(begun(profile, claim, proof.bits), proof, profile)
+
+
+def _as_measured(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     bare = begun(profile, claim, proof.bits)
     if claim.mu.high == "inf":
         # nothing is claimed of an upper end
@@ -200,8 +206,11 @@ def _specification(profile: Profile) -> dict[str, str | None]:
         found |= {f"set.{name}": decimal_text(exact(v)) for name, v in profile.values.items()}
     if isinstance(profile, Tuned):
         found |= {"mean": decimal_text(profile.exact("mean")), "distribution": profile.distribution}
-        found |= {"shape": decimal_text(profile.exact("shape")), "base.kind": profile.base.kind}
-        found |= {"base.neighbours": profile.base.neighbours}
+        found |= {"shape": decimal_text(profile.exact("shape"))}
+        base = profile.base.certified_as
+        own = {"kind": base.kind, "neighbours": base.neighbours}
+        inner = own if isinstance(base, Renyi) else base.specification()
+        found |= {f"base.{name}": text for name, text in inner.items()}
     return found
 
 

@@ -171,7 +171,15 @@ class Direction(Stretches):
     def to(self, digits: int, floor: float | None = None) -> Direction:
         """Return the same to other digits, with no lines; the floor is the same if None."""
         least = self.floor if floor is None else floor
-        return Direction(self.moments, self.opposite, digits, least, self.lines)
+        found = Direction(self.moments, self.opposite, digits, floor=least, lines=self.lines)
+        found.splits = self.splits
+        return found
+
+    def whole(self, digits: int) -> Direction:
+        """Return the same to some digits, with lines of the whole law alone."""
+        found = self.to(digits)
+        found.splits = False
+        return found
 
     @cached_property
     def coarse(self) -> Direction:

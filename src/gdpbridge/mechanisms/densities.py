@@ -32,7 +32,7 @@ from gdpbridge.curves.tail import Tail
 from gdpbridge.curves.tails import ConstantTail, PlateauTail
 from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.expressions.evaluate import Evaluation
-from gdpbridge.expressions.parse import parse_expression
+from gdpbridge.expressions.parse import SPELLINGS, parse_expression
 from gdpbridge.expressions.tree import Call, Node, Number, names, substituted
 from gdpbridge.losses.densities import Pair
 from gdpbridge.losses.density_masses import Density
@@ -123,8 +123,10 @@ class Densities(Profile):
         if self.low is not None and self.high is not None:
             self.require("high", self.low < self.high, f"above low, {self.low:g}")
         for name, value in self.values.items():
-            if not name.isidentifier() or name in ("x", "pi"):
-                raise InputError("set", name, "a name that is not x or pi")
+            if not name.isidentifier() or name in ("x", "pi") or name in SPELLINGS:
+                raise InputError(
+                    "set", name, "a name that is not x or pi, written out (sigma for σ)"
+                )
             try:
                 exact(value)
             except ValueError:

@@ -106,7 +106,13 @@ class Sequence(Profile):
         """Return the parts' as parts.0.…, parts.1.…, equal ones once and with their count."""
         found: dict[str, str | None] = {"kind": self.kind, "neighbours": self.neighbours}
         for number, (_, part, count) in enumerate(self._counted()):
-            texts = {**part.specification(), "count": str(count)}
+            if "count" in part.parameters():
+                # of its own another one: it is what is composed
+                own = {f"base.{name}": text for name, text in part.specification().items()}
+                once = {"kind": "composed", "neighbours": part.neighbours, "times": "1"}
+                texts = {**once, **own, "count": str(count)}
+            else:
+                texts = {**part.specification(), "count": str(count)}
             found |= {f"parts.{number}.{name}": text for name, text in texts.items()}
         return found
 
