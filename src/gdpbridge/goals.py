@@ -16,7 +16,7 @@ from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement, default_tol, measure
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real, exact_between
-from gdpbridge.numeric.exact import decimal_text, exact
+from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor, decimal_text, exact
 
 if TYPE_CHECKING:
     from gdpbridge.certificate.model import Certificate
@@ -29,6 +29,8 @@ _MU, _SHARE = "a number > 0 and at most 1000", "a number > 0 and < 1"
 _ROUGH = Fraction(1, 10**6)
 # of a target for μ, relative: how near it must be for one ε to tell
 _NEAR = Decimal("0.2")
+# of ε and δ, of which G is taken
+_DIGITS = 30
 # log of δ over its target where it is far below it
 _FAR = 3.0
 
@@ -187,8 +189,8 @@ class _Mu(Goal):
         if self.eps_h is None:
             p = exact(self.failure) if self.failure is not None else profile.default_failure or p
         ends = [max((Fraction(end) - p) / (1 - p), Fraction(0)) for end in (found.low, found.high)]
-        at = Decimal(eps.numerator) / Decimal(eps.denominator)
-        low, high = (mu_of_pair(at, _decimal(end)) for end in ends)
+        low = mu_of_pair(decimal_floor(eps, _DIGITS), decimal_floor(ends[0], _DIGITS))
+        high = mu_of_pair(decimal_ceiling(eps, _DIGITS), decimal_ceiling(ends[1], _DIGITS))
         return Interval(low.low, high.high)
 
     def exceeded(self, profile: Profile) -> bool:
@@ -227,10 +229,6 @@ def certified(found: Measurement) -> Certificate:
         why = Advice(f"leave it out: {found.uncertified_because}")
         raise InputError("certificate", found.profile.kind, why)
     return document
-
-
-def _decimal(value: Fraction) -> Decimal:
-    return Decimal(value.numerator) / Decimal(value.denominator)
 
 
 @dataclass(frozen=True)
@@ -286,8 +284,7 @@ class _Power(Goal):
     def tried(self, profile: Profile) -> Tried:
         from gdpbridge.convert import beta_at
 
-        missed = beta_at(profile, str(float(self.alpha)))
-        return Tried(profile, Interval(1 - missed.high, 1 - missed.low))
+        return Tried(profile, beta_at(profile, decimal_text(self.alpha)).complement)
 
     def guessed(self, profile: Profile) -> Interval:
         if profile.curve.form is Form.BETWEEN:
@@ -357,7 +354,8 @@ def goal_of(
         return _Delta(limit, {"epsilon": float(eps), **numbers}, "target_delta", "δ", eps)
     assert tpr is not None
     assert fpr is not None
-    alpha = exact(_target("target_fpr", fpr, 1, _SHARE)[0])
+    _target("target_fpr", fpr, 1, _SHARE)
+    alpha = exact(fpr)
     limit, numbers = _target("target_tpr", tpr, 1, _SHARE)
     if exact(limit) <= alpha:
         raise InputError("target_tpr", tpr, "larger than target_fpr, which guessing reaches")

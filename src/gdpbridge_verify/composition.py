@@ -27,6 +27,7 @@ from gdpbridge_verify.mechanisms import epsilon_of_sparse_vector, square_of_gaus
 from gdpbridge_verify.parameters import Spec, Values, apart, parameters_of, require_relation
 from gdpbridge_verify.refusal import Malformed, OutOfWork
 from gdpbridge_verify.sampled import rate_of_poisson
+from gdpbridge_verify.samples import sampled
 from gdpbridge_verify.transforms import Gaussian, Laplace, Runs, SampledGaussian, Transform
 
 _MOST_RUNS = 10**15
@@ -39,6 +40,9 @@ _MOST_BITS = 1 << 17
 _BITS = 128
 # what listed losses of all runs may miss of 1, of which nothing is known
 _MOST_MISSED = Fraction(1, 10**9)
+# whose losses are bounded, and the noise among them: samples of these are composed
+_NOISE = ("laplace", "discrete-laplace")
+_BOUNDED = ("pure-dp", "approx-dp", *_NOISE)
 _NATURES: tuple[Nature, ...] = ("own", "class", "bound")
 
 
@@ -93,6 +97,8 @@ def _numbers(part: Runs) -> Iterator[Fraction]:
 
 def check_of(document: Certificate) -> str:
     """Return what checks such losses: δ may be a formula, or be had from the law of all losses."""
+    if document.evidence.unit is not None:
+        return "lattice.LatticeCheck"
     parts, directions = composition_of(document.mechanism).parts, document.evidence.directions
     if directions and not any(one.pieces for one in directions):
         # lines or laws are not in its place
@@ -159,10 +165,19 @@ def _sequence(spec: Spec, times: int, work: Work) -> Composition:
 
 def _subsampled(spec: Spec, times: int, work: Work) -> Composition:
     own, base = apart(spec)
+    rate = rate_of_poisson(own)
+    if base.get("kind") in _BOUNDED:
+        found = _read(base, 1, work)
+        (run,) = found.parts
+        # another mechanism of a class has more than its δ says
+        nature: Nature = (
+            found.nature if found.nature != "own" or base["kind"] in _NOISE else "class"
+        )
+        return Composition((replace(sampled(run, rate), times=times),), nature)
     values = parameters_of(base)
     if base["kind"] not in ("gaussian", "gdp"):
-        raise Malformed("mechanism.base.kind", base["kind"], "gaussian, or gdp")
-    rate = rate_of_poisson(own)
+        allowed = ", ".join(("gaussian", "gdp", *_BOUNDED))
+        raise Malformed("mechanism.base.kind", base["kind"], f"one of {allowed}")
     mu = values["mu"] if base["kind"] == "gdp" else values["sensitivity"] / values["sigma"]
     transform = SampledGaussian(1 / mu, rate) if rate < 1 and mu > 0 else _gaussian(mu**2)
     # of all that are μ-GDP, the Gaussian mechanism attains it

@@ -235,7 +235,8 @@ class SampledGaussian(Transform):
         of, height = field.arithmetic, nodes.shift + nodes.strip
         if nodes.shift <= 0 or nodes.strip <= 0:
             raise Malformed("evidence.lines: far", nodes.shift, "nodes off the real axis")
-        if not of.pi * self.sigma > 2 * height:
+        # where the real part of what y multiplies is not below 0
+        if not of.pi * self.sigma > (height if nodes.strip <= nodes.shift else 2 * height):
             raise Refused("evidence.lines: far", "the strip is too wide")
         total, scale = of.exactly(0), self._log_step(of, nodes)
         for j, log, base in zip(nodes.numbers(), *self._logs(field, nodes), strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from math import atanh, log1p
+from math import atanh, log, log1p
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
@@ -161,6 +161,18 @@ def test_rates_at_a_corner_are_as_close(kind: str) -> None:
     )
     assert found.value == pytest.approx(found.beyond, rel=1e-7)
     assert found.attained.high <= Decimal("0.05")
+
+
+def test_a_certificate_is_about_the_rate_that_was_asked_for() -> None:
+    """0.3 is 3/10, though the float that stands for it is less."""
+    found = calibrate("gaussian", target_tpr=0.5, target_fpr=0.3).certificate
+    assert found.claim.answers is not None
+    (answer,) = found.claim.answers
+    assert answer.at == "0.3"
+    # at a small FPR laplace has a TPR of e^{1/scale} times that
+    scale = 1 / log(4 / 3)
+    small = calibrate("laplace", target_tpr=0.4, target_fpr=0.3).value
+    assert scale * (1 - 1e-15) <= small <= scale * (1 + 1e-8)
 
 
 @pytest.mark.parametrize(

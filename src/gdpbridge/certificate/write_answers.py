@@ -192,8 +192,8 @@ def _ways(profile: Profile) -> Sequence[tuple[ComposedLoss | None, Sequence[Frac
         return [(None, _OF_ANOTHER)]
     if not isinstance(curve, ComposedCurve):
         return [(None, _WIDER)]
-    fewer = [(curve.loss_to(digits), _WIDER[2:3]) for digits in _FEWER_DIGITS]
-    return [(curve.loss, _WIDER[:3]), *fewer]
+    fewer = [(curve.loss_to(digits).whole(), _WIDER[2:3]) for digits in _FEWER_DIGITS]
+    return [(curve.loss.whole(), _WIDER[:3]), *fewer]
 
 
 def _stored(written: Certificate) -> Certificate:

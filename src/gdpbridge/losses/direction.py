@@ -170,7 +170,15 @@ class Direction(Stretches):
 
     def to(self, digits: int) -> Direction:
         """Return the same to other digits, with no lines."""
-        return Direction(self.moments, self.opposite, digits)
+        found = Direction(self.moments, self.opposite, digits)
+        found.splits = self.splits
+        return found
+
+    def whole(self, digits: int) -> Direction:
+        """Return the same to some digits, with lines of the whole law alone."""
+        found = self.to(digits)
+        found.splits = False
+        return found
 
     @cached_property
     def coarse(self) -> Direction:

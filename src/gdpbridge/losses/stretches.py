@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 from flint import arb
@@ -22,12 +20,13 @@ from gdpbridge.errors import UndecidedError, WorkLimitError
 from gdpbridge.losses.choice import Choice, Wanted, choose
 from gdpbridge.losses.line import Kind, Line, plans_of
 from gdpbridge.losses.moments import Moments
+from gdpbridge.losses.sides import Sides
+from gdpbridge.losses.split import can_be_split, splits_from
 from gdpbridge.losses.tilts import Tilts
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
-from gdpbridge.numeric.discs import Disc, Entire
-from gdpbridge.numeric.flint_context import precision, series_length, working_precision
+from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 
 __all__ = ["Guess", "Stretch", "Stretches", "log_of"]
@@ -46,9 +45,11 @@ _HOPELESS = 20.0
 _SMALL = math.log(0.02)
 # nodes from which a line of another kind is looked for
 _MANY = 512
-_BITS = 96
-_SPARE_BITS = 32
 _LOG_LEAST = -1e9
+# nodes up to which no noise is split off, where it can be
+_FEWER_NODES = 1024
+# log of how far below what a saddle point says D may be, in steps
+_BELOW = (4.0, 40.0)
 # how many of the last lines are looked at for an ε that none was made for
 _RECENT = 3
 
@@ -102,30 +103,37 @@ class _Judged:
     put: float
 
 
-class Stretches:
+class Stretches(Sides):
     """The lines of one direction of the composed loss, made where they are needed.
 
     Args:
         moments: its M.
         opposite: M of the opposite direction, where that is of the same two distributions.
         digits: the digits of δ, or of 1 - δ where that is smaller, that lines are made for.
+        above: bounds of what M leaves out of D, see :class:`Line`.
 
     Attributes:
+        splits: whether usual noise may be split off where lines of the whole law need many nodes.
         most_nodes: how many nodes a line may have, None for as many as it takes.
         aim: log of the D whose ε is looked for: lines are made close to it, wherever they are.
     """
 
-    def __init__(self, moments: Moments, opposite: Moments | None, digits: int) -> None:
-        self.moments, self.opposite, self.digits = moments, opposite, digits
+    splits = True
+
+    def __init__(
+        self,
+        moments: Moments,
+        opposite: Moments | None,
+        digits: int,
+        above: tuple[tuple[arb, arb], ...] = (),
+    ) -> None:
+        super().__init__(moments, digits)
+        self.opposite, self.above = opposite, above
         self.log_tol = -digits * math.log(10)
         self.most_nodes: int | None = None
         self.aim: float | None = None
         self._stretches: list[Stretch] = []
-
-    @property
-    def bits(self) -> int:
-        """A working precision that loses none of the digits."""
-        return max(_BITS, 4 * self.digits + _SPARE_BITS)
+        self._rare: list[tuple[Fraction, Stretches]] = []
 
     def stretch(
         self, eps: Fraction, stop: Fraction | None = None, most: int | None = None
@@ -161,6 +169,65 @@ class Stretches:
             at = found.stop
 
     def _made(self, eps: Fraction, stop: Fraction | None, most: int | None) -> Stretch:
+        if not self.splits or self.above or eps <= 0 or not can_be_split(self.moments):
+            return self._made_whole(eps, stop, most)
+        few = _FEWER_NODES if most is None else min(most, _FEWER_NODES)
+        try:
+            return self._made_whole(eps, stop, few)
+        except (UndecidedError, WorkLimitError):
+            found = self._made_rare(eps, stop, most)
+            if found is not None:
+                return found
+            if most is not None and most <= few:
+                raise
+        return self._made_whole(eps, stop, most)
+
+    def _made_rare(self, eps: Fraction, stop: Fraction | None, most: int | None) -> Stretch | None:
+        """Return a stretch by lines of what is no usual noise, None where there is none."""
+        log = self._guesses([eps])[0].call
+        for start, known in reversed(self._rare):
+            if start <= eps and known.log_above(eps) < log + self.log_tol:
+                with suppress(UndecidedError, WorkLimitError):
+                    return known.made_for(eps, stop, most, self.aim)
+        for below in _BELOW:
+            found = self._split_at(eps, log - below)
+            if found is None:
+                continue
+            with suppress(UndecidedError, WorkLimitError):
+                stretch = found.made_for(eps, stop, most, self.aim)
+                self._rare.append((eps, found))
+                return stretch
+        return None
+
+    def _split_at(self, eps: Fraction, log_delta: float) -> Stretches | None:
+        """Return what makes the cheapest lines for an ε of the soft steps that are looked at."""
+        best: Stretches | None = None
+        least = math.inf
+        share = log_delta + self.log_tol
+        for alike in splits_from(self.moments.factors[0], float(eps), share):
+            for split, tilt in alike:
+                found = Stretches(split.moments, None, self.digits, split.above(tilt))
+                work = found.work_for(eps, log_delta)
+                if work >= least:
+                    break
+                best, least = found, work
+            if best is not None:
+                return best
+        return None
+
+    def log_above(self, eps: Fraction) -> float:
+        """Return log of what M leaves out of D at an ε, at most."""
+        at = ball(eps)
+        return log_of(sum((size * (-tilt * at).exp() for tilt, size in self.above), arb(0)).upper())
+
+    def made_for(
+        self, eps: Fraction, stop: Fraction | None, most: int | None, aim: float | None
+    ) -> Stretch:
+        """Return a stretch of the lines of its own M; see :meth:`stretch`."""
+        self.aim = aim
+        return self._made_whole(eps, stop, most)
+
+    def _made_whole(self, eps: Fraction, stop: Fraction | None, most: int | None) -> Stretch:
         reach = self._reach(eps)
         end = eps if stop is None else min(stop, eps + reach)
         places = _places(eps, end)
@@ -239,7 +306,8 @@ class Stretches:
             raise WorkLimitError("more nodes than are wanted", choice.count, most)
         mirrored = kind is Kind.PUT
         found = self._moments_for(kind)
-        return Line(found, choice, log_error, mirrored=mirrored, log_tol=self.log_tol)
+        tol, above = self.log_tol, self.above
+        return Line(found, choice, log_error, mirrored=mirrored, log_tol=tol, above=above)
 
     def _chosen(
         self, places: list[Fraction], guesses: list[Guess], below: float
@@ -285,6 +353,9 @@ class Stretches:
 
     def _kinds(self, guesses: list[Guess]) -> list[Kind]:
         """Return which lines are worth a look, the likeliest first."""
+        if self.above:
+            # what is left of M has another mass than 1
+            return [Kind.CALL]
         found = []
         if self.moments.domain[1] > 0 and any(one.put >= _SMALL for one in guesses):
             found.append(Kind.CALL)
@@ -342,67 +413,6 @@ class Stretches:
             log_off = log_of((off / smaller).upper()) if certainly(smaller > 0) else math.inf
             good = log_off <= self.log_tol
             return _Judged(good, log_off, log_of(call[1].upper()), log_of(rest[1].upper()))
-
-    # --- what a line says -----------------------------------------------------------------------
-
-    def bounds(self, line: Line, eps: Any) -> tuple[Any, Any]:
-        """Return smooth functions below and above δ, at balls or power series."""
-        if line.kind is Kind.REST:
-            return 1 - line.upper(eps), 1 - line.lower(eps)
-        with _enough(line):
-            start = self._start(line, eps)
-            return start + line.lower(eps), start + line.upper(eps)
-
-    def complements(self, line: Line, eps: Any) -> tuple[Any, Any]:
-        """Return smooth functions below and above 1 - δ, at balls or power series."""
-        if line.kind is Kind.REST:
-            return line.lower(eps), line.upper(eps)
-        with _enough(line):
-            start = 1 - self._start(line, eps)
-            return start - line.upper(eps), start - line.lower(eps)
-
-    def upper(self, line: Line, eps: Any) -> Any:
-        """Return the smooth function above δ alone."""
-        if line.kind is Kind.REST:
-            return 1 - line.lower(eps)
-        with _enough(line):
-            return self._start(line, eps) + line.upper(eps)
-
-    def upper_complement(self, line: Line, eps: Any) -> Any:
-        """Return one minus the smooth function above δ, without cancellation where it can be."""
-        if line.kind is Kind.REST:
-            return line.lower(eps)
-        with _enough(line):
-            return (1 - self._start(line, eps)) - line.upper(eps)
-
-    def side_on(self, line: Line, disc: Disc) -> Entire:
-        """Return what is above δ, or below 1 - δ for a line of that kind, on a disc."""
-        if line.kind is Kind.REST:
-            return line.lower_on(disc)
-        with _enough(line):
-            if line.kind is Kind.CALL:
-                return line.upper_on(disc) + disc.constant(self._failure)
-            kept = disc.exponential(arb(1)).scaled(1 - line.moments.failure())
-            return line.upper_on(disc) + (disc.constant(arb(1)) - kept)
-
-    def _start(self, line: Line, eps: Any) -> Any:
-        """Return what is added to a call or a put to make δ."""
-        if line.kind is Kind.CALL:
-            return self._failure
-        # (1 - e^{ε-L})⁺ = 1 - e^{ε-L} + (e^{ε-L} - 1)⁺, and E_P[e^{-L}; L < ∞] = 1 - p_∞'
-        return 1 - eps.exp() * (1 - line.moments.failure())
-
-    @cached_property
-    def _failure(self) -> arb:
-        with precision(2 * self.bits):
-            return self.moments.failure()
-
-
-def _enough(line: Line) -> AbstractContextManager[None]:
-    """Return a precision that a line's sum does not lose in: what is added to a put cancels."""
-    if line.kind is Kind.PUT and line.bits > working_precision():
-        return precision(line.bits, series_length())
-    return nullcontext()
 
 
 def _floats(values: list[Fraction]) -> Floats:

@@ -31,7 +31,9 @@ _LONGEST_REAL_STRIP = 8.0
 # strips tried, as shares of the longest
 _STRIPS = np.geomspace(1e-4, 1.0, 40)
 # shifts tried for bounds far out, as shares of the longest
-_SHIFTS = np.geomspace(1e-7, 1.0, 25)
+_SHIFTS = np.concatenate([np.geomspace(1e-7, 0.2, 23), np.linspace(0.3, 1.0, 8)])
+# of the strip in which the integrand is analytic: what is left for one about the longest of them
+_LEFT = 0.25
 # float64 nodes reach to where φ is e^{-72/2 - …}, in steps with an error of e^{-2π·π} or less
 _REACH = 12.0
 _STEP = 0.4
@@ -343,7 +345,7 @@ class SampledGaussianSearch(Transform):
 
     @property
     def _longest_shift(self) -> float:
-        return min(_EDGE / 2 * math.pi * self._s / 2, _LONGEST_STRIP)
+        return min((1 - _LEFT) * _EDGE * math.pi * self._s, _LONGEST_STRIP)
 
     def _decays(self, w: float, y: float) -> Floats:
         """Return log of the bound at every shift."""
@@ -377,7 +379,10 @@ class SampledGaussianSearch(Transform):
         """Return strips for a shift, and the logarithm by which e^{2πa/η} must exceed 1 in each."""
 
         def found(shift: float) -> tuple[Floats, Floats]:
-            strips = min(math.pi * self._s / 2 * _EDGE - shift, _LONGEST_STRIP) * _STRIPS
+            # no wider than the shift, or up to where arg g grows (see sampled_gaussian.py)
+            edge = math.pi * self._s * _EDGE
+            longest = max(edge / 2 - shift, min(shift, edge - shift))
+            strips = min(longest, _LONGEST_STRIP) * _STRIPS
             need = math.log(8) - log_error + strips**2 * self._bend / 2
             return strips, need + self._log_thinned(w, strips + shift)
 
