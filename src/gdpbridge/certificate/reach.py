@@ -50,7 +50,7 @@ def uncertifiable_because(profile: Profile) -> str:
             return f"there is no certificate yet for {what} of {one.kind}"
         if one.kind == "subsampled" and one is not named and one.inner[0].kind not in _SAMPLED_RUNS:
             return f"there is no certificate yet for compositions of sampled {one.inner[0].kind}"
-        if one.kind == "subsampled" and one.inner[0].kind not in (*_BY_LINES, *SAMPLED):
+        if one.kind == "subsampled" and one.inner[0].kind not in (*_SAMPLED_RUNS, *SAMPLED):
             return f"there is no certificate yet for samples of {one.inner[0].kind}"
         if one.kind == "grouped" and not _is_per_record(one.inner[0]):
             return f"there is no certificate for groups of {one.inner[0].kind} yet"
