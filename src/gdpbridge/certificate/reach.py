@@ -62,6 +62,8 @@ def uncertifiable_because(profile: Profile) -> str:
     composed = Form.COMPOSED, Form.LINEAR
     if _is_sampled(named):
         return named.beyond_certificates
+    if named.kind == "subsampled" and named.curve.form is Form.SMOOTH:
+        return f"there is no certificate yet for a single sample of {named.inner[0].kind}"
     by_lines = named.curve.form in composed
     if named.kind in ONLY_COMPOSED and not (by_lines or is_closed(named) or is_bounded(named)):
         return f"there is no certificate for {named.kind} of such parts yet"
