@@ -16,12 +16,13 @@ from gdpbridge_verify.evidence import (
     CurvePiece,
     Event,
     Point,
+    Ratio,
     Release,
     Table,
     Tangent,
     WitnessLine,
 )
-from gdpbridge_verify.numbers import Binary, Decimal, MuDecimal, Ratio
+from gdpbridge_verify.numbers import Binary, Decimal, MuDecimal
 from gdpbridge_verify.reader import Most, Text, Whole
 
 Name = Annotated[str, Text("a name", 40)]

@@ -14,11 +14,12 @@ from typing import NamedTuple
 
 from gmpy2 import mpfr
 
-from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, exact
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
 from gdpbridge_verify.convex import ConvexCheck
 from gdpbridge_verify.convexity import BITS, can_be_own
 from gdpbridge_verify.decay import Decay
 from gdpbridge_verify.document import Evidence
+from gdpbridge_verify.ends import exact
 from gdpbridge_verify.evidence import Point
 from gdpbridge_verify.numbers import about, binary
 from gdpbridge_verify.parameters import apart, parameters_of

@@ -20,8 +20,9 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, exact
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
 from gdpbridge_verify.document import Evidence
+from gdpbridge_verify.ends import exact
 from gdpbridge_verify.evidence import Point
 from gdpbridge_verify.finite import Atoms, DiscreteGaussian, Finite, Unit
 from gdpbridge_verify.law import DiscreteCheck, Law

@@ -36,7 +36,6 @@ _EXACT = "an exact number: hexadecimal integer times a power of two"
 _SIGNED = "an exact number of either sign: hexadecimal integer times a power of two"
 Binary = Annotated[str, Text(_EXACT, 8192, _BINARY)]
 SignedBinary = Annotated[str, Text(_SIGNED, 8192, f"-?{_BINARY}")]
-Ratio = Annotated[str, Text("a fraction p/q, above 0", 200, "[1-9][0-9]*(/[1-9][0-9]*)?")]
 # those of lines are read as numbers at once
 Exact = Annotated[Fraction, Text(_EXACT, 8192, _BINARY, signed)]
 SignedExact = Annotated[Fraction, Text(_SIGNED, 8192, f"-?{_BINARY}", signed)]
