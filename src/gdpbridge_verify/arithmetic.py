@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from fractions import Fraction
-from functools import cache, reduce
+from functools import cache
 from typing import NamedTuple
 
 import gmpy2
 from gmpy2 import mpfr
 
-from gdpbridge_verify.refusal import OutOfWork, Undecided
+from gdpbridge_verify.refusal import OutOfWork
 
 
 class Work:
@@ -240,14 +239,6 @@ Number = Interval | Fraction | int
 _HALF = Fraction(1, 2)
 
 
-def exact(value: mpfr) -> Fraction:
-    """Return the number that an MPFR number is, if that is finite, and not of millions of bits."""
-    if not value.is_finite() or abs(gmpy2.get_exp(value)) > 1 << 20:
-        raise Undecided("a number without bounds")
-    top, bottom = value.as_integer_ratio()
-    return Fraction(int(top), int(bottom))
-
-
 class Level(NamedTuple):
     """Numbers from 0 to 1 and one minus them, either of which may be the sharper one."""
 
@@ -264,8 +255,3 @@ class Level(NamedTuple):
         if other.value > _HALF:
             return self.complement - other.complement
         return other.value - self.value
-
-
-def largest(values: Iterable[Interval]) -> Interval:
-    """Return the largest of some numbers."""
-    return reduce(Interval.larger, values)

@@ -21,10 +21,11 @@ import gmpy2
 from gmpy2 import mpfr
 
 from gdpbridge_verify import evidence
-from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, largest
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
 from gdpbridge_verify.complexes import Ball, Complexes
 from gdpbridge_verify.composition import Composition, composition_of
 from gdpbridge_verify.document import Cell, Evidence
+from gdpbridge_verify.ends import largest
 from gdpbridge_verify.evidence import CurvePiece, Point
 from gdpbridge_verify.numbers import about, binary
 from gdpbridge_verify.profile import Tail

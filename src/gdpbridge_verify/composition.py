@@ -27,6 +27,7 @@ from gdpbridge_verify.mechanisms import epsilon_of_sparse_vector, square_of_gaus
 from gdpbridge_verify.parameters import Spec, Values, apart, parameters_of, require_relation
 from gdpbridge_verify.refusal import Malformed, OutOfWork
 from gdpbridge_verify.sampled import rate_of_poisson
+from gdpbridge_verify.samples import sampled
 from gdpbridge_verify.transforms import Gaussian, Laplace, Runs, SampledGaussian, Transform
 
 _MOST_RUNS = 10**15
@@ -39,6 +40,9 @@ _MOST_BITS = 1 << 17
 _BITS = 128
 # what listed losses of all runs may miss of 1, of which nothing is known
 _MOST_MISSED = Fraction(1, 10**9)
+# whose losses are bounded, and the noise among them: samples of these are composed
+_NOISE = ("laplace", "discrete-laplace")
+_BOUNDED = ("pure-dp", "approx-dp", *_NOISE)
 _NATURES: tuple[Nature, ...] = ("own", "class", "bound")
 
 
@@ -93,6 +97,8 @@ def _numbers(part: Runs) -> Iterator[Fraction]:
 
 def check_of(document: Certificate) -> str:
     """Return what checks such losses: δ may be a formula, or be had from the law of all losses."""
+    if document.evidence.unit is not None:
+        return "lattice.LatticeCheck"
     parts, directions = composition_of(document.mechanism).parts, document.evidence.directions
     if directions and not any(one.pieces for one in directions):
         # lines or laws are not in its place
@@ -113,7 +119,9 @@ def _read(spec: Spec, times: int, work: Work) -> Composition:
     if not KINDS[kind].composes:
         raise Malformed("mechanism.kind", kind, "one that composes")
     if kind in _LEAVES:
-        return _of(_LEAVES[kind](values), times, KINDS[kind].nature)
+        # no permute-and-flip attains the loss that dominates all of them, but at one ε
+        nature: Nature = "bound" if kind == "permute-and-flip" else KINDS[kind].nature
+        return _of(_LEAVES[kind](values), times, nature)
     square, nature = square_of_gaussian(spec, values, work)
     return _of(_gaussian(square), times, nature)
 
@@ -157,10 +165,19 @@ def _sequence(spec: Spec, times: int, work: Work) -> Composition:
 
 def _subsampled(spec: Spec, times: int, work: Work) -> Composition:
     own, base = apart(spec)
+    rate = rate_of_poisson(own)
+    if base.get("kind") in _BOUNDED:
+        found = _read(base, 1, work)
+        (run,) = found.parts
+        # another mechanism of a class has more than its δ says
+        nature: Nature = (
+            found.nature if found.nature != "own" or base["kind"] in _NOISE else "class"
+        )
+        return Composition((replace(sampled(run, rate), times=times),), nature)
     values = parameters_of(base)
     if base["kind"] not in ("gaussian", "gdp"):
-        raise Malformed("mechanism.base.kind", base["kind"], "gaussian, or gdp")
-    rate = rate_of_poisson(own)
+        allowed = ", ".join(("gaussian", "gdp", *_BOUNDED))
+        raise Malformed("mechanism.base.kind", base["kind"], f"one of {allowed}")
     mu = values["mu"] if base["kind"] == "gdp" else values["sensitivity"] / values["sigma"]
     transform = SampledGaussian(1 / mu, rate) if rate < 1 and mu > 0 else _gaussian(mu**2)
     # of all that are μ-GDP, the Gaussian mechanism attains it
@@ -178,6 +195,9 @@ _LEAVES: dict[str, Callable[[Values], Transform]] = {
     "discrete-gaussian": lambda given: DiscreteGaussian(given["sigma"], int(given["sensitivity"])),
     "discrete-laplace": lambda given: discrete_laplace(given["scale"], int(given["sensitivity"])),
     "laplace": lambda given: Laplace(given["sensitivity"] / given["scale"]),
+    "permute-and-flip": lambda given: (
+        Laplace(given["epsilon"]) if given["epsilon"] else two_valued(Fraction(0))
+    ),
     "pure-dp": lambda given: two_valued(given["epsilon"]),
     "randomized-response": _response,
     "sparse-vector": lambda given: two_valued(epsilon_of_sparse_vector(given)),

@@ -16,6 +16,7 @@ from gdpbridge_verify.evidence import (
     CurvePiece,
     Event,
     Point,
+    Ratio,
     Release,
     Table,
     Tangent,
@@ -103,6 +104,9 @@ class Evidence:
     tail_from: Annotated[Binary | None, "from here on the rate of decay is the proof, not cells"]
     directions: Annotated[
         tuple[Direction, ...] | None, Most(2), "of a composed loss: one if both are the same"
+    ] = None
+    unit: Annotated[
+        Ratio | None, "of bounded losses: on its multiples are a law above and one below"
     ] = None
     witness_line: Annotated[WitnessLine | None, "of a composed loss: δ at the witness"] = None
     tangents: Annotated[

@@ -19,6 +19,7 @@ Number = Annotated[str, Text("a decimal number", 400, f"{_NUMBER}|-inf")]
 Row = Annotated[tuple[Number, ...], Most(2)]
 Column = Literal["eps", "delta", "log_delta", "alpha", "beta", "epsilon"]
 Delimiter = Literal[",", ";", "\t"]
+Ratio = Annotated[str, Text("a fraction p/q, above 0", 200, "[1-9][0-9]*(/[1-9][0-9]*)?")]
 FileName = Annotated[str, Text("the name of a file", 200, r"[^/\\\x00-\x1f]+")]
 Hash = Annotated[str, Text("a SHA-256 in hexadecimal", 64, "[0-9a-f]{64}")]
 

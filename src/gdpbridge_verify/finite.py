@@ -77,6 +77,10 @@ class Finite(Transform):
     ) -> None:
         self.unit, self.places, self.masses, self.failure = unit, places, masses, failure
 
+    def start(self, of: Arithmetic) -> Interval:
+        """Return what every loss has besides its multiple of the unit: nothing."""
+        return of.exactly(0)
+
     def atoms(self, of: Arithmetic, tilt: Fraction) -> Atoms:
         """Return the law under a tilt."""
         of.work.charge(len(self.places) * (10 + of.precision / 30))

@@ -11,8 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gdpbridge_verify.arithmetic import Arithmetic, Interval, exact
+from gdpbridge_verify.arithmetic import Arithmetic, Interval
+from gdpbridge_verify.ends import exact
 from gdpbridge_verify.refusal import Malformed, Undecided, Words
+from gdpbridge_verify.taylor import Taylor
 from gdpbridge_verify.trees import PIECEWISE, Node, constant
 
 _MOST = 50
@@ -34,6 +36,11 @@ class Range:
     high: Fraction
     formula: Node
     is_log: bool
+
+    @property
+    def delta(self) -> Node:
+        """The formula of δ."""
+        return Node("exp", (self.formula,)) if self.is_log else self.formula
 
 
 def formulas_of(node: Node, of: Arithmetic) -> list[tuple[tuple[Fraction, Fraction], Node]]:
@@ -77,10 +84,7 @@ def _bracket(bound: Node, value: Interval) -> tuple[Fraction, Fraction]:
 
 
 def _value(bound: Node, of: Arithmetic) -> Interval:
-    # formulas need ranges, and numbers formulas
-    from gdpbridge_verify.formulas import Jet, jet_of
-
-    return jet_of(bound, Jet.variable(of.exactly(0))).value
+    return Taylor(of, 0).about(bound, of.exactly(0))[0]
 
 
 def _conditions(node: Node) -> Iterator[Node]:

@@ -53,7 +53,7 @@ class Check(ABC):
         self.nature_of_kind = kind.nature
         # a composed loss is proved in one of two directions at a time
         self.direction = 0
-        for name in ("tangents", "corners", "event", "touching", "directions"):
+        for name in ("tangents", "corners", "event", "touching", "directions", "unit"):
             if name not in self.uses and getattr(self.evidence, name) is not None:
                 raise Malformed(f"evidence.{name}", Words("given"), "null for this kind")
         if self.evidence.breakpoints and not (kind.has_breakpoints or kind.of_others):

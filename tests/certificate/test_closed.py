@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import mpmath
@@ -59,6 +60,24 @@ def _sampled(eps: mpf, mu: mpf) -> mpf:
     return q * gaussian_curve(mpmath.log1p(mpmath.expm1(eps) / q), mu)
 
 
+def _replaced(eps: mpf) -> mpf:
+    """P(X > x) - e^ε·Q(X > x), where 9/10 and 1/10 of N(0, σ²) and N(±1, σ²) are e^ε apart."""
+    q, sd, t = mpf("0.1"), mpf("0.8"), mpmath.exp(eps)
+
+    def mixed(of: Any, x: mpf, shift: int) -> mpf:
+        return (1 - q) * of(x / sd) + q * of((x - shift) / sd)
+
+    def gap(x: mpf) -> mpf:
+        return mpmath.log(mixed(mpmath.npdf, x, 1) / mixed(mpmath.npdf, x, -1)) - eps
+
+    x = mpmath.findroot(gap, (mpf(-5), mpf(15)), solver="anderson", tol=1e-50) if eps else mpf(0)
+
+    def above(y: mpf) -> mpf:
+        return mpmath.ncdf(-y)
+
+    return mixed(above, x, 1) - t * mixed(above, x, -1)
+
+
 @pytest.mark.parametrize("eps", ["0", "0.25", "1.5"])
 def test_a_formula_is_what_it_is_by_hand(eps: str) -> None:
     """μ² adds up over runs, a chance of failing mixes, and one step on a sample is one curve."""
@@ -76,6 +95,11 @@ def test_a_formula_is_what_it_is_by_hand(eps: str) -> None:
             (_sampled(e, 1 / mpf("0.8")), (ADDED,)),
             (_beside_failures(_sampled(e, 1 / mpf("0.8")), "0.001"), (ADDED, FAILS)),
             (_beside_failures(_sampled(e, 2 / mpf("0.8")), "0.001"), (FIXED, FAILS)),
+            (_beside_failures(_replaced(e), "0.001"), (REPLACED, FAILS)),
+            (
+                _beside_failures(gaussian_curve(e, mpf(5)), "0.001"),
+                ({**GAUSSIAN, "sigma": "0.2"}, FAILS),
+            ),
         ]
         for value, parts in cases:
             assert is_proved(eps, value * (1 - mpf("1e-12")), value * (1 + mpf("1e-12")), *parts)
@@ -114,6 +138,68 @@ def test_past_a_failure_gaussian_noise_is_proved_at_zero() -> None:
     assert _approximate("0.0010001", mpf("0.5001"), GAUSSIAN, FAILS) == "valid"
     for parts in ((GAUSSIAN, FAILS), (ADDED, FAILS), (FIXED,)):
         assert _approximate("0.00099", mpf(40), *parts) != "valid"
+    # of a head nothing is proved at 0 alone
+    head = {"statement": "head", "failure_probability": "0.9", "eps_h": "1"}
+    mu = {"low": "0", "high": "0.001"}
+    assert outcome(document_of(GAUSSIAN, FAILS, **head, mu=mu)) != "valid"
     # other noise needs cells, or has no formula
     for parts in ((LAPLACE, LAPLACE), (LAPLACE, FAILS), (ADDED,), (ADDED, FAILS), (REPLACED,)):
         assert _approximate("0.01", mpf("0.001"), *parts) != "valid"
+
+
+def _laplace(eps: mpf, end: mpf) -> mpf:
+    """δ of Laplace noise at an ε of either sign."""
+    if eps < -end:
+        return 1 - mpmath.exp(eps)
+    return max(1 - mpmath.exp((eps - end) / 2), mpf(0))
+
+
+def _with(law: dict[float, mpf], eps: mpf, end: mpf) -> mpf:
+    """δ of Laplace noise beside losses with these probabilities."""
+    return sum(mass * _laplace(eps - loss, end) for loss, mass in law.items())
+
+
+# losses of 0 in one direction, ±1/2 with 5/8 and 3/8 in the other
+LISTED = {
+    "kind": "pld", "remove": "inf:0 0:0x1p+0", "remove_unit": "1",
+    "add": "inf:0 -1:0x3p-3 1:0x5p-3", "add_unit": "1/2",
+}  # fmt: skip
+PURE = {"kind": "pure-dp", "epsilon": "0.75"}
+
+
+@pytest.mark.parametrize("eps", ["0", "0.25", "0.625", "1.125"])
+def test_laplace_noise_beside_other_losses_is_what_it_is_by_hand(eps: str) -> None:
+    """Each loss moves the profile of the noise; of two directions the larger δ counts."""
+    with mpmath.workdps(40):
+        e, end, half = mpf(eps), mpf("0.5"), mpf("0.5")
+        share = 1 / (1 + mpmath.exp(mpf("0.75")))
+        pure = {-mpf("0.75"): share, mpf("0.75"): 1 - share}
+        listed = {-half: mpf(3) / 8, half: mpf(5) / 8}
+        cases = [
+            (_beside_failures(_laplace(e, end), "0.001"), (LAPLACE, FAILS)),
+            (_with(pure, e, end), (LAPLACE, PURE)),
+            (_beside_failures(_with(pure, e, end), "0.001"), (PURE, FAILS, LAPLACE)),
+            (max(_laplace(e, end), _with(listed, e, end)), (LAPLACE, LISTED)),
+        ]
+        for value, parts in cases:
+            off = mpf("1e-12")
+            assert is_proved(eps, max(value - off, mpf(0)), value + off, *parts)
+            assert not is_proved(eps, value + off, mpf(1), *parts)
+            assert value < off or not is_proved(eps, mpf(0), value - off, *parts)
+
+
+@pytest.mark.parametrize("ends", [("1/100", "0"), ("0", "1/100"), ("1/50", "1/100")])
+def test_no_mu_will_do_below_the_larger_chance_of_failing(ends: tuple[str, str]) -> None:
+    """It may be that of either direction; at it and above, something finite may."""
+    law = {
+        name: f"inf:{end} 0:0x{int((1 - Fraction(end)) * 2**60):x}p-60"
+        for name, end in zip(("remove", "add"), ends, strict=True)
+    }
+    part = {"kind": "pld", "remove_unit": "1", "add_unit": "1", **law}
+    infinite = {"low": "inf", "high": "inf"}
+    tail = {"verdict": "not-gdp", "mu_tail": infinite, "statement": "approximate", "mu": infinite}
+    top = max(map(Fraction, ends))
+    for failure, expected in (("0.999", "valid"), ("1", "refused"), ("1.001", "refused")):
+        p = str(float(top * Fraction(failure)))
+        for parts in ((part,), (part, GAUSSIAN), (part, {**LAPLACE, "count": "2"})):
+            assert outcome(document_of(*parts, failure_probability=p, **tail)) == expected

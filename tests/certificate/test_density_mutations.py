@@ -240,6 +240,25 @@ def test_a_ratio_that_turns_within_a_cell() -> None:
                 assert found.high - found.low < 1e-18
 
 
+def test_a_root_that_newton_does_not_reach() -> None:
+    """Next to where (1 + x³)/2 is flat the signs on either side are proved, however far apart."""
+    texts = {"p": "(1 + x**3)/2", "q": "1/2", "ratio": None}
+    ends = Fraction(-1), Fraction(1)
+    pair = Pair(nodes_of(texts, {}), ends, Arithmetic(96, Work()), integers=False)
+    with mpmath.workdps(50):
+        for power in (6, 9, 12, 20):
+            off = mpmath.expm1(mpf(10) ** -power)
+            root, other = mpmath.cbrt(off), -mpmath.cbrt(off / (1 + off))
+            # ∫(x³ - off)/2 from the one on, and ∫-((1 + off)x³ + off)/2 up to the other
+            forward = (1 - root**4) / 8 - off * (1 - root) / 2
+            backward = (1 + off) * (1 - other**4) / 8 - off * (other + 1) / 2
+            for true, way in ((forward, False), (backward, True)):
+                eps = pair.of.exactly(Fraction(1, 10**power))
+                found = pair.delta(eps.exp(), backward=way)
+                assert mpf(str(found.low)) <= true + mpf(10) ** -27
+                assert mpf(str(found.high)) >= true - mpf(10) ** -27
+
+
 def test_a_kink_within_every_cell() -> None:
     """Where 1 is most above 18(1 + |x - 1/3|)/23 no cell is smooth: δ and the ratios hold."""
     texts = {"p": "1", "q": "18*(1 + abs(x - 1/3))/23", "ratio": None}
@@ -369,9 +388,12 @@ def test_what_is_no_pair_of_densities(given: dict[str, str | None]) -> None:
 
 _PLAIN = {
     "with two ends": {"p": "1", "q": "0.5 + x", "low": "0", "high": "1", "integers": "false"},
-    "two numbers": {"p": "0.5", "q": "0.25 + x/2", "low": "0", "high": "1", "integers": "true"},
+    # which are 0 and 1
+    "two numbers": {
+        "p": "0.5", "q": "0.25 + x/2", "low": "-0.75", "high": "1.5", "integers": "true",
+    },
     "without an end": {"p": "2*3**(x - 1)", "q": "2**(x - 1)", "high": "0", "integers": "true"},
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,11 @@ EXAMPLES = {
         {"failure": 0.03},
     ),
     "laplace": (profiles.DiscreteLaplace(scale=2, sensitivity=3).compose(2), {"eps_h": 1}),
+    "on samples": (profiles.PureDP(epsilon=1).subsample(0.3).compose(3), {}),
+    "on samples, failing": (
+        profiles.ApproxDP(epsilon=0.5, delta=0.01).subsample(0.25).compose(2),
+        {"failure": 0.03},
+    ),
     "gaussian": (profiles.DiscreteGaussian(sigma=0.75), {}),
     "gaussian, head": (profiles.DiscreteGaussian(sigma=1.5, sensitivity=2), {"eps_h": 1}),
     "skellam": (profiles.Skellam(variance=2, sensitivity=2), {"failure": 0.001}),
@@ -102,10 +107,13 @@ def runs_of(spec: dict[str, str], times: int = 1) -> list[tuple[dict[str, str], 
 
 def atoms_of(spec: dict[str, str], backward: bool) -> tuple[dict[Any, Any], Any]:
     """The finite losses of one run with their probabilities, and the probability of others."""
+    if spec["kind"] == "subsampled":
+        base = {k.removeprefix("base."): v for k, v in spec.items() if k.startswith("base.")}
+        return on_samples(base, mpmath.mpf(spec["rate"]), backward)
     exact = {k: mpmath.mpf(v) for k, v in spec.items() if k not in ("kind", "neighbours", *LISTED)}
-    if spec["kind"] == "approx-dp":
-        eps, kept = exact["epsilon"], 1 - exact["delta"]
-        return {y: kept / (1 + mpmath.exp(-y)) for y in (eps, -eps)}, exact["delta"]
+    if spec["kind"] in ("approx-dp", "pure-dp"):
+        eps, failure = exact["epsilon"], exact.get("delta", mpmath.mpf(0))
+        return {y: (1 - failure) / (1 + mpmath.exp(-y)) for y in (eps, -eps)}, failure
     if spec["kind"] == "randomized-response":
         share, k = exact["noise_parameter"] / exact["buckets"], exact["buckets"]
         top = share + 1 - exact["noise_parameter"]
@@ -143,6 +151,20 @@ def atoms_of(spec: dict[str, str], backward: bool) -> tuple[dict[Any, Any], Any]
     for x in range(-far, far + 1):
         atoms[loss(mpmath.mpf(x))] += weigh(x) / norm
     return atoms, mpmath.mpf(0)
+
+
+def on_samples(base: dict[str, str], rate: Any, backward: bool) -> tuple[dict[Any, Any], Any]:
+    """Those of a symmetric mechanism on a sample: P' = (1 - γ)Q + γP against Q, or Q against P'."""
+    atoms, failure = atoms_of(base, False)
+    pairs = [(mass, mass * mpmath.exp(-y)) for y, mass in atoms.items()]
+    pairs.append((mpmath.mpf(0), failure))
+    pairs = [((1 - rate) * q + rate * p, q) for p, q in pairs if q]
+    if backward:
+        pairs = [(q, p) for p, q in pairs]
+    found: dict[Any, Any] = defaultdict(mpmath.mpf)
+    for p, q in pairs:
+        found[mpmath.log(p / q)] += p
+    return found, mpmath.mpf(0) if backward else rate * failure
 
 
 LISTED = ("remove", "add", "remove_unit", "add_unit")

@@ -13,12 +13,13 @@ from gdpbridge.certificate.cells import accepted
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import SCHEMA, Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell
-from gdpbridge.certificate.reach import is_closed
+from gdpbridge.certificate.reach import is_bounded, is_closed, needs_lattice
 from gdpbridge.certificate.rho import rho_of
 from gdpbridge.certificate.write_closed import with_formula
 from gdpbridge.certificate.write_composed import with_directions
 from gdpbridge.certificate.write_convex import with_cells, with_chords
 from gdpbridge.certificate.write_discrete import with_laws
+from gdpbridge.certificate.write_lattice import with_lattice
 from gdpbridge.certificate.write_zcdp import with_tangents
 from gdpbridge.curves.base import Form
 from gdpbridge.curves.nature import Nature
@@ -105,6 +106,18 @@ def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:
 
 
 def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
+    if not is_bounded(profile):
+        return _as_measured(profile, claim, proof)
+    if not needs_lattice(profile):
+        # as closely as it was measured, if that is not too much for the checker
+        try:
+            return _as_measured(profile, claim, proof)
+        except (OutOfWork, UndecidedError):
+            pass
+    return with_lattice(begun(profile, claim, proof.bits), proof, profile)
+
+
+def _as_measured(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     bare = begun(profile, claim, proof.bits)
     if claim.mu.high == "inf":
         # nothing is claimed of an upper end

@@ -26,7 +26,7 @@ from gdpbridge_verify.document import Cell, Direction
 from gdpbridge_verify.evidence import CurvePiece
 from gdpbridge_verify.refusal import OutOfWork
 
-__all__ = ["with_laws"]
+__all__ = ["tilts", "with_laws"]
 
 # a law under another tilt is made where log δ is so far off
 _FALL = 40.0
@@ -55,7 +55,7 @@ def with_laws(bare: Certificate, proof: Proof, profile: Profile) -> Certificate:
         raise OutOfWork
     pieces = tuple(
         CurvePiece(start=binary_text(start), tilt=binary_text(tilt))
-        for start, tilt in _tilts(profile.curve, proof.cells)
+        for start, tilt in tilts(profile.curve, proof.cells)
     )
     # the checker parts it at the losses, which it knows
     cells = [
@@ -82,8 +82,13 @@ def _with(bare: Certificate, directions: Sequence[Direction]) -> Certificate:
     return replace(bare, evidence=replace(bare.evidence, directions=tuple(directions)))
 
 
-def _tilts(curve: Curve, cells: Sequence[ProvedCell]) -> Iterator[tuple[Fraction, Fraction]]:
-    """Yield where a law under a tilt begins to serve, and the tilt: about -(log δ)'."""
+def tilts(curve: Curve, cells: Sequence[ProvedCell]) -> Iterator[tuple[Fraction, Fraction]]:
+    """Yield where a law under a tilt begins to serve, and the tilt: about -(log δ)'.
+
+    Args:
+        curve: δ.
+        cells: adjacent ranges, at whose lower ends it is looked at.
+    """
     yield Fraction(0), Fraction(0)
     with precision(_BITS):
         logs = np.array([_log(curve, one.low) for one in cells])
