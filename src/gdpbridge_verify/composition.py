@@ -16,6 +16,7 @@ from gdpbridge_verify.finite import (
     discrete_laplace,
     is_possible,
     listed,
+    of_rows,
     randomized_response,
     response_by_epsilon,
     two_valued,
@@ -119,7 +120,9 @@ def _read(spec: Spec, times: int, work: Work) -> Composition:
     if not KINDS[kind].composes:
         raise Malformed("mechanism.kind", kind, "one that composes")
     if kind in _LEAVES:
-        return _of(_LEAVES[kind](values), times, KINDS[kind].nature)
+        # no permute-and-flip attains the loss that dominates all of them, but at one ε
+        nature: Nature = "bound" if kind == "permute-and-flip" else KINDS[kind].nature
+        return _of(_LEAVES[kind](values), times, nature)
     square, nature = square_of_gaussian(spec, values, work)
     return _of(_gaussian(square), times, nature)
 
@@ -193,6 +196,9 @@ _LEAVES: dict[str, Callable[[Values], Transform]] = {
     "discrete-gaussian": lambda given: DiscreteGaussian(given["sigma"], int(given["sensitivity"])),
     "discrete-laplace": lambda given: discrete_laplace(given["scale"], int(given["sensitivity"])),
     "laplace": lambda given: Laplace(given["sensitivity"] / given["scale"]),
+    "permute-and-flip": lambda given: (
+        Laplace(given["epsilon"]) if given["epsilon"] else two_valued(Fraction(0))
+    ),
     "pure-dp": lambda given: two_valued(given["epsilon"]),
     "randomized-response": _response,
     "sparse-vector": lambda given: two_valued(epsilon_of_sparse_vector(given)),
@@ -220,6 +226,15 @@ def _listed(spec: Spec, times: int, work: Work) -> Composition:
     # no mechanism has other losses
     is_own = "bound" not in spec and is_possible(one, of) and is_possible(other, of)
     return Composition((Runs(one, times, other),), "own" if is_own else "bound")
+
+
+def _rows(spec: Spec, times: int, work: Work) -> Composition:
+    """Read a table of guarantees, whose class has a worst mechanism."""
+    if not {"rows"} <= set(spec) <= {"kind", "neighbours", "rows"}:
+        raise Malformed("mechanism", ", ".join(sorted(spec)), "kind, neighbours and rows")
+    found = of_rows("mechanism.rows", spec["rows"] or "")
+    work.charge(_COST_OF_LOSS * len(found.places))
+    return _of(found, times, KINDS["table"].nature)
 
 
 def _allocated(spec: Spec, times: int, work: Work) -> Composition:
@@ -256,4 +271,5 @@ _OTHERS: dict[str, Callable[[Spec, int, Work], Composition]] = {
     "random-allocation": _allocated,
     "sequence": _sequence,
     "subsampled": _subsampled,
+    "table": _rows,
 }
