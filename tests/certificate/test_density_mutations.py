@@ -387,6 +387,30 @@ def of_advantage(mechanism: dict[str, str | None], low: str, high: str) -> Docum
 
 
 @pytest.mark.parametrize(
+    ("text", "least", "largest"),
+    [
+        ("abs(x - 1/4)", Fraction(0), Fraction(3, 4)),
+        ("abs(3/4 - x)", Fraction(0), Fraction(3, 4)),
+        ("min(x, 3/4 - x)", Fraction(-1, 4), Fraction(3, 8)),
+        ("max(x, 3/4 - x)", Fraction(3, 8), Fraction(1)),
+    ],
+)  # fmt: skip
+def test_about_a_kink_values_and_slopes_are_known(
+    text: str, least: Fraction, largest: Fraction
+) -> None:
+    """On [0, 1] they are enclosed, and no other derivative is."""
+    taylor = Taylor(Arithmetic(64, Work()), 4)
+    found = taylor.about(density_of("p", text, {}), taylor.of.between(Fraction(0), Fraction(1)))
+    assert found[0].low <= least <= largest <= found[0].high
+    assert found[0].low >= least - 1
+    assert found[0].high <= largest + 1
+    # both slopes, and nothing further
+    assert found[1].low <= -1
+    assert found[1].high >= 1
+    assert not any(one.low > float("-inf") or one.high < float("inf") for one in found[2:])
+
+
+@pytest.mark.parametrize(
     "given",
     [
         {"q": "3*x - 0.5"}, {"q": "x"}, {"q": "log(0 - 1)"}, {"q": "1/x"}, {"q": "eps"}, {"q": ""},
