@@ -87,9 +87,9 @@ class Goal(ABC):
         """Whether the number is proved to be above the target."""
         return self.tried(profile).value.low > self.target
 
-    def spare(self, profile: Profile) -> float:
-        """How much log of the number falls short of the target at first, at the safe end."""
-        return 0.0
+    def spares(self, profile: Profile) -> tuple[float, float]:
+        """How much log of the number falls short of the target first, and exceeds it beyond."""
+        return 0.0, 0.0
 
     @property
     def number(self) -> tuple[Quantity, Fraction]:
@@ -149,7 +149,9 @@ class _Mu(Goal):
 
     def guessed(self, profile: Profile) -> Interval:
         if profile.curve.form is not Form.COMPOSED:
-            return self.tried(profile).value
+            # a wide interval's middle jumps about
+            usual = self.tol is None or exact(self.tol) <= exact(default_tol(profile))
+            return self._measured(profile, self.tol if usual else None).mu
         if self.witness:
             found = self._at(self.witness[-1], profile)
             if self._is_near(found):
@@ -212,10 +214,11 @@ class _Mu(Goal):
         # relative below 1, as measured intervals are
         return str(Decimal(str(default_tol(profile))) * min(self.target, Decimal(1)))
 
-    def spare(self, profile: Profile) -> float:
-        # half of the width of what is composed is taken by its upper end
-        share = 0.55 if profile.curve.form is Form.COMPOSED else 0.1
-        return share * float(Decimal(str(self._tol(profile))) / self.target)
+    def spares(self, profile: Profile) -> tuple[float, float]:
+        # half of the width of what is composed is taken by its upper end, and one ε is beyond
+        safe, beyond = (0.55, 0.11) if profile.curve.form is Form.COMPOSED else (0.1, 0.05)
+        width = float(Decimal(str(self._tol(profile))) / self.target)
+        return safe * width, beyond * width
 
 
 def certified(found: Measurement) -> Certificate:

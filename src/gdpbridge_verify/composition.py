@@ -119,7 +119,9 @@ def _read(spec: Spec, times: int, work: Work) -> Composition:
     if not KINDS[kind].composes:
         raise Malformed("mechanism.kind", kind, "one that composes")
     if kind in _LEAVES:
-        return _of(_LEAVES[kind](values), times, KINDS[kind].nature)
+        # no permute-and-flip attains the loss that dominates all of them, but at one ε
+        nature: Nature = "bound" if kind == "permute-and-flip" else KINDS[kind].nature
+        return _of(_LEAVES[kind](values), times, nature)
     square, nature = square_of_gaussian(spec, values, work)
     return _of(_gaussian(square), times, nature)
 
@@ -193,6 +195,9 @@ _LEAVES: dict[str, Callable[[Values], Transform]] = {
     "discrete-gaussian": lambda given: DiscreteGaussian(given["sigma"], int(given["sensitivity"])),
     "discrete-laplace": lambda given: discrete_laplace(given["scale"], int(given["sensitivity"])),
     "laplace": lambda given: Laplace(given["sensitivity"] / given["scale"]),
+    "permute-and-flip": lambda given: (
+        Laplace(given["epsilon"]) if given["epsilon"] else two_valued(Fraction(0))
+    ),
     "pure-dp": lambda given: two_valued(given["epsilon"]),
     "randomized-response": _response,
     "sparse-vector": lambda given: two_valued(epsilon_of_sparse_vector(given)),

@@ -100,7 +100,9 @@ KINDS = {
         texts=("entries",),
         composes=True,
     ),
-    "permute-and-flip": Kind({"epsilon": NON_NEGATIVE}, "class", per_record="epsilon"),
+    "permute-and-flip": Kind(
+        {"epsilon": NON_NEGATIVE}, "class", per_record="epsilon", composes=True
+    ),
     "pld": Kind(composes=True, discrete=True),
     "pure-dp": Kind({"epsilon": NON_NEGATIVE}, "class", composes=True, per_record="epsilon"),
     "random-allocation": Kind(

@@ -37,6 +37,8 @@ __all__ = ["OF_FORMULAS", "TunedCheck", "is_known"]
 
 _HALVINGS = 90
 _MOST_ROWS = 100
+# microseconds of a comparison with δ of one run
+_COST_OF_DELTA = 100.0
 # bits of δ of one run, beyond those before its first
 _DELTA_BITS, _LEAST_DELTA = 40, 1 << 12
 # of losses that are listed, what is missing may be anything
@@ -147,12 +149,15 @@ class TunedCheck(RenyiCheck):
         """Return at least δ of one run at log(α/(α - 1)), which the formula of it proves."""
         top = self.arithmetic.exactly(alpha / (alpha - 1)).log().low
         at = Fraction(*top.as_integer_ratio())
-        line, low, size = "mechanism.base", Fraction(0), 1
+        line, low = "mechanism.base", Fraction(0)
         if self._single.vanishes_at(at):
             return low
-        # the first power of two that is not above it
-        while size < _LEAST_DELTA and self._is_most(line, at, Fraction(1, 2**size)):
-            size += 1
+        # the least power of two that it is shown to be at most, down to a last one
+        size, more = 1, _LEAST_DELTA
+        while size < more:
+            half = (size + more) // 2
+            is_most = self._is_most(line, at, Fraction(1, 2**half))
+            size, more = (half + 1, more) if is_most else (size, half)
         high = Fraction(1, 2 ** (size - 1))
         for _ in range(_DELTA_BITS):
             middle = (low + high) / 2
@@ -160,6 +165,7 @@ class TunedCheck(RenyiCheck):
         return high
 
     def _is_most(self, line: str, at: Fraction, value: Fraction) -> bool:
+        self.arithmetic.work.charge(_COST_OF_DELTA)
         try:
             self._single.at_most(line, at, value)
         except (Refused, Undecided):

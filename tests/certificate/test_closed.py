@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import mpmath
@@ -185,3 +186,20 @@ def test_laplace_noise_beside_other_losses_is_what_it_is_by_hand(eps: str) -> No
             assert is_proved(eps, max(value - off, mpf(0)), value + off, *parts)
             assert not is_proved(eps, value + off, mpf(1), *parts)
             assert value < off or not is_proved(eps, mpf(0), value - off, *parts)
+
+
+@pytest.mark.parametrize("ends", [("1/100", "0"), ("0", "1/100"), ("1/50", "1/100")])
+def test_no_mu_will_do_below_the_larger_chance_of_failing(ends: tuple[str, str]) -> None:
+    """It may be that of either direction; at it and above, something finite may."""
+    law = {
+        name: f"inf:{end} 0:0x{int((1 - Fraction(end)) * 2**60):x}p-60"
+        for name, end in zip(("remove", "add"), ends, strict=True)
+    }
+    part = {"kind": "pld", "remove_unit": "1", "add_unit": "1", **law}
+    infinite = {"low": "inf", "high": "inf"}
+    tail = {"verdict": "not-gdp", "mu_tail": infinite, "statement": "approximate", "mu": infinite}
+    top = max(map(Fraction, ends))
+    for failure, expected in (("0.999", "valid"), ("1", "refused"), ("1.001", "refused")):
+        p = str(float(top * Fraction(failure)))
+        for parts in ((part,), (part, GAUSSIAN), (part, {**LAPLACE, "count": "2"})):
+            assert outcome(document_of(*parts, failure_probability=p, **tail)) == expected

@@ -50,6 +50,8 @@ def uncertifiable_because(profile: Profile) -> str:
             return f"there is no certificate yet for {what} of {one.kind}"
         if one.kind == "subsampled" and one is not named and one.inner[0].kind not in _SAMPLED_RUNS:
             return f"there is no certificate yet for compositions of sampled {one.inner[0].kind}"
+        if one.kind == "subsampled" and one.inner[0].kind not in (*_SAMPLED_RUNS, *SAMPLED):
+            return f"there is no certificate yet for samples of {one.inner[0].kind}"
         if one.kind == "grouped" and not _is_per_record(one.inner[0]):
             return f"there is no certificate for groups of {one.inner[0].kind} yet"
         whole = known.alone or (known.discrete and named.kind not in ONLY_COMPOSED)
@@ -60,6 +62,8 @@ def uncertifiable_because(profile: Profile) -> str:
     composed = Form.COMPOSED, Form.LINEAR
     if _is_sampled(named):
         return named.beyond_certificates
+    if named.kind == "subsampled" and named.curve.form is Form.SMOOTH:
+        return f"there is no certificate yet for a single sample of {named.inner[0].kind}"
     by_lines = named.curve.form in composed
     if named.kind in ONLY_COMPOSED and not (by_lines or is_closed(named) or is_bounded(named)):
         return f"there is no certificate for {named.kind} of such parts yet"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
@@ -50,13 +51,18 @@ class ComposedLoss:
             for moments, opposite in list(zip(both, reversed(both), strict=True))[: 2 - symmetric]
         )
 
-    def to(self, digits: int) -> ComposedLoss:
-        """Return the same to other digits; what is known of its transforms serves both."""
-        if digits == self.digits:
+    def to(self, digits: int, floor: float = -math.inf) -> ComposedLoss:
+        """Return the same to other digits; what is known of its transforms serves both.
+
+        Args:
+            digits: relative digits of δ, or of 1 - δ where that is smaller.
+            floor: log of a δ - p_∞ below which they are digits of the floor.
+        """
+        if digits == self.digits and floor == -math.inf:
             return self
         found = copy(self)
         found.digits = digits
-        found.directions = tuple(one.to(digits) for one in self.directions)
+        found.directions = tuple(one.to(digits, floor) for one in self.directions)
         return found
 
     def whole(self) -> ComposedLoss:

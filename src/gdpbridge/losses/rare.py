@@ -55,14 +55,23 @@ class RareDirection(Direction):
         digits: of δ.
     """
 
-    def __init__(self, split: Split, tilt: Fraction, start: Fraction, digits: int) -> None:
-        super().__init__(split.moments, None, digits)
+    def __init__(
+        self,
+        split: Split,
+        tilt: Fraction,
+        start: Fraction,
+        digits: int,
+        floor: float = -math.inf,
+        lines: list[tuple[int, Line]] | None = None,
+    ) -> None:
+        super().__init__(split.moments, None, digits, floor=floor, lines=lines)
         self.split, self.tilt = split, tilt
         self.start: Fraction = start
 
-    def to(self, digits: int) -> Direction:
-        """Return the same to other digits."""
-        return RareDirection(self.split, self.tilt, self.start, digits)
+    def to(self, digits: int, floor: float | None = None) -> Direction:
+        """Return the same to other digits; the floor is the same if None."""
+        least = self.floor if floor is None else floor
+        return RareDirection(self.split, self.tilt, self.start, digits, least, self.lines)
 
     def is_cheaper_than(self, whole: Direction, log_delta: float) -> bool:
         """Whether its lines are less work for the ε of a δ."""

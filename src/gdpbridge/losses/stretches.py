@@ -50,8 +50,9 @@ _LOG_LEAST = -1e9
 _FEWER_NODES = 1024
 # log of how far below what a saddle point says D may be, in steps
 _BELOW = (4.0, 40.0)
-# how many of the last lines are looked at for an ε that none was made for
-_RECENT = 3
+# how many of the last lines are looked at for an ε that none was made for, and how many are kept;
+# nodes of one that may take the place of a coarser one, which is quicker to evaluate
+_RECENT, _KEPT, _QUICK = 3, 16, 256
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,8 @@ class Stretches(Sides):
         opposite: M of the opposite direction, where that is of the same two distributions.
         digits: the digits of δ, or of 1 - δ where that is smaller, that lines are made for.
         above: bounds of what M leaves out of D, see :class:`Line`.
+        floor: log of a D below which digits are those of the floor.
+        lines: lines of the same loss, and to how many digits each was made; others are added.
 
     Attributes:
         splits: whether usual noise may be split off where lines of the whole law need many nodes.
@@ -126,9 +129,13 @@ class Stretches(Sides):
         opposite: Moments | None,
         digits: int,
         above: tuple[tuple[arb, arb], ...] = (),
+        *,
+        floor: float = -math.inf,
+        lines: list[tuple[int, Line]] | None = None,
     ) -> None:
         super().__init__(moments, digits)
-        self.opposite, self.above = opposite, above
+        self.opposite, self.above, self.floor = opposite, above, floor
+        self.lines: list[tuple[int, Line]] = [] if lines is None else lines
         self.log_tol = -digits * math.log(10)
         self.most_nodes: int | None = None
         self.aim: float | None = None
@@ -154,9 +161,29 @@ class Stretches(Sides):
             for known in self._stretches[-_RECENT:]:
                 if self._judged(known.line, eps).log_off <= known.share * self.log_tol:
                     return replace(known, start=eps, stop=eps)
-        found = self._made(eps, stop, self.most_nodes if most is None else most)
+        found = self._shared(eps, stop)
+        if found is None:
+            found = self._made(eps, stop, self.most_nodes if most is None else most)
         self._stretches.append(found)
         return found
+
+    def _shared(self, eps: Fraction, stop: Fraction | None) -> Stretch | None:
+        """Return a stretch by a line that was made for other ε or digits, if one does."""
+        lines = [line for digits, line in self.lines if digits >= self.digits]
+        quick = [line for line in lines if line.choice.count < _QUICK][-_RECENT:]
+        if not quick:
+            return None
+        places = _places(eps, self._end(eps, stop))
+        for line in reversed(quick):
+            good = 0
+            while good < len(places) and self._judged(line, places[good]).good:
+                good += 1
+            if good >= min(2, len(places)):
+                return Stretch(eps, places[good - 1], line, aim=self.aim)
+        return None
+
+    def _end(self, eps: Fraction, stop: Fraction | None) -> Fraction:
+        return eps if stop is None else min(stop, eps + self._reach(eps))
 
     def cover(self, low: Fraction, high: Fraction) -> Iterator[Stretch]:
         """Yield stretches, each beginning where the last one ended, that cover [low, high]."""
@@ -184,13 +211,13 @@ class Stretches(Sides):
 
     def _made_rare(self, eps: Fraction, stop: Fraction | None, most: int | None) -> Stretch | None:
         """Return a stretch by lines of what is no usual noise, None where there is none."""
-        log = self._guesses([eps])[0].call
+        log = max(self._guesses([eps])[0].call, self.floor)
         for start, known in reversed(self._rare):
             if start <= eps and known.log_above(eps) < log + self.log_tol:
                 with suppress(UndecidedError, WorkLimitError):
                     return known.made_for(eps, stop, most, self.aim)
         for below in _BELOW:
-            found = self._split_at(eps, log - below)
+            found = self._split_at(eps, max(log - below, self.floor))
             if found is None:
                 continue
             with suppress(UndecidedError, WorkLimitError):
@@ -206,7 +233,8 @@ class Stretches(Sides):
         share = log_delta + self.log_tol
         for alike in splits_from(self.moments.factors[0], float(eps), share):
             for split, tilt in alike:
-                found = Stretches(split.moments, None, self.digits, split.above(tilt))
+                above, floor = split.above(tilt), self.floor
+                found = Stretches(split.moments, None, self.digits, above, floor=floor)
                 work = found.work_for(eps, log_delta)
                 if work >= least:
                     break
@@ -228,8 +256,7 @@ class Stretches(Sides):
         return self._made_whole(eps, stop, most)
 
     def _made_whole(self, eps: Fraction, stop: Fraction | None, most: int | None) -> Stretch:
-        reach = self._reach(eps)
-        end = eps if stop is None else min(stop, eps + reach)
+        reach, end = self._reach(eps), self._end(eps, stop)
         places = _places(eps, end)
         guesses = self._guesses(places)
         below = 0.0
@@ -253,6 +280,8 @@ class Stretches(Sides):
                 places = _places(eps, end)
                 guesses = self._guesses(places)
                 continue
+            self.lines[: 1 - _KEPT] = []
+            self.lines.append((self.digits, line))
             found = [self._judged(line, at) for at in places]
             if all(one.good for one in found):
                 self._learn(places, found)
@@ -282,7 +311,7 @@ class Stretches(Sides):
 
     def _learn(self, places: list[Fraction], found: list[_Judged]) -> None:
         """Take note of D where a line tells what it is."""
-        least = _LOG_LEAST if self.aim is None else self.aim - 1
+        least = max(_LOG_LEAST, self._least - 1)
         known = [(float(at), one.call) for at, one in zip(places, found, strict=True)]
         known = [(at, call) for at, call in known if call > least]
         if known and self.moments.domain[1] > 0:
@@ -312,6 +341,7 @@ class Stretches(Sides):
     def _chosen(
         self, places: list[Fraction], guesses: list[Guess], below: float
     ) -> tuple[Choice, float, Kind]:
+        guesses = [Guess(max(one.call, self.floor), one.put) for one in guesses]
         targets = [min(one.call, one.put) + self.log_tol - below for one in guesses]
         best: tuple[Choice, float, Kind] | None = None
         failed: WorkLimitError | None = None
@@ -376,10 +406,13 @@ class Stretches(Sides):
         return moments.tilts if moments.domain[1] > 0 else moments.tilts_inside
 
     def _guesses(self, places: list[Fraction]) -> list[Guess]:
-        found = self._guessed(places)
-        if self.aim is None:
-            return found
-        return [Guess(min(one.call, self.aim), one.put) for one in found]
+        most = math.inf if self.aim is None else self.aim
+        return [Guess(min(one.call, most), one.put) for one in self._guessed(places)]
+
+    @property
+    def _least(self) -> float:
+        """Log of a D below which no closer is asked for."""
+        return self.floor if self.aim is None else max(self.aim, self.floor)
 
     def _guessed(self, places: list[Fraction]) -> list[Guess]:
         eps = _floats(places)
@@ -408,8 +441,8 @@ class Stretches(Sides):
                 past = start - self._failure
                 call, rest = (past + low, past + high), (1 - start - high, 1 - start - low)
             smaller = call[0].min(rest[0]).lower()
-            if self.aim is not None:
-                smaller = smaller.max(arb(self.aim).exp().min(rest[0])).lower()
+            if self._least > _LOG_LEAST:
+                smaller = smaller.max(arb(self._least).exp().min(rest[0])).lower()
             log_off = log_of((off / smaller).upper()) if certainly(smaller > 0) else math.inf
             good = log_off <= self.log_tol
             return _Judged(good, log_off, log_of(call[1].upper()), log_of(rest[1].upper()))

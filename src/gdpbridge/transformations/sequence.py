@@ -102,6 +102,13 @@ class Sequence(Profile):
         """What is composed says what the composition is."""
         return weakest([self.nature, *(profile.composed_is for profile in self.inner)])
 
+    @property
+    def certified_as(self) -> Profile:
+        """The parts in other words."""
+        parts = tuple(part.certified_as for part in self.parts)
+        same = all(one is part for one, part in zip(parts, self.parts, strict=True))
+        return self if same else Sequence(parts=parts)
+
     def specification(self) -> dict[str, str | None]:
         """Return the parts' as parts.0.…, parts.1.…, equal ones once and with their count."""
         found: dict[str, str | None] = {"kind": self.kind, "neighbours": self.neighbours}

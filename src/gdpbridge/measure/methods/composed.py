@@ -94,8 +94,8 @@ class _Search:
         self.problem, self.curve, self.digits = problem, curve, digits
         self.places = digits_of(problem.tol) + 2
         self.bits = 40 + 4 * digits
-        self.loss = curve.loss_to(digits)
-        self.coarse = curve.loss_to(min(COARSE_DIGITS, digits))
+        self.loss = curve.loss_to(digits, curve.floor)
+        self.coarse = curve.loss_to(min(COARSE_DIGITS, digits), curve.floor)
         # the largest G that is seen, and the ends that it proves
         self.seen, self.low, self.high = -1.0, Fraction(0), Fraction(0)
         self.witness: tuple[Fraction, int, Line] | None = None
@@ -267,7 +267,7 @@ class _Search:
         direction, end = self.loss.directions[number], self.problem.end
         if not self._ends_with_losses and (direction.end is None or end < direction.end):
             # what δ is at the end is known to the usual digits, whatever the piece before
-            closest = self.loss if self.digits >= DEFAULT_DIGITS else self.curve.loss
+            closest = self.curve.loss_to(max(self.digits, DEFAULT_DIGITS))
             line = closest.directions[number].stretch(end).line
             if line.above:
                 line = self._whole_line(number, end, closest.digits)
