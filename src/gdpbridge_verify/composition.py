@@ -17,6 +17,7 @@ from gdpbridge_verify.finite import (
     discrete_laplace,
     is_possible,
     listed,
+    of_rows,
     randomized_response,
     response_by_epsilon,
     two_valued,
@@ -237,6 +238,15 @@ def _listed(spec: Spec, times: int, work: Work) -> Composition:
     return Composition((Runs(one, times, other),), "own" if is_own else "bound")
 
 
+def _rows(spec: Spec, times: int, work: Work) -> Composition:
+    """Read a table of guarantees, whose class has a worst mechanism."""
+    if not {"rows"} <= set(spec) <= {"kind", "neighbours", "rows"}:
+        raise Malformed("mechanism", ", ".join(sorted(spec)), "kind, neighbours and rows")
+    found = of_rows("mechanism.rows", spec["rows"] or "")
+    work.charge(_COST_OF_LOSS * len(found.places))
+    return _of(found, times, KINDS["table"].nature)
+
+
 def _allocated(spec: Spec, times: int, work: Work) -> Composition:
     """Read epochs in each of which a record is in one step, drawn at random."""
     values = parameters_of(spec)
@@ -271,4 +281,5 @@ _OTHERS: dict[str, Callable[[Spec, int, Work], Composition]] = {
     "random-allocation": _allocated,
     "sequence": _sequence,
     "subsampled": _subsampled,
+    "table": _rows,
 }

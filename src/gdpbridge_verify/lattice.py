@@ -110,8 +110,8 @@ def pair_of(one: Transform, of: Arithmetic) -> Pair:
         width, atom = of.exactly(one.width), of.exactly(one.atom)
         far = atom * (-width).exp()
         ends = [Atom(Fraction(0), far, atom), Atom(2 * one.width, atom, far)]
-        density = Density(one.width, Fraction(1), one.density(of))
-        return Pair(-width, ends, density, False, one.failure)
+        between = Density(one.width, Fraction(1), one.density(of))
+        return Pair(-width, ends, between, False, one.failure)
     if isinstance(one, Sampled):
         density = one.density if isinstance(one, SampledLaplace) else None
         return Pair(*one.atoms(of), density, one.backward, one.failure)

@@ -388,9 +388,12 @@ def test_what_is_no_pair_of_densities(given: dict[str, str | None]) -> None:
 
 _PLAIN = {
     "with two ends": {"p": "1", "q": "0.5 + x", "low": "0", "high": "1", "integers": "false"},
-    "two numbers": {"p": "0.5", "q": "0.25 + x/2", "low": "0", "high": "1", "integers": "true"},
+    # which are 0 and 1
+    "two numbers": {
+        "p": "0.5", "q": "0.25 + x/2", "low": "-0.75", "high": "1.5", "integers": "true",
+    },
     "without an end": {"p": "2*3**(x - 1)", "q": "2**(x - 1)", "high": "0", "integers": "true"},
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gdpbridge.curves.base import Form
 from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.table import Table
 from gdpbridge_verify.kinds import KINDS, SAMPLED
 
 if TYPE_CHECKING:
@@ -43,6 +44,11 @@ def uncertifiable_because(profile: Profile) -> str:
         known = KINDS[one.kind]
         if known.relations and one.neighbours not in known.relations:
             return f"there is no certificate for {one.kind} with {one.neighbours} neighbours yet"
+        if isinstance(one, Table) and one is not named and named.kind in ("composed", "sequence"):
+            # its class has a worst mechanism
+            if one.is_log:
+                return "there is no certificate yet for compositions of a table of log δ"
+            continue
         if named.kind in ONLY_COMPOSED and not (
             KINDS[one.kind].composes or KINDS[one.kind].of_others
         ):
