@@ -3,27 +3,44 @@
 A formula is enclosed there by a sum of terms c·ε^p·(log ε)^q, each c an interval in which the true
 factor lies for every ε ≥ E, or by ± e to the power of such a sum. Lower terms are folded into the
 intervals of higher ones where that is needed, so that every step is an inclusion and nothing is a
-limit: what comes out holds from E on. Parts that cancel leave nothing to go by and are given up.
+limit: what comes out holds from E on. Factors that are rational numbers, or rational multiples of
+products of constants such as log(2), are also kept exactly, so that terms that cancel are dropped;
+parts that cancel otherwise leave nothing to go by and are given up.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from flint import arb, fmpq
 
 from gdpbridge.expressions.evaluate import Evaluation
-from gdpbridge.expressions.tree import Call, Name, Node, Number, names
+from gdpbridge.expressions.tree import Call, Name, Node, Number, names, text
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.kinds import BALLS, ball
 
-__all__ = ["Exponential", "Growth", "Monomial", "Sum", "UnknownGrowthError", "growth_of"]
+__all__ = [
+    "Exponential",
+    "Growth",
+    "Monomial",
+    "Sum",
+    "UnknownGrowthError",
+    "growth_of",
+    "log_of",
+    "value_at",
+]
 
 # (p, q) for ε^p (log ε)^q; tuples compare as the monomials do for large ε
 Monomial = tuple[Fraction, Fraction]
+# a sum of rational multiples of products of constants, each product by the texts of its constants
+Exact = Mapping[tuple[str, ...], Fraction]
 
 _ONE: Monomial = (Fraction(0), Fraction(0))
+_EPS: Monomial = (Fraction(1), Fraction(0))
+# powers that are multiplied out
+_MULTIPLIED = 8
 _MAX_TERMS = 12
 # what is small beside a leading term is folded into a term lower than it by one of these powers
 _NEGLIGIBLE = (Fraction(10), Fraction(1), Fraction(1, 4))
@@ -44,41 +61,69 @@ class Sum:
     Attributes:
         terms: the intervals c by monomial; empty for zero.
         start: E, at least 16.
+        exact: the same factors, of the monomials for which they are known exactly.
     """
 
     terms: dict[Monomial, arb]
     start: arb
+    exact: dict[Monomial, Exact] = field(default_factory=dict)
 
     @classmethod
-    def constant(cls, value: arb, start: arb) -> Sum:
+    def constant(cls, value: arb, start: arb, exact: Exact | None = None) -> Sum:
         """Return a constant."""
-        return cls({} if value.is_zero() else {_ONE: value}, start)
+        if value.is_zero() or exact == {}:
+            return cls({}, start)
+        return cls({_ONE: value}, start, {} if exact is None else {_ONE: exact})
 
-    def of(self, terms: dict[Monomial, arb]) -> Sum:
+    @classmethod
+    def rational(cls, value: Fraction, start: arb) -> Sum:
+        """Return a rational constant."""
+        return cls.constant(_rational(value), start, {(): value} if value else {})
+
+    def of(self, terms: dict[Monomial, arb], exact: Mapping[Monomial, Exact] | None = None) -> Sum:
         """Return a sum on the same half-line."""
-        kept = {monomial: c for monomial, c in terms.items() if not c.is_zero()}
+        exact = exact or {}
+        kept = {
+            monomial: c
+            for monomial, c in terms.items()
+            if not c.is_zero() and exact.get(monomial) != {}
+        }
         if len(kept) > _MAX_TERMS:
             raise UnknownGrowthError
         if not all(c.is_finite() for c in kept.values()):
             raise UnknownGrowthError
-        return Sum(kept, self.start)
+        return Sum(kept, self.start, {key: one for key, one in exact.items() if key in kept})
 
     def __add__(self, other: Sum) -> Sum:
-        terms = dict(self.terms)
+        terms, exact = dict(self.terms), dict(self.exact)
         for monomial, c in other.terms.items():
             terms[monomial] = terms.get(monomial, arb(0)) + c
-        return self.of(terms)
+            known = other.exact.get(monomial)
+            before = exact.pop(monomial, None) if monomial in self.terms else {}
+            if known is not None and before is not None:
+                exact[monomial] = _added(before, known)
+        return self.of(terms, exact)
 
     def __neg__(self) -> Sum:
-        return Sum({monomial: -c for monomial, c in self.terms.items()}, self.start)
+        exact: dict[Monomial, Exact] = {
+            key: {of: -c for of, c in one.items()} for key, one in self.exact.items()
+        }
+        return Sum({monomial: -c for monomial, c in self.terms.items()}, self.start, exact)
 
     def __mul__(self, other: Sum) -> Sum:
         terms: dict[Monomial, arb] = {}
+        exact: dict[Monomial, Exact | None] = {}
         for (p, q), c in self.terms.items():
             for (r, s), d in other.terms.items():
                 monomial = (p + r, q + s)
                 terms[monomial] = terms.get(monomial, arb(0)) + c * d
-        return self.of(terms)
+                first, second = self.exact.get((p, q)), other.exact.get((r, s))
+                before = exact.get(monomial, {})
+                if first is None or second is None or before is None:
+                    exact[monomial] = None
+                else:
+                    exact[monomial] = _added(before, _multiplied(first, second))
+        return self.of(terms, {key: one for key, one in exact.items() if one is not None})
 
     def scaled(self, factor: arb) -> Sum:
         """Return the sum times a constant, or times a function that stays in an interval."""
@@ -86,7 +131,9 @@ class Sum:
 
     def times_monomial(self, by: Monomial) -> Sum:
         """Return the sum times a monomial."""
-        return Sum({(p + by[0], q + by[1]): c for (p, q), c in self.terms.items()}, self.start)
+        terms = {(p + by[0], q + by[1]): c for (p, q), c in self.terms.items()}
+        exact = {(p + by[0], q + by[1]): c for (p, q), c in self.exact.items()}
+        return Sum(terms, self.start, exact)
 
     def leading(self) -> tuple[Monomial, arb]:
         """Return the leading monomial and its interval, which does not hold 0."""
@@ -134,7 +181,7 @@ class Sum:
         rising = q >= 0 or certainly(self.start.log() > _rational(-q / p))
         if not (certainly(c < 0) and certainly(factor > 0) and rising):
             raise UnknownGrowthError
-        return (c * factor.lower() * _value(monomial, self.start)).upper()
+        return (c * factor.lower() * value_at(monomial, self.start)).upper()
 
 
 @dataclass(frozen=True)
@@ -148,7 +195,8 @@ class Exponential:
 Growth = Sum | Exponential
 
 
-def _value(monomial: Monomial, at: arb) -> arb:
+def value_at(monomial: Monomial, at: arb) -> arb:
+    """Return a monomial at a place above 1."""
     log = at.log()
     return (_rational(monomial[0]) * log + _rational(monomial[1]) * log.log()).exp()
 
@@ -163,12 +211,32 @@ def _most(monomial: Monomial, start: arb) -> arb:
     if not monomial < _ONE:
         raise UnknownGrowthError
     if q <= 0 or p == 0 or certainly(start.log() >= _rational(-q / p)):
-        return _value(monomial, start).upper()
+        return value_at(monomial, start).upper()
     return (_rational(q) * (_rational(-q / p).log() - 1)).exp().upper()
 
 
+def _added(first: Exact, second: Exact) -> Exact:
+    total = dict(first)
+    for of, c in second.items():
+        total[of] = total.get(of, Fraction(0)) + c
+    return {of: c for of, c in total.items() if c}
+
+
+def _multiplied(first: Exact, second: Exact) -> Exact:
+    total: Exact = {}
+    for one, c in first.items():
+        for other, d in second.items():
+            total = _added(total, {tuple(sorted((*one, *other))): c * d})
+    return total
+
+
+def _as_rational(exact: Exact | None) -> Fraction | None:
+    """Return an exact factor as a rational number, None if it is none."""
+    return exact[()] if exact is not None and set(exact) == {()} else None
+
+
 def growth_of(node: Node, start: arb) -> Growth:
-    """Enclose a formula of eps, without piecewise, on [start, ∞).
+    """Enclose a formula of eps and pi, without piecewise, on [start, ∞).
 
     Raises:
         UnknownGrowthError: if its parts cancel, or are of a kind not known here.
@@ -176,23 +244,35 @@ def growth_of(node: Node, start: arb) -> Growth:
     return _Growth(start).of(node)
 
 
+def _has_known_parts(node: Node) -> bool:
+    """Whether a constant is best known by its parts."""
+    match node:
+        case Call("+" | "-" | "*" | "neg"):
+            return True
+        case Call("/", (_, Number(value))):
+            return bool(value)
+    return False
+
+
 class _Growth:
     def __init__(self, start: arb) -> None:
         self.start = start
 
     def of(self, node: Node) -> Growth:
-        if not names(node):
-            value = Evaluation(BALLS, {}).value(node)
+        if not names(node) - {"pi"} and not _has_known_parts(node):
+            value = Evaluation(BALLS, {"pi": arb.pi()}).value(node)
             if not value.is_finite():
                 raise UnknownGrowthError
-            return Sum.constant(value, self.start)
+            if isinstance(node, Number):
+                return Sum.rational(node.value, self.start)
+            return Sum.constant(value, self.start, {(text(node),): Fraction(1)})
         match node:
             case Name("eps"):
-                return Sum({(Fraction(1), Fraction(0)): arb(1)}, self.start)
+                return Sum({_EPS: arb(1)}, self.start, {_EPS: {(): Fraction(1)}})
             case Call("**", (base, Number(exponent))):
                 return _power(self.of(base), exponent)
             case Call("**", (base, exponent)):
-                return _exp(_product(self.of(exponent), _log(self.of(base))))
+                return _exp(_product(self.of(exponent), log_of(self.of(base))))
             case Call(function, arguments):
                 return self._applied(function, [self.of(part) for part in arguments])
         raise UnknownGrowthError
@@ -214,9 +294,9 @@ class _Growth:
             case "exp":
                 return _exp(first)
             case "log":
-                return _log(first)
+                return log_of(first)
             case "log1p":
-                return _log(_total(one, first))
+                return log_of(_total(one, first))
             case "expm1":
                 return _total(_exp(first), -one)
             case "sqrt":
@@ -257,7 +337,7 @@ def _as_exponential(f: Growth) -> Exponential:
     if isinstance(f, Exponential):
         return f
     positive = f.sign() > 0
-    log = _log(f if positive else -f)
+    log = log_of(f if positive else -f)
     assert isinstance(log, Sum)
     return Exponential(positive, log)
 
@@ -291,7 +371,7 @@ def _with_negligible(f: Growth, a: Exponential, b: Exponential, difference: Sum)
         change = -change
     if isinstance(f, Sum):
         return f + f * change
-    log = _log(Sum.constant(arb(1), start) + change)
+    log = log_of(Sum.constant(arb(1), start) + change)
     assert isinstance(log, Sum)
     return Exponential(a.positive, a.exponent + log)
 
@@ -324,8 +404,16 @@ def _power(f: Growth, k: Fraction) -> Growth:
         if not f.positive and not whole:
             raise UnknownGrowthError
         positive = f.positive or k.numerator % 2 == 0
-        return Exponential(positive, f.exponent.scaled(ball(k)))
+        return Exponential(positive, f.exponent * Sum.rational(k, f.exponent.start))
+    if whole and 1 <= k <= _MULTIPLIED and len(f.terms) * k <= _MAX_TERMS:
+        product = f
+        for _ in range(int(k) - 1):
+            product = product * f
+        return product
     (p, q), c, rest = f.split()
+    known = _as_rational(f.exact.get((p, q)))
+    if whole and known is not None and not rest.terms:
+        return Sum.rational(known**k.numerator, f.start).times_monomial((p * k, q * k))
     spread = 1 + rest.range()
     if not certainly(spread > 0) or not (whole or certainly(c > 0)):
         raise UnknownGrowthError
@@ -336,7 +424,12 @@ def _power(f: Growth, k: Fraction) -> Growth:
     return series.scaled(BALLS.power(c, k)).times_monomial((p * k, q * k))
 
 
-def _log(f: Growth) -> Sum:
+def log_of(f: Growth) -> Sum:
+    """Enclose the logarithm of what is enclosed.
+
+    Raises:
+        UnknownGrowthError: if it is not known to be positive.
+    """
     if isinstance(f, Exponential):
         if not f.positive:
             raise UnknownGrowthError
@@ -346,13 +439,14 @@ def _log(f: Growth) -> Sum:
     if not (certainly(c > 0) and certainly(spread > 0)):
         raise UnknownGrowthError
     start = f.start
+    known = _as_rational(f.exact.get((p, q)))
+    exact: Exact | None = None if known is None else {(f"log({known})",): Fraction(1)}
     # log(1 + r) = r/(1 + s), s between 0 and r
-    total = Sum.constant(c.log(), start) + rest.scaled(1 / arb(1).union(spread))
+    total = Sum.constant(c.log(), start, exact) + rest.scaled(1 / arb(1).union(spread))
     # log log ε is at most this share of log ε, as log x / x falls from e on
     share = _from_zero(start.log().log() / start.log())
-    return total + Sum.constant(ball(p) + ball(q) * share, start).times_monomial(
-        (Fraction(0), Fraction(1))
-    )
+    powers = Sum.constant(ball(p) + ball(q) * share, start) if q else Sum.rational(p, start)
+    return total + powers.times_monomial((Fraction(0), Fraction(1)))
 
 
 def _exp(f: Growth) -> Growth:
@@ -385,4 +479,4 @@ def _erfc(f: Growth) -> Growth:
     if not correction.is_finite():
         raise UnknownGrowthError
     constant = Sum.constant(correction - arb.pi().log() / 2, f.start)
-    return Exponential(True, -(f * f) + -_log(f) + constant)
+    return Exponential(True, -(f * f) + -log_of(f) + constant)
