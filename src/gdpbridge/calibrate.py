@@ -38,8 +38,12 @@ _LARGEST_STEP = math.log(4)
 _INWARD, _REFUSALS = 0.5, 8
 # of a parameter, relative: where a search stops, and how far the ends are from where it did
 _CLOSE, _PAD = 1e-12, 1e-8
-# beside the first distance of the safe end, that of the other one; and how often they grow
-_BEYOND_SHARE, _PADS, _MORE = 0.2, 60, 1.5
+# how often the distances of the ends grow
+_PADS, _MORE = 60, 1.5
+# beside the first distance of the safe end, how far off the slope still tells where to go
+_TOLD = 16
+# mechanisms that are kept
+_KEPT = 3
 _RUNS = "times"
 
 
@@ -165,6 +169,8 @@ def _free_parameter(
         for field, info in cls.parameters().items()
     }
     possible = [field for field, effect in effects.items() if effect]
+    if not possible:
+        raise InputError("kind", kind, "one with a parameter that raises or lowers μ throughout")
     if name is None:
         known = {**given, **cls.derived(given)}
         missing = [
@@ -179,10 +185,6 @@ def _free_parameter(
     elif name in given:
         raise InputError("parameter", name, "one that is not given a value")
     if name not in possible:
-        if not possible:
-            raise InputError(
-                "kind", kind, "one with a parameter that raises or lowers μ throughout"
-            )
         raise InputError("parameter", name, f"one of {', '.join(possible)} for {kind}")
     return name, effects[name] == "raises"
 
@@ -230,6 +232,7 @@ class _Search:
         self.least, self.most = max(below, default=0.0), min(above, default=math.inf)
         self.evaluations = 0
         self.slope = 1.0
+        self.known: dict[float, Profile] = {}
 
     # --- places -------------------------------------------------------------------------------
 
@@ -241,9 +244,15 @@ class _Search:
         return float(round(value)) if self.whole else value
 
     def _profile(self, value: float) -> Profile:
-        self.evaluations += 1
-        self.progress("searching", 1 - 0.93**self.evaluations)
-        return self.with_value(value)
+        """Return the mechanism with a value; its curve may be dear, and is not made twice."""
+        found = self.known.pop(value, None)
+        if found is None:
+            self.evaluations += 1
+            self.progress("searching", 1 - 0.93**self.evaluations)
+            found = self.with_value(value)
+        # the last ones: a curve may also be large
+        self.known = {**dict(list(self.known.items())[-_KEPT:]), value: found}
+        return found
 
     def _guessed(self, x: float) -> _Place:
         value = self._value(x)
@@ -313,7 +322,12 @@ class _Search:
     def _is_close(self, below: _Place, above: _Place) -> bool:
         if self.whole:
             return abs(above.value - below.value) <= 1
-        return above.x - below.x < _CLOSE or min(-below.y, above.y) < _CLOSE
+        at = below if -below.y < above.y else above
+        distance = abs(at.y)
+        if distance < _CLOSE or above.x - below.x < _CLOSE:
+            return True
+        # the slope tells the rest
+        return distance < min(_PAD, _TOLD * self._pads(at)[0] * self.slope)
 
     def _next(
         self,
@@ -366,6 +380,11 @@ class _Search:
         target = float(self.goal.target)
         return InputError(self.goal.field, target, f"{bound} {value.upper:.6g}")
 
+    def _pads(self, at: _Place) -> list[float]:
+        """How far from a place the two ends are proved first."""
+        spares = self.goal.spares(self._profile(at.value))
+        return [spare / self.slope or _PAD / 8 for spare in spares]
+
     # --- the proof ----------------------------------------------------------------------------
 
     def _proved(self, below: _Place, above: _Place) -> tuple[_Place, _Place]:
@@ -374,8 +393,7 @@ class _Search:
             return self._proved_neighbours(below, above)
         at = below if abs(below.y) < abs(above.y) else above
         root = at.x - at.y / self.slope if abs(at.y) < _PAD else at.x
-        spare = self.goal.spare(self._profile(at.value)) / self.slope
-        pads = (spare, _BEYOND_SHARE * spare) if spare else (_PAD / 8, _PAD / 8)
+        pads = self._pads(at)
         return self._safe(min(root, above.x), pads[0]), self._beyond(max(root, below.x), pads[1])
 
     def _safe(self, x: float, pad: float) -> _Place:

@@ -230,8 +230,7 @@ def _value(profile: Profile, claim: Claim) -> tuple[Interval, float | None]:
         case "beta":
             return beta_at(profile, at), None
         case "tpr":
-            missed = beta_at(profile, at)
-            return Interval(1 - missed.high, 1 - missed.low), None
+            return beta_at(profile, at).complement, None
     return _mu(profile, claim)
 
 

@@ -16,7 +16,7 @@ from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement, default_tol, measure
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real, exact_between
-from gdpbridge.numeric.exact import decimal_text, exact
+from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor, decimal_text, exact
 
 if TYPE_CHECKING:
     from gdpbridge.certificate.model import Certificate
@@ -29,6 +29,8 @@ _MU, _SHARE = "a number > 0 and at most 1000", "a number > 0 and < 1"
 _ROUGH = Fraction(1, 10**6)
 # of a target for μ, relative: how near it must be for one ε to tell
 _NEAR = Decimal("0.2")
+# of ε and δ, of which G is taken
+_DIGITS = 30
 # log of δ over its target where it is far below it
 _FAR = 3.0
 
@@ -85,9 +87,9 @@ class Goal(ABC):
         """Whether the number is proved to be above the target."""
         return self.tried(profile).value.low > self.target
 
-    def spare(self, profile: Profile) -> float:
-        """How much log of the number falls short of the target at first, at the safe end."""
-        return 0.0
+    def spares(self, profile: Profile) -> tuple[float, float]:
+        """How much log of the number falls short of the target first, and exceeds it beyond."""
+        return 0.0, 0.0
 
     @property
     def number(self) -> tuple[Quantity, Fraction]:
@@ -147,7 +149,9 @@ class _Mu(Goal):
 
     def guessed(self, profile: Profile) -> Interval:
         if profile.curve.form is not Form.COMPOSED:
-            return self.tried(profile).value
+            # a wide interval's middle jumps about
+            usual = self.tol is None or exact(self.tol) <= exact(default_tol(profile))
+            return self._measured(profile, self.tol if usual else None).mu
         if self.witness:
             found = self._at(self.witness[-1], profile)
             if self._is_near(found):
@@ -187,8 +191,8 @@ class _Mu(Goal):
         if self.eps_h is None:
             p = exact(self.failure) if self.failure is not None else profile.default_failure or p
         ends = [max((Fraction(end) - p) / (1 - p), Fraction(0)) for end in (found.low, found.high)]
-        at = Decimal(eps.numerator) / Decimal(eps.denominator)
-        low, high = (mu_of_pair(at, _decimal(end)) for end in ends)
+        low = mu_of_pair(decimal_floor(eps, _DIGITS), decimal_floor(ends[0], _DIGITS))
+        high = mu_of_pair(decimal_ceiling(eps, _DIGITS), decimal_ceiling(ends[1], _DIGITS))
         return Interval(low.low, high.high)
 
     def exceeded(self, profile: Profile) -> bool:
@@ -210,10 +214,11 @@ class _Mu(Goal):
         # relative below 1, as measured intervals are
         return str(Decimal(str(default_tol(profile))) * min(self.target, Decimal(1)))
 
-    def spare(self, profile: Profile) -> float:
-        # half of the width of what is composed is taken by its upper end
-        share = 0.55 if profile.curve.form is Form.COMPOSED else 0.1
-        return share * float(Decimal(str(self._tol(profile))) / self.target)
+    def spares(self, profile: Profile) -> tuple[float, float]:
+        # half of the width of what is composed is taken by its upper end, and one ε is beyond
+        safe, beyond = (0.55, 0.11) if profile.curve.form is Form.COMPOSED else (0.1, 0.05)
+        width = float(Decimal(str(self._tol(profile))) / self.target)
+        return safe * width, beyond * width
 
 
 def certified(found: Measurement) -> Certificate:
@@ -227,10 +232,6 @@ def certified(found: Measurement) -> Certificate:
         why = Advice(f"leave it out: {found.uncertified_because}")
         raise InputError("certificate", found.profile.kind, why)
     return document
-
-
-def _decimal(value: Fraction) -> Decimal:
-    return Decimal(value.numerator) / Decimal(value.denominator)
 
 
 @dataclass(frozen=True)
@@ -286,8 +287,7 @@ class _Power(Goal):
     def tried(self, profile: Profile) -> Tried:
         from gdpbridge.convert import beta_at
 
-        missed = beta_at(profile, str(float(self.alpha)))
-        return Tried(profile, Interval(1 - missed.high, 1 - missed.low))
+        return Tried(profile, beta_at(profile, decimal_text(self.alpha)).complement)
 
     def guessed(self, profile: Profile) -> Interval:
         if profile.curve.form is Form.BETWEEN:
@@ -357,7 +357,8 @@ def goal_of(
         return _Delta(limit, {"epsilon": float(eps), **numbers}, "target_delta", "δ", eps)
     assert tpr is not None
     assert fpr is not None
-    alpha = exact(_target("target_fpr", fpr, 1, _SHARE)[0])
+    _target("target_fpr", fpr, 1, _SHARE)
+    alpha = exact(fpr)
     limit, numbers = _target("target_tpr", tpr, 1, _SHARE)
     if exact(limit) <= alpha:
         raise InputError("target_tpr", tpr, "larger than target_fpr, which guessing reaches")

@@ -13,6 +13,8 @@ from gdpbridge.numeric.exact import float_ceiling, float_floor
 __all__ = ["Interval"]
 
 _TINY = -30
+# one minus a number, by as many digits
+_UNDER, _OVER = (Context(prec=60, rounding=one) for one in (ROUND_FLOOR, ROUND_CEILING))
 # a float holds nothing much smaller
 _NOTHING = Decimal("1e-300")
 
@@ -60,6 +62,11 @@ class Interval:
         if self.high.is_infinite():
             return math.inf
         return float_ceiling(Fraction(self.high) - Fraction(self.low))
+
+    @property
+    def complement(self) -> Interval:
+        """One minus the numbers, finite ones, rounded outward."""
+        return Interval(_UNDER.subtract(1, self.high), _OVER.subtract(1, self.low))
 
     @property
     def is_vague(self) -> bool:

@@ -15,9 +15,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from gdpbridge_verify.arithmetic import Interval
-from gdpbridge_verify.between import require_above
+from gdpbridge_verify.between import require_above, require_above_at, require_at_least
 from gdpbridge_verify.curve import GaussianCurve
-from gdpbridge_verify.document import Answer, Point
+from gdpbridge_verify.evidence import Answer, Point
 from gdpbridge_verify.numbers import about, signed
 from gdpbridge_verify.refusal import Malformed, Refused
 from gdpbridge_verify.statement import MAX_EPS, Check
@@ -31,6 +31,15 @@ _SYMBOLS = {
     "regret": "the regret of stating this μ",
 }
 _PLACELESS = ("advantage", "regret")
+
+
+def require_answers_alone(check: Check) -> None:
+    """Refuse a document of answers that has none, or anything of a μ."""
+    claim, evidence = check.claim, check.evidence
+    if (claim.mu.low, claim.mu.high) != ("0", "inf") or not claim.answers:
+        raise Malformed("claim.statement", claim.statement, "answers, and [0, inf] for mu")
+    if evidence.cells or evidence.witness or evidence.witness_line or evidence.event:
+        raise Malformed("evidence", "of a μ", "that of the answers alone")
 
 
 def answer(check: Check, number: int) -> str:
@@ -81,7 +90,7 @@ def _delta(
 ) -> None:
     check.at_most(f"{line}.high", at, high)
     if low > 0:
-        check.at_least(f"{line}.low", at, low, point)
+        require_at_least(check, f"{line}.low", at, low, point)
 
 
 def _epsilon(
@@ -98,7 +107,7 @@ def _epsilon(
         if not check.tail.floor > at:
             raise Refused(f"{line}.low", "it is infinite, and nothing shows it")
     elif low > 0:
-        check.above(f"{line}.low", low, at, point)
+        require_above_at(check, f"{line}.low", low, at, point)
 
 
 def _rate(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from fractions import Fraction
-from functools import cache, reduce
+from functools import cache
 from typing import NamedTuple
 
 import gmpy2
@@ -21,10 +20,6 @@ class Work:
         self.spent, self.limit = 0.0, limit
         # how much of each line that was proved is to spare
         self.margins: dict[str, float] = {}
-
-    def note(self, line: str, margin: float) -> None:
-        """Note how much a line has to spare; the least, of several parts."""
-        self.margins[line] = min(margin, self.margins.get(line, math.inf))
 
     def reset(self, line: str, margin: float | None) -> None:
         """Let a line have the margin that it had before an attempt that failed."""
@@ -176,13 +171,6 @@ class Interval:
         """Return Φ(-x)."""
         return (self / self.of.root_two).erfc() / 2
 
-    def cos(self) -> Interval:
-        """Return the cosine of numbers in [0, π], where it decreases."""
-        of = self.of
-        if not (self.low >= 0 and self.high <= of.down.const_pi()):
-            return Interval(of, mpfr(-1), mpfr(1))
-        return Interval(of, of.down.cos(self.high), of.up.cos(self.low))
-
     def hull(self, other: Interval) -> Interval:
         """Return the smallest interval that holds both."""
         return Interval(self.of, min(self.low, other.low), max(self.high, other.high))
@@ -202,10 +190,6 @@ class Interval:
     def everything(self) -> Interval:
         """Return the whole line: what is known of an undefined value."""
         return Interval(self.of, mpfr("-inf"), mpfr("inf"))
-
-    def is_bounded_below(self) -> bool:
-        """Whether the lower end is finite."""
-        return bool(self.low > mpfr("-inf"))
 
     def __lt__(self, other: Number) -> bool:
         return bool(self.high < self._ends_of(other)[0])
@@ -252,6 +236,7 @@ def _whole(value: int) -> mpfr:
 
 # what stands beside an interval in an expression; fractions are enclosed
 Number = Interval | Fraction | int
+_HALF = Fraction(1, 2)
 
 
 class Level(NamedTuple):
@@ -270,11 +255,3 @@ class Level(NamedTuple):
         if other.value > _HALF:
             return self.complement - other.complement
         return other.value - self.value
-
-
-_HALF = Fraction(1, 2)
-
-
-def largest(values: Iterable[Interval]) -> Interval:
-    """Return the largest of some numbers."""
-    return reduce(Interval.larger, values)

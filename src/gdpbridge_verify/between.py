@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gdpbridge_verify.arithmetic import Interval
-from gdpbridge_verify.document import Place, Point
+from gdpbridge_verify.arithmetic import Interval, Level
+from gdpbridge_verify.evidence import Place, Point
 from gdpbridge_verify.numbers import binary
-from gdpbridge_verify.refusal import Malformed, Refused
+from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 from gdpbridge_verify.statement import MAX_EPS, Check
 
 
@@ -79,7 +79,7 @@ def _proved(check: Check, line: str, place: Place, at: Fraction) -> _Place:
         check.at_most(line, at, high)
     if low > 0:
         point = Point(event=place.event, witness_line=place.witness_line)
-        check.at_least(line, at, low, point)
+        require_at_least(check, line, at, low, point)
     exactly = check.arithmetic.exactly
     return _Place(exactly(at).exp(), exactly(low), exactly(high))
 
@@ -112,3 +112,17 @@ def _cell(
     if not over_right >= 0:
         # they meet above the chord
         check.hold(line, own * other - over_left * over_right)
+
+
+def require_at_least(check: Check, line: str, at: Fraction, value: Fraction, point: Point) -> None:
+    """Prove that δ(ε) is at least a number."""
+    if not check.tail.floor >= value:
+        check.reaches(line, at, Level.of(check.enclosed(value)), point)
+
+
+def require_above_at(check: Check, line: str, at: Fraction, value: Fraction, point: Point) -> None:
+    """Prove that δ(ε) is above a number."""
+    if check.tail.floor > value:
+        return
+    if not check.reaches(line, at, Level.of(check.enclosed(value)), point) > 0:
+        raise Undecided(line)

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from operator import methodcaller
 from pathlib import Path
 from typing import Any, TypeVar
 
-from gdpbridge_verify.answers import answer
+from gdpbridge_verify.answers import answer, require_answers_alone
 from gdpbridge_verify.arithmetic import Arithmetic, Work
 from gdpbridge_verify.document import Certificate
+from gdpbridge_verify.kinds import KINDS, Kind
 from gdpbridge_verify.reader import content_of, parsed, read_as
 from gdpbridge_verify.refusal import OutOfWork, Refused, Undecided
 from gdpbridge_verify.rows import with_rows
@@ -74,8 +74,7 @@ def verify(
 
     Raises:
         Malformed: if it is not a certificate of a known version.
-        Undecided: if a line is undecided at the precision cap of 8192 bits, or the whole would
-            take more work than is allowed, about five seconds.
+        Undecided: if a line is with 8192 bits, or all would take more than some five seconds.
     """
     document = source if isinstance(source, Certificate) else read(source)
     if folder is None:
@@ -101,12 +100,7 @@ def _proved(document: Certificate, folder: Path, together: Work) -> Verification
     work = Work(MAX_WORK)
     claims = _lines(document, work)
     if document.beyond is not None:
-        other, in_words = missed(document)
-        try:
-            _lines(other, work)
-        except Refused as refused:
-            raise Refused(f"beyond.{refused.line}", refused.reason) from None
-        claims.insert(-1, in_words)
+        claims.insert(-1, missed(document, partial(_lines, work=work)))
     together.charge(work.spent)
     margins = tuple(work.margins.items())
     return Verification(True, f"all {len(claims)} claims hold", tuple(claims), margins)
@@ -115,53 +109,28 @@ def _proved(document: Certificate, folder: Path, together: Work) -> Verification
 def _lines(document: Certificate, work: Work) -> list[str]:
     decide = Ladder(document, work).decide
     claims = decide(lambda check: check.nature() + check.far_out() + check.failure_at_head())
+    if document.claim.statement == "answers":
+        decide(require_answers_alone)
     for number in range(decide(lambda check: check.count_of_answers())):
         claims.append(decide(partial(answer, number=number)))
     for number in range(decide(lambda check: check.count_of_cells())):
-        decide(methodcaller("numbered_cell", number))
+        decide(partial(Check.numbered_cell, number=number))
     if document.claim.statement != "answers":
         claims.append(decide(lambda check: check.upper_end()))
         claims.append(decide(lambda check: check.lower_end()))
     return [*claims, decide(lambda check: check.assumption())]
 
 
-def _kind_of(document: Certificate) -> type[Check]:
+def _check_of(document: Certificate) -> type[Check]:
     """Return what checks a kind; only its module is loaded, which depends on none of these."""
     spec = document.mechanism
     kind = spec.get("base.kind" if spec.get("kind") == "grouped" else "kind") or ""
-    directions = document.evidence.directions
-    if directions is not None:
-        kind = "losses"
-        has_pieces = any(one.pieces for one in directions)
-        if directions and not has_pieces and _named("closed.is_closed")(document):
-            kind = "closed losses"
-        elif _named("composition.is_discrete")(document):
-            kind = "discrete losses"
-    found: type[Check] = _named(_CHECKS.get(kind, "mechanisms.FormulasCheck"))
-    return found
-
-
-def _named(place: str) -> Any:
+    place = KINDS.get(kind, Kind()).check
+    if document.evidence.directions is not None:
+        place = import_module("gdpbridge_verify.composition").check_of(document)
     module, name = place.split(".")
-    return getattr(import_module(f"gdpbridge_verify.{module}"), name)
-
-
-_CHECKS = {
-    "closed losses": "closed.ClosedCheck",
-    "clip-rectify": "rectified.RectifiedCheck",
-    "densities": "densities.DensitiesCheck",
-    "discrete losses": "law.DiscreteCheck",
-    "formula": "formulas.FormulaCheck",
-    "losses": "composed.ComposedCheck",
-    "renyi": "zcdp.RenyiCheck",
-    "subsampled": "sampled.SampledCheck",
-    "table": "tables.TableCheck",
-    "thresholded-release": "thresholded.ThresholdedCheck",
-    "tradeoff": "formulas.FormulaCheck",
-    "tradeoff-function": "tables.TradeoffCheck",
-    "tuned": "tuned.TunedCheck",
-    "zcdp": "zcdp.ZcdpCheck",
-}
+    found: type[Check] = getattr(import_module(f"gdpbridge_verify.{module}"), name)
+    return found
 
 
 class Ladder:
@@ -187,8 +156,8 @@ class Ladder:
             self.work.charge(300 + precision / 10)
             try:
                 if precision not in self._checks:
-                    kind = _kind_of(self.document)
-                    self._checks[precision] = kind(self.document, Arithmetic(precision, self.work))
+                    check, arithmetic = _check_of(self.document), Arithmetic(precision, self.work)
+                    self._checks[precision] = check(self.document, arithmetic)
                 return line(self._checks[precision])
             except Undecided:
                 precision *= 2

@@ -20,9 +20,9 @@ from fractions import Fraction
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
 from gdpbridge_verify.composed import ComposedCheck
-from gdpbridge_verify.composition import composition_of
 from gdpbridge_verify.curve import GaussianCurve
-from gdpbridge_verify.document import Certificate, Evidence, Point
+from gdpbridge_verify.document import Evidence
+from gdpbridge_verify.evidence import Point
 from gdpbridge_verify.finite import Finite
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
 from gdpbridge_verify.profile import Tail
@@ -31,11 +31,6 @@ from gdpbridge_verify.splines import Spline
 from gdpbridge_verify.transforms import Gaussian, Laplace, Runs, SampledGaussian
 
 Formula = Callable[[Fraction], Level]
-
-
-def is_closed(document: Certificate) -> bool:
-    """Whether δ is a formula, of a document without lines or laws in its place."""
-    return formula_of(composition_of(document.mechanism).parts) is not None
 
 
 class ClosedCheck(ComposedCheck):

@@ -149,3 +149,11 @@ class Ball:
     def _around(self, part: mpfr) -> Interval:
         of = self.field.arithmetic
         return Interval(of, of.down.sub(part, self.radius), of.up.add(part, self.radius))
+
+
+def cosine(x: Interval) -> Interval:
+    """Return the cosine of numbers in [0, π], where it decreases."""
+    of = x.of
+    if not (x.low >= 0 and x.high <= of.down.const_pi()):
+        return Interval(of, mpfr(-1), mpfr(1))
+    return Interval(of, of.down.cos(x.high), of.up.cos(x.low))

@@ -20,11 +20,13 @@ from functools import cached_property
 import gmpy2
 from gmpy2 import mpfr
 
-from gdpbridge_verify import document
-from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, largest
+from gdpbridge_verify import evidence
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
 from gdpbridge_verify.complexes import Ball, Complexes
 from gdpbridge_verify.composition import Composition, composition_of
-from gdpbridge_verify.document import Cell, CurvePiece, Evidence, Point
+from gdpbridge_verify.document import Cell, Evidence
+from gdpbridge_verify.ends import largest
+from gdpbridge_verify.evidence import CurvePiece, Point
 from gdpbridge_verify.numbers import about, binary
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
@@ -172,7 +174,7 @@ class ComposedCheck(LossesCheck):
         """Return what is known of the tail."""
         if self.evidence.tail_from is not None:
             raise Malformed("evidence.tail_from", self.evidence.tail_from, "null")
-        self._lines: dict[tuple[document.Line, bool], Line] = {}
+        self._lines: dict[tuple[evidence.Line, bool], Line] = {}
         self._chernoff: dict[tuple[int, int], Interval] = {}
         return super().build()
 
@@ -244,7 +246,7 @@ class ComposedCheck(LossesCheck):
             Level.of(curve.below(at) + self.failure_towards(backward=given.reverse))
         )
 
-    def _line(self, model: document.Line, backward: bool) -> Line:
+    def _line(self, model: evidence.Line, backward: bool) -> Line:
         key = model, backward
         if key not in self._lines:
             parts = self.composition.parts
@@ -263,7 +265,7 @@ class Line:
     """
 
     def __init__(
-        self, parts: Sequence[Runs], backward: bool, data: document.Line, arithmetic: Arithmetic
+        self, parts: Sequence[Runs], backward: bool, data: evidence.Line, arithmetic: Arithmetic
     ) -> None:
         self.parts, self.backward, self.data, self.of = tuple(parts), backward, data, arithmetic
         self.field = Complexes(arithmetic)

@@ -16,25 +16,19 @@ from gdpbridge_verify.finite import (
     discrete_laplace,
     is_possible,
     listed,
+    of_rows,
     randomized_response,
     response_by_epsilon,
     two_valued,
 )
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
-from gdpbridge_verify.kinds import (
-    KINDS,
-    Nature,
-    Spec,
-    Values,
-    apart,
-    epsilon_of_sparse_vector,
-    parameters_of,
-    rate_of_poisson,
-    require_relation,
-    ungrouped,
-)
-from gdpbridge_verify.mechanisms import square_of_gaussian
+from gdpbridge_verify.grouped import ungrouped
+from gdpbridge_verify.kinds import KINDS, Nature
+from gdpbridge_verify.mechanisms import epsilon_of_sparse_vector, square_of_gaussian
+from gdpbridge_verify.parameters import Spec, Values, apart, parameters_of, require_relation
 from gdpbridge_verify.refusal import Malformed, OutOfWork
+from gdpbridge_verify.sampled import rate_of_poisson
+from gdpbridge_verify.samples import sampled
 from gdpbridge_verify.transforms import Gaussian, Laplace, Runs, SampledGaussian, Transform
 
 _MOST_RUNS = 10**15
@@ -47,6 +41,9 @@ _MOST_BITS = 1 << 17
 _BITS = 128
 # what listed losses of all runs may miss of 1, of which nothing is known
 _MOST_MISSED = Fraction(1, 10**9)
+# whose losses are bounded, and the noise among them: samples of these are composed
+_NOISE = ("laplace", "discrete-laplace")
+_BOUNDED = ("pure-dp", "approx-dp", *_NOISE)
 _NATURES: tuple[Nature, ...] = ("own", "class", "bound")
 
 
@@ -99,10 +96,19 @@ def _numbers(part: Runs) -> Iterator[Fraction]:
             yield one.unit.value
 
 
-def is_discrete(document: Certificate) -> bool:
-    """Whether all losses are discrete, and δ is to be had from their law."""
-    parts = composition_of(document.mechanism).parts
-    return all(isinstance(part.transform, Finite) for part in parts)
+def check_of(document: Certificate) -> str:
+    """Return what checks such losses: δ may be a formula, or be had from the law of all losses."""
+    if document.evidence.unit is not None:
+        return "lattice.LatticeCheck"
+    parts, directions = composition_of(document.mechanism).parts, document.evidence.directions
+    if directions and not any(one.pieces for one in directions):
+        # lines or laws are not in its place
+        from gdpbridge_verify.closed import formula_of
+
+        if formula_of(parts) is not None:
+            return "closed.ClosedCheck"
+    is_discrete = all(isinstance(part.transform, Finite) for part in parts)
+    return "law.DiscreteCheck" if is_discrete else "composed.ComposedCheck"
 
 
 def _read(spec: Spec, times: int, work: Work) -> Composition:
@@ -114,7 +120,9 @@ def _read(spec: Spec, times: int, work: Work) -> Composition:
     if not KINDS[kind].composes:
         raise Malformed("mechanism.kind", kind, "one that composes")
     if kind in _LEAVES:
-        return _of(_LEAVES[kind](values), times, KINDS[kind].nature)
+        # no permute-and-flip attains the loss that dominates all of them, but at one ε
+        nature: Nature = "bound" if kind == "permute-and-flip" else KINDS[kind].nature
+        return _of(_LEAVES[kind](values), times, nature)
     square, nature = square_of_gaussian(spec, values, work)
     return _of(_gaussian(square), times, nature)
 
@@ -158,10 +166,19 @@ def _sequence(spec: Spec, times: int, work: Work) -> Composition:
 
 def _subsampled(spec: Spec, times: int, work: Work) -> Composition:
     own, base = apart(spec)
+    rate = rate_of_poisson(own)
+    if base.get("kind") in _BOUNDED:
+        found = _read(base, 1, work)
+        (run,) = found.parts
+        # another mechanism of a class has more than its δ says
+        nature: Nature = (
+            found.nature if found.nature != "own" or base["kind"] in _NOISE else "class"
+        )
+        return Composition((replace(sampled(run, rate), times=times),), nature)
     values = parameters_of(base)
     if base["kind"] not in ("gaussian", "gdp"):
-        raise Malformed("mechanism.base.kind", base["kind"], "gaussian, or gdp")
-    rate = rate_of_poisson(own)
+        allowed = ", ".join(("gaussian", "gdp", *_BOUNDED))
+        raise Malformed("mechanism.base.kind", base["kind"], f"one of {allowed}")
     mu = values["mu"] if base["kind"] == "gdp" else values["sensitivity"] / values["sigma"]
     transform = SampledGaussian(1 / mu, rate) if rate < 1 and mu > 0 else _gaussian(mu**2)
     # of all that are μ-GDP, the Gaussian mechanism attains it
@@ -179,6 +196,9 @@ _LEAVES: dict[str, Callable[[Values], Transform]] = {
     "discrete-gaussian": lambda given: DiscreteGaussian(given["sigma"], int(given["sensitivity"])),
     "discrete-laplace": lambda given: discrete_laplace(given["scale"], int(given["sensitivity"])),
     "laplace": lambda given: Laplace(given["sensitivity"] / given["scale"]),
+    "permute-and-flip": lambda given: (
+        Laplace(given["epsilon"]) if given["epsilon"] else two_valued(Fraction(0))
+    ),
     "pure-dp": lambda given: two_valued(given["epsilon"]),
     "randomized-response": _response,
     "sparse-vector": lambda given: two_valued(epsilon_of_sparse_vector(given)),
@@ -206,6 +226,15 @@ def _listed(spec: Spec, times: int, work: Work) -> Composition:
     # no mechanism has other losses
     is_own = "bound" not in spec and is_possible(one, of) and is_possible(other, of)
     return Composition((Runs(one, times, other),), "own" if is_own else "bound")
+
+
+def _rows(spec: Spec, times: int, work: Work) -> Composition:
+    """Read a table of guarantees, whose class has a worst mechanism."""
+    if not {"rows"} <= set(spec) <= {"kind", "neighbours", "rows"}:
+        raise Malformed("mechanism", ", ".join(sorted(spec)), "kind, neighbours and rows")
+    found = of_rows("mechanism.rows", spec["rows"] or "")
+    work.charge(_COST_OF_LOSS * len(found.places))
+    return _of(found, times, KINDS["table"].nature)
 
 
 def _allocated(spec: Spec, times: int, work: Work) -> Composition:
@@ -242,4 +271,5 @@ _OTHERS: dict[str, Callable[[Spec, int, Work], Composition]] = {
     "random-allocation": _allocated,
     "sequence": _sequence,
     "subsampled": _subsampled,
+    "table": _rows,
 }

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from gdpbridge_verify.arithmetic import Interval, Level
-from gdpbridge_verify.document import Evidence, Point
+from gdpbridge_verify.document import Evidence
+from gdpbridge_verify.evidence import Point
 from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.refusal import Malformed, Refused
 from gdpbridge_verify.statement import Check

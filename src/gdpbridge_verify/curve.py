@@ -38,10 +38,3 @@ class GaussianCurve:
         ratio, half = eps / self.mu, self.mu / 2
         x, y = ratio - half, ratio + half
         return Tangent(x.normal_tail(), y.normal_tail(), (-x).normal_tail())
-
-    def log_tail_below(self, eps: Interval) -> Interval:
-        """Bound log δ_μ(ε) from below: log μ - ½log 2π - ε²/2μ² + ε/2 - μ²/8 - log(y² + 3)."""
-        mu = self.mu
-        y = eps / mu + mu / 2
-        quadratic = eps / 2 - eps.square() / (2 * mu.square()) - mu.square() / 8
-        return mu.log() - (2 * mu.of.pi).log() / 2 + quadratic - (y.square() + 3).log()

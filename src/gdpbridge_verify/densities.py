@@ -7,14 +7,15 @@ from fractions import Fraction
 from gmpy2 import mpfr
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
-from gdpbridge_verify.document import Evidence, Point
-from gdpbridge_verify.kinds import decimal_parameter, parameters_of
+from gdpbridge_verify.document import Evidence
+from gdpbridge_verify.evidence import Point
 from gdpbridge_verify.pairs import Pair
+from gdpbridge_verify.parameters import parameters_of
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed
 from gdpbridge_verify.statement import Check
 from gdpbridge_verify.taylor import density_of
-from gdpbridge_verify.trees import Node
+from gdpbridge_verify.trees import Node, decimal_parameter
 
 _FARTHEST_END = 10**6
 # beneath those of the rest

@@ -15,8 +15,8 @@ from itertools import pairwise
 from gmpy2 import mpfr
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
-from gdpbridge_verify.complexes import Ball, Complexes
-from gdpbridge_verify.document import Nodes
+from gdpbridge_verify.complexes import Ball, Complexes, cosine
+from gdpbridge_verify.evidence import Nodes
 from gdpbridge_verify.refusal import Malformed, Refused
 from gdpbridge_verify.transforms import Transform, power_sums
 
@@ -142,12 +142,12 @@ class FixedSizeGaussian(Transform):
         if not 0 < half < Fraction(1, 2):
             raise Refused("evidence.lines: shift", "the ray is not next to the real line")
         beta = of.exactly(2 * half)
-        cosine = beta.cos()
-        sine = (of.pi / 2 - beta).cos()
+        along = cosine(beta)
+        sine = cosine(of.pi / 2 - beta)
         limit = of.pi * Fraction(9, 20) / of.exactly((2 - self.rate) / self.rate).log()
-        if not (2 * sine <= cosine and sine <= limit * cosine):
+        if not (2 * sine <= along and sine <= limit * along):
             raise Refused("evidence.lines: shift", "the sector is too wide")
-        return _Sector(cosine, (2 * beta).cos())
+        return _Sector(along, cosine(2 * beta))
 
     def _error(self, of: Arithmetic, w: Fraction, nodes: Nodes, strip: Fraction) -> Interval:
         """Bound what a sum differs from K by, for every Im w ≥ 0.
@@ -219,8 +219,8 @@ class FixedSizeGaussian(Transform):
         self._sector(of, nodes.shift)
         theta = of.exactly(nodes.shift)
         # on the ray itself, of angle θ
-        ray = _Sector(theta.cos(), (2 * theta).cos())
-        sine = (of.pi / 2 - theta).cos()
+        ray = _Sector(cosine(theta), cosine(2 * theta))
+        sine = cosine(of.pi / 2 - theta)
         total = self._atom(of)
         end = of.exactly(0)
         for low, high in pairwise(self._points(of, nodes)):

@@ -8,8 +8,6 @@ points (-1, 1) and (e^s, δ̂(s)), as in tables.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
@@ -19,159 +17,28 @@ from gmpy2 import mpfr
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
 from gdpbridge_verify.convex import ConvexCheck
 from gdpbridge_verify.convexity import BITS, can_be_own
-from gdpbridge_verify.document import Evidence, Point
-from gdpbridge_verify.kinds import apart, decimal_parameter, parameters_of
-from gdpbridge_verify.numbers import binary, exact
-from gdpbridge_verify.profile import Decay, Tail
+from gdpbridge_verify.decay import Decay
+from gdpbridge_verify.document import Evidence
+from gdpbridge_verify.ends import exact
+from gdpbridge_verify.evidence import Point
+from gdpbridge_verify.numbers import about, binary
+from gdpbridge_verify.parameters import apart, parameters_of
+from gdpbridge_verify.profile import Tail
+from gdpbridge_verify.ranges import Range, formulas_of, on_ranges
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
+from gdpbridge_verify.taylor import Taylor, coefficient
 from gdpbridge_verify.trees import (
-    FUNCTIONS,
     OF_SEVERAL,
     Node,
     constant,
+    decimal_parameter,
     isolated,
     parsed,
     sides_of,
 )
 
-_COST_OF_NODE = 8.0
-_MAX_POWER = 200
 # how often a range is halved, on which δ̂ is proved to be above a line
 _MAX_HALVINGS = 200
-
-# --- values and slopes ---------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Jet:
-    """What a function of ε and its derivative lie in, at a point or on a range."""
-
-    value: Interval
-    slope: Interval
-
-    @classmethod
-    def variable(cls, eps: Interval) -> Jet:
-        """Return the jet of ε itself."""
-        return cls(eps, eps.of.exactly(1))
-
-    def __neg__(self) -> Jet:
-        return Jet(-self.value, -self.slope)
-
-    def __add__(self, other: Jet) -> Jet:
-        return Jet(self.value + other.value, self.slope + other.slope)
-
-    def __sub__(self, other: Jet) -> Jet:
-        return self + (-other)
-
-    def __mul__(self, other: Jet) -> Jet:
-        slope = self.value * other.slope + self.slope * other.value
-        return Jet(self.value * other.value, slope)
-
-    def minus(self, number: Fraction) -> Jet:
-        """Return the jet less a constant."""
-        return Jet(self.value - number, self.slope)
-
-    def scaled(self, factor: Fraction) -> Jet:
-        """Return the jet times a constant."""
-        return Jet(self.value * factor, self.slope * factor)
-
-    def inverse(self) -> Jet:
-        """Return 1/x."""
-        return Jet(1 / self.value, -self.slope / self.value.square())
-
-    def square(self) -> Jet:
-        """Return x²."""
-        return Jet(self.value.square(), 2 * self.value * self.slope)
-
-    def sqrt(self) -> Jet:
-        """Return √x."""
-        root = self.value.sqrt()
-        return Jet(root, self.slope / (2 * root))
-
-    def exp(self) -> Jet:
-        """Return e^x."""
-        found = self.value.exp()
-        return Jet(found, found * self.slope)
-
-    def expm1(self) -> Jet:
-        """Return e^x - 1."""
-        return Jet(self.value.expm1(), self.value.exp() * self.slope)
-
-    def log(self) -> Jet:
-        """Return log x."""
-        return Jet(self.value.log(), self.slope / self.value)
-
-    def abs(self) -> Jet:
-        """Return |x|; where it may have a kink, both slopes."""
-        if self.value >= 0 or self.value <= 0:
-            return self if self.value >= 0 else -self
-        return -self.least(-self)
-
-    def least(self, other: Jet) -> Jet:
-        """Return the smaller of two; where either may be, both slopes."""
-        if self.value <= other.value or other.value <= self.value:
-            return self if self.value <= other.value else other
-        value = -(-self.value).larger(-other.value)
-        return Jet(value, self.slope.hull(other.slope))
-
-    def erfc(self) -> Jet:
-        """Return the complementary error function."""
-        density = (-self.value.square()).exp() / self.value.of.pi.sqrt()
-        return Jet(self.value.erfc(), -2 * density * self.slope)
-
-    def phi(self) -> Jet:
-        """Return Φ(x) = erfc(-x/√2)/2."""
-        root = self.value.of.exactly(2).sqrt()
-        return Jet(-self.value / root, -self.slope / root).erfc().scaled(Fraction(1, 2))
-
-    def log1p(self) -> Jet:
-        """Return log(1 + x)."""
-        return Jet(self.value.log1p(), self.slope / (1 + self.value))
-
-
-def jet_of(node: Node, eps: Jet) -> Jet:
-    """Enclose a formula with its derivatives, at a point or on a range."""
-    of = eps.value.of
-    of.work.charge(_COST_OF_NODE)
-    if node.name == "number":
-        return Jet(of.exactly(node.value), of.exactly(0))
-    if node.name == "eps":
-        return eps
-    first = jet_of(node.parts[0], eps)
-    if node.name == "**":
-        return _power(first, node.parts[1], eps)
-    if node.name in FUNCTIONS:
-        function: Callable[[], Jet] = getattr(first, node.name.lower())
-        return function()
-    second = jet_of(node.parts[1], eps)
-    if node.name == "*":
-        return first * second
-    if node.name == "/":
-        return _quotient(first, second)
-    if node.name in OF_SEVERAL:
-        return first.least(second) if node.name == "min" else -(-first).least(-second)
-    return first + second if node.name == "+" else first - second
-
-
-def _quotient(first: Jet, second: Jet) -> Jet:
-    found, of = first * second.inverse(), first.value.of
-    if first.value > 0 and second.value.low == 0 and second.value.high > 0:
-        # next to a pole
-        least = of.down.div(first.value.low, second.value.high)
-        return Jet(Interval(of, least, mpfr("inf")), found.slope)
-    return found
-
-
-def _power(base: Jet, exponent: Node, eps: Jet) -> Jet:
-    times = constant(exponent)
-    if times is None or times.denominator != 1 or abs(times) > _MAX_POWER:
-        return (jet_of(exponent, eps) * base.log()).exp()
-    found = Jet(base.value.of.exactly(1), base.slope * 0)
-    for bit in bin(abs(int(times)))[2:]:
-        found = found.square()
-        found = found * base if bit == "1" else found
-    return found if times >= 0 else found.inverse()
-
 
 # --- far out -------------------------------------------------------------------------------------
 
@@ -327,26 +194,43 @@ class FormulaCheck(ConvexCheck):
         if exactly not in ("true", "false"):
             raise Malformed("mechanism.exact", exactly, "true or false")
         known = {name: decimal_parameter(f"set.{name}", given[name]) for name in given}
-        if self.is_solved:
-            self.formula, self.is_log = isolated(text, *sides_of(text, known))
-        else:
-            self.formula, self.is_log = parsed(text, known)
-        of = Arithmetic(BITS, self.arithmetic.work)
-        is_own = exactly == "true" and can_be_own(self.formula, of, is_log=self.is_log) is True
+        self._ranges = self._read(text, known)
+        of, one = Arithmetic(BITS, self.arithmetic.work), self._ranges[-1]
+        is_own = (
+            exactly == "true"
+            and len(self._ranges) == 1
+            and can_be_own(one.formula, of, is_log=one.is_log) is True
+        )
         # what is not proved to be any mechanism's δ is at most a bound of one
         self.nature_of_kind = "own" if is_own else "bound"
         if self.evidence.tail_from is None:
             return Tail("nothing is said of the tail", square=None, known=False)
         return self._far_out(binary(self.evidence.tail_from))
 
+    def _read(self, text: str, known: dict[str, Fraction]) -> list[Range]:
+        """Return the formula on each of its ranges."""
+        if self.is_solved:
+            sides, is_log = Node("=", sides_of(text, known)), False
+        else:
+            sides, is_log = parsed(text, known)
+        found = []
+        for (low, high), node in formulas_of(sides, self.arithmetic):
+            formula, of_log = isolated(text, *node.parts) if self.is_solved else (node, is_log)
+            found.append(Range(low, high, formula, of_log))
+        return found
+
     def _far_out(self, start: Fraction) -> Tail:
-        if not start > 0:
-            raise Malformed("evidence.tail_from", "0x0p+0", "a number > 0")
+        last = self._ranges[-1]
+        if not start > last.high:
+            allowed = "a number > 0, from where one formula holds"
+            raise Malformed("evidence.tail_from", about(start), allowed)
+        if not (last.is_log or self.is_solved) and self._value(last, start) <= 0:
+            return Tail.ends(start)
         far = _FarOut(start, self.arithmetic)
-        log = far.value(self.formula) if self.is_log else far.log(self.formula)
+        log = far.value(last.formula) if last.is_log else far.log(last.formula)
         if not log.square < 0:
             raise Refused("evidence.tail_from", "δ does not fall like e^{-ε²}")
-        if not (log.linear.is_bounded_below() and log.rest.is_bounded_below()):
+        if not (min(log.linear.low, log.rest.low).is_finite()):
             raise Refused("evidence.tail_from", "δ may fall faster than is known")
         # before it δ̂ must not vanish: δ would do so for good
         self._above("evidence.tail_from", Fraction(0), Fraction(0), start)
@@ -357,14 +241,19 @@ class FormulaCheck(ConvexCheck):
     def _touching(self) -> list[Fraction]:
         return [binary(one) for one in self.evidence.touching or ()]
 
-    def value(self, eps: Jet) -> Jet:
-        """Enclose δ̂."""
-        found = jet_of(self.formula, eps)
-        return found.exp() if self.is_log else found
+    def _value(self, one: Range, at: Fraction) -> Interval:
+        return Taylor(self.arithmetic, 0).about(one.delta, self.arithmetic.exactly(at))[0]
 
     def _at(self, at: Fraction) -> Interval:
+        """Enclose δ̂; where two ranges may meet, either formula."""
+        found = [self._on(one, at) for one in on_ranges(self._ranges, at, at)]
+        return Interval(
+            self.arithmetic, min(one.low for one in found), max(one.high for one in found)
+        )
+
+    def _on(self, one: Range, at: Fraction) -> Interval:
         """Enclose δ̂; where a formula is negative, δ is 0; of a trade-off it is no solution."""
-        found = self.value(Jet.variable(self.arithmetic.exactly(at))).value
+        found = self._value(one, at)
         if self.is_solved and not found > 0:
             if found <= 0:
                 raise Refused("mechanism.text", f"it has no solution at ε = {float(at):.12g}")
@@ -396,30 +285,38 @@ class FormulaCheck(ConvexCheck):
             self._above(line, a, b, max(exact(top.high), Fraction(0)))
 
     def _above(self, line: str, a: Fraction, b: Fraction, end: Fraction) -> None:
-        """Prove δ̂ > a - b·e^ε on [0, end], by halving where it cannot be seen at once."""
-        stack = [(Fraction(0), end, 0)]
+        """Prove δ̂ > a - b·e^ε on [0, end], for each formula where it may apply."""
+        ends = [*(one.high for one in self._ranges[1:]), end]
+        for one, most in zip(self._ranges, ends, strict=True):
+            if one.low <= end:
+                self._above_on(one, line, a, b, min(most, end))
+
+    def _above_on(self, one: Range, line: str, a: Fraction, b: Fraction, end: Fraction) -> None:
+        """Prove it up to an end, by halving where it cannot be seen at once."""
+        stack = [(one.low, end, 0)]
         while stack:
             low, high, halvings = stack.pop()
-            if self._is_above(a, b, low, high):
+            if self._is_above(one, a, b, low, high):
                 continue
             if halvings == _MAX_HALVINGS:
                 raise Undecided(line)
             middle = (low + high) / 2
             stack += [(middle, high, halvings + 1), (low, middle, halvings + 1)]
 
-    def _is_above(self, a: Fraction, b: Fraction, low: Fraction, high: Fraction) -> bool:
+    def _is_above(
+        self, one: Range, a: Fraction, b: Fraction, low: Fraction, high: Fraction
+    ) -> bool:
         exactly = self.arithmetic.exactly
         inside = [place for place in self._touching if low <= place <= high]
         centre = inside[0] if inside else (low + high) / 2
-
-        def difference(eps: Jet) -> Jet:
-            return (self.value(eps) + eps.exp().scaled(b)).minus(a)
-
-        cell = difference(Jet.variable(self.arithmetic.between(low, high)))
-        if cell.value > 0:
+        line = Node("*", (Node("number", value=b), Node("exp", (Node("eps"),))))
+        rest = Node("-", (line, Node("number", value=a)))
+        difference, taylor = Node("+", (one.delta, rest)), Taylor(self.arithmetic, 1)
+        cell = taylor.about(difference, self.arithmetic.between(low, high))
+        if cell[0] > 0:
             return True
-        point = difference(Jet.variable(exactly(centre))).value
+        point = taylor.about(difference, exactly(centre))[0]
         if point < 0:
             raise Refused("evidence.event", f"δ is smaller at ε = {float(centre):.12g}")
         away = self.arithmetic.between(low - centre, high - centre)
-        return point + cell.slope * away > 0
+        return point + coefficient(cell, 1) * away > 0

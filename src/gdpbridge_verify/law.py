@@ -23,10 +23,12 @@ from gmpy2 import mpfr, mpz
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
 from gdpbridge_verify.composed import LossesCheck, log_kappa
-from gdpbridge_verify.document import Evidence, Point
+from gdpbridge_verify.decay import Decay
+from gdpbridge_verify.document import Evidence
+from gdpbridge_verify.evidence import Point
 from gdpbridge_verify.finite import Atoms, DiscreteGaussian, Finite, Unit
 from gdpbridge_verify.numbers import binary
-from gdpbridge_verify.profile import Decay, Tail
+from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused, Undecided
 
 # multiples of one unit, and sums of all losses, that a law may have
@@ -61,7 +63,8 @@ class Law:
         self._log_moment, self._tilt = of.exactly(0), of.exactly(tilt)
         for _, atoms, times in runs:
             self._log_moment += of.exactly(times) * atoms.total.log()
-        sums = [(of.exactly(0), 1 << self.bits)]
+        starts = (one.start(of) * times for one, times in parts)
+        sums = [(sum(starts, of.exactly(0)), 1 << self.bits)]
         lattices = _lattices(runs)
         for unit, lattice in lattices:
             size, row = unit.enclosed(of), self._row(lattice)
@@ -248,6 +251,9 @@ def _lattices(
 class DiscreteCheck(LossesCheck):
     """The lines of a certificate of discrete losses, at one precision."""
 
+    # whether δ is looked at from above: there may be a law on either side of it
+    _is_above = True
+
     def build(self) -> Tail:
         """Return what is known of the tail.
 
@@ -260,8 +266,8 @@ class DiscreteCheck(LossesCheck):
         times the same at y, from v/2 on.
         """
         tail = super().build()
-        self._laws: dict[tuple[int, int], Law] = {}
-        self._known: dict[tuple[int, Fraction], Interval] = {}
+        self._laws: dict[tuple[bool, int, int], Law] = {}
+        self._known: dict[tuple[bool, int, Fraction], Interval] = {}
         parts, v = self.composition.parts, self.variance
         if self.evidence.tail_from is not None and not v:
             raise Malformed("evidence.tail_from", self.evidence.tail_from, "null")
@@ -284,19 +290,23 @@ class DiscreteCheck(LossesCheck):
     def _law(self, at: Fraction) -> Law:
         """Return the law of the piece that an ε is on."""
         number, piece = self.piece_at(at)
-        key = self.direction, number
+        key = self._is_above, self.direction, number
         if key not in self._laws:
             if piece.tilt is None or piece.line is not None or piece.chord is not None:
                 raise Malformed("evidence.directions: piece", "a line or a chord", "a tilt")
-            parts = self.towards(backward=bool(self.direction))
-            finite = [(one, times) for one, times in parts if isinstance(one, Finite)]
-            assert len(finite) == len(parts)
-            self._laws[key] = Law(finite, binary(piece.tilt), self.arithmetic)
+            self._laws[key] = self._made(binary(piece.tilt))
         return self._laws[key]
+
+    def _made(self, tilt: Fraction) -> Law:
+        """Return the law of all runs under a tilt."""
+        parts = self.towards(backward=bool(self.direction))
+        finite = [(one, times) for one, times in parts if isinstance(one, Finite)]
+        assert len(finite) == len(parts)
+        return Law(finite, tilt, self.arithmetic)
 
     def _delta(self, at: Fraction) -> Interval:
         """Enclose δ of the direction in question."""
-        key = self.direction, at
+        key = self._is_above, self.direction, at
         if key not in self._known:
             found = self.enclosed(self.failure_towards(backward=bool(self.direction)))
             if not self.is_past_losses(at):

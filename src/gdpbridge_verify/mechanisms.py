@@ -8,18 +8,14 @@ from fractions import Fraction
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, Work
 from gdpbridge_verify.curve import GaussianCurve
-from gdpbridge_verify.document import Breakpoint, Evidence, Point
-from gdpbridge_verify.kinds import (
-    KINDS,
-    Nature,
-    Spec,
-    Values,
-    epsilon_of_sparse_vector,
-    parameters_of,
-)
+from gdpbridge_verify.document import Evidence
+from gdpbridge_verify.evidence import Breakpoint, Point
+from gdpbridge_verify.kinds import KINDS, Nature
 from gdpbridge_verify.numbers import about, binary
+from gdpbridge_verify.parameters import Spec, Values, parameters_of
 from gdpbridge_verify.participation import square_of
-from gdpbridge_verify.profile import Bracket, Formulas, Part, Tail
+from gdpbridge_verify.parts import Bracket, Formulas, Part
+from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refined import icea, sgd_family
 from gdpbridge_verify.refusal import Malformed, Refused
 from gdpbridge_verify.statement import MAX_EPS, Check
@@ -220,6 +216,12 @@ def _response_of(end: Fraction, buckets: Fraction, of: Arithmetic) -> Formulas:
 
 def _sparse_vector(values: Values, brackets: list[Bracket], of: Arithmetic) -> Formulas:
     return _approx_dp({"epsilon": epsilon_of_sparse_vector(values)}, brackets, of)
+
+
+def epsilon_of_sparse_vector(values: Values) -> Fraction:
+    """Return Δ/b₁ + c·2Δ/b₂, or Δ/b₁ + c·Δ/b₂ (Lyu, Su and Li 2017, theorems 4 and 5)."""
+    each = values["count"] * (1 if values["monotonic"] else 2) / values["answer_scale"]
+    return values["sensitivity"] * (1 / values["threshold_scale"] + each)
 
 
 def square_of_gaussian(spec: Spec, values: Values, work: Work) -> tuple[Fraction, Nature]:

@@ -1,14 +1,16 @@
-"""Numbers of a certificate, read exactly, and as a reader sees them."""
+"""Numbers of a certificate: how they are written, read exactly, and as a reader sees them.
+
+Decimals are for what people state (parameters, claims), binary numbers such as ``0x18p-4``
+(hexadecimal integer, power of two) for points of the proof.
+"""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import Annotated
 
-from gdpbridge_verify.refusal import Malformed, Refused, Undecided
-
-if TYPE_CHECKING:
-    from gmpy2 import mpfr
+from gdpbridge_verify.reader import Text
+from gdpbridge_verify.refusal import Malformed, Refused
 
 MAX_MU = Fraction(10) ** 6
 
@@ -25,12 +27,18 @@ def signed(text: str) -> Fraction:
     return -binary(text[1:]) if text.startswith("-") else binary(text)
 
 
-def exact(value: mpfr) -> Fraction:
-    """Return the number that a finite MPFR number is."""
-    if not value.is_finite():
-        raise Undecided("a number without bounds")
-    top, bottom = value.as_integer_ratio()
-    return Fraction(int(top), int(bottom))
+DECIMAL_PATTERN = r"[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?"
+Decimal = Annotated[str, Text("an exact decimal number", 400, DECIMAL_PATTERN)]
+# infinity is what a claim says where no finite μ holds
+MuDecimal = Annotated[str, Text("an exact decimal number, or inf", 400, f"{DECIMAL_PATTERN}|inf")]
+_BINARY = r"0x[0-9a-f]+p[+-][0-9]{1,4}"
+_EXACT = "an exact number: hexadecimal integer times a power of two"
+_SIGNED = "an exact number of either sign: hexadecimal integer times a power of two"
+Binary = Annotated[str, Text(_EXACT, 8192, _BINARY)]
+SignedBinary = Annotated[str, Text(_SIGNED, 8192, f"-?{_BINARY}")]
+# those of lines are read as numbers at once
+Exact = Annotated[Fraction, Text(_EXACT, 8192, _BINARY, signed)]
+SignedExact = Annotated[Fraction, Text(_SIGNED, 8192, f"-?{_BINARY}", signed)]
 
 
 def about(value: Fraction) -> str:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from gmpy2 import mpfr
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
-from gdpbridge_verify.numbers import about, exact
+from gdpbridge_verify.numbers import about
 from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused, Undecided
 from gdpbridge_verify.taylor import Series, Taylor, integral, integral_to, slope_of, value_of
 from gdpbridge_verify.trees import Node
@@ -336,19 +336,21 @@ class Pair:
     ) -> tuple[Fraction, Fraction]:
         """Return a narrow range, before and after which the signs are proved; else the whole."""
         at, width, sign = (low + high) / 2, high - low, 1 if rises else -1
-        bits = self.of.precision
+        bits, down = self.of.precision, self.of.down
+        most = mpfr(width * (1 << bits))
         for _ in range(_MOST_STEPS):
             self.of.work.charge(2 * _COST_OF_TERM * len(series))
             place = self.of.exactly(at)
             slope = slope_of(series, place)
             if not (slope > 0 or slope < 0):
                 break
-            step = (value_of(series, place) / slope).low
+            step = down.mul_2exp((value_of(series, place) / slope).low, bits)
             if not step.is_finite():
                 break
-            moved = min(max(at - exact(step), low), high)
             # of few bits, as it is a place and no number
-            moved = Fraction(round(moved * (1 << bits)), 1 << bits)
+            moved = at - Fraction(int(down.floor(min(max(step, -most), most))), 1 << bits)
+            # no series is of what lies beyond the ends
+            moved = min(max(moved, low), high)
             near, at = abs(moved - at) * (1 << bits // 2) < width, moved
             if near:
                 break

@@ -17,7 +17,7 @@ from fractions import Fraction
 from gmpy2 import mpz
 
 from gdpbridge_verify.arithmetic import Work
-from gdpbridge_verify.kinds import Values
+from gdpbridge_verify.parameters import Values
 from gdpbridge_verify.refusal import Malformed, Refused
 
 # as doubles have

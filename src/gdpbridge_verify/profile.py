@@ -1,22 +1,13 @@
-"""What the checker knows of a mechanism's δ far out, and a formula of it on a range."""
+"""What the checker knows of a mechanism's δ far out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gdpbridge_verify.arithmetic import Interval, Level
+from gdpbridge_verify.arithmetic import Interval
+from gdpbridge_verify.decay import Decay
 from gdpbridge_verify.kinds import Nature
-
-
-@dataclass(frozen=True)
-class Decay:
-    """log δ(ε) ≤ log_factor + linear·ε - ε²/(2 μ_t²) for every ε ≥ start."""
-
-    log_factor: Interval
-    start: Fraction
-    linear: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True)
@@ -55,22 +46,3 @@ class Tail:
     def gaussian(cls, square: Fraction | Interval, decay: Decay | None) -> Tail:
         """δ falls as that of a Gaussian mechanism with μ_t."""
         return cls("log δ falls like -ε²", square=square, decay=decay)
-
-
-@dataclass(frozen=True)
-class Part:
-    """One formula of δ, and where it applies: from `low` to `high`, or for good.
-
-    Where δ is convex in e^ε, it is below its chords; where it is concave, below its tangents:
-    `over(c, ε)` is the one at c.
-    """
-
-    low: Fraction
-    high: Fraction | None
-    level: Callable[[Interval], Level]
-    over: Callable[[Interval, Interval], Interval] | None = None
-
-
-# about a place that is not rational
-Bracket = tuple[Fraction, Fraction]
-Formulas = tuple[tuple[Part, ...], Tail]

@@ -1,7 +1,4 @@
-"""Read a JSON document as the dataclasses that declare it: no more, no less, and in little memory.
-
-Each field's type says what may stand there; nothing is executed.
-"""
+"""Read a JSON document as the dataclasses whose fields say by their types what may stand there."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -33,14 +30,9 @@ class Text:
     pattern: str = "(.|\n)*"
     meaning: Callable[[str], Any] = str
 
-    @cached_property
-    def form(self) -> re.Pattern[str]:
-        """The pattern, compiled."""
-        return re.compile(self.pattern)
-
     def read(self, value: object, place: str) -> Any:
         """Return what a text is read as."""
-        if isinstance(value, str) and len(value) <= self.most and self.form.fullmatch(value):
+        if isinstance(value, str) and len(value) <= self.most and re.fullmatch(self.pattern, value):
             return self.meaning(value)
         raise Malformed(place, value, f"{self.allowed}, of at most {self.most} characters")
 
@@ -66,9 +58,6 @@ class Most:
     count: int
 
 
-# --- JSON ------------------------------------------------------------------------------------
-
-
 def content_of(path: str | Path, field: str = "certificate") -> bytes:
     """Return what a file holds, or a little more than is allowed of it."""
     try:
@@ -86,13 +75,10 @@ def parsed(content: bytes) -> object:
         allowed = f"at most {MAX_BYTES:,} bytes and {MAX_MARKS:,} commas and brackets"
         raise Malformed("certificate", Words("too large"), allowed)
     try:
-        return json.loads(
-            content.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_constant
-        )
+        return json.loads(content.decode(), object_pairs_hook=_unique, parse_constant=_constant)
     except (ValueError, RecursionError):
-        raise Malformed(
-            "certificate", Words("not JSON"), "a JSON document whose keys are unique"
-        ) from None
+        allowed = "a JSON document whose keys are unique"
+        raise Malformed("certificate", Words("not JSON"), allowed) from None
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -104,9 +90,6 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _constant(name: str) -> object:
     raise ValueError(name)
-
-
-# --- the declarations ------------------------------------------------------------------------
 
 
 def read_as(kind: type[T], document: object, place: str = "certificate") -> T:

@@ -15,10 +15,11 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
-from gdpbridge_verify.kinds import apart
 from gdpbridge_verify.mechanisms import FormulasCheck, formulas_of, part_on
 from gdpbridge_verify.numbers import binary
-from gdpbridge_verify.profile import Bracket, Formulas, Part, Tail
+from gdpbridge_verify.parameters import apart
+from gdpbridge_verify.parts import Bracket, Formulas, Part
+from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 
 # what a text of 400 characters had room for

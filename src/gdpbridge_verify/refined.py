@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
-from gdpbridge_verify.kinds import Values
-from gdpbridge_verify.numbers import exact
-from gdpbridge_verify.profile import Bracket, Decay, Formulas, Part, Tail
+from gdpbridge_verify.decay import Decay
+from gdpbridge_verify.ends import exact
+from gdpbridge_verify.parameters import Values
+from gdpbridge_verify.parts import Bracket, Formulas, Part
+from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 
 _LINE = "evidence.breakpoints"

@@ -7,7 +7,8 @@ import hashlib
 from dataclasses import replace
 from pathlib import Path
 
-from gdpbridge_verify.document import Certificate, Table
+from gdpbridge_verify.document import Certificate
+from gdpbridge_verify.evidence import Table
 from gdpbridge_verify.reader import content_of, read_as
 from gdpbridge_verify.refusal import Malformed, Words
 

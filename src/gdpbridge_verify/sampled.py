@@ -10,13 +10,21 @@ from dataclasses import replace
 from fractions import Fraction
 
 from gdpbridge_verify.arithmetic import Interval, Level
-from gdpbridge_verify.kinds import KINDS, SAMPLED, apart, rate_of_poisson
+from gdpbridge_verify.kinds import KINDS, SAMPLED
 from gdpbridge_verify.mechanisms import FormulasCheck, formulas_of
 from gdpbridge_verify.numbers import about
-from gdpbridge_verify.profile import Bracket, Formulas, Part, Tail
+from gdpbridge_verify.parameters import Spec, apart, parameters_of
+from gdpbridge_verify.parts import Bracket, Formulas, Part
+from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed, Refused
 
-__all__ = ["SampledCheck"]
+
+def rate_of_poisson(own: Spec) -> Fraction:
+    """Return the rate of a Poisson sample, which says all of how it is drawn."""
+    how = {name: own.get(name) for name in ("scheme", "sample", "population")}
+    if how != {"scheme": "poisson", "sample": None, "population": None}:
+        raise Malformed("mechanism.scheme", how["scheme"], "poisson, at a rate")
+    return parameters_of({name: own[name] for name in own if name not in how})["rate"]
 
 
 class SampledCheck(FormulasCheck):

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gdpbridge_verify.document import Certificate, Claim, Evidence, Range
-from gdpbridge_verify.kinds import require_relation
 from gdpbridge_verify.numbers import about, mu_range
+from gdpbridge_verify.parameters import require_relation
 from gdpbridge_verify.reader import MAX_BYTES, content_of, parsed, read_as
 from gdpbridge_verify.refusal import Malformed, Refused, Words
 
@@ -38,7 +38,17 @@ _Number = tuple[tuple[str, Fraction | None], str, str]
 # --- a calibrated parameter -------------------------------------------------------------------
 
 
-def missed(document: Certificate) -> tuple[Certificate, str]:
+def missed(document: Certificate, prove: Callable[[Certificate], object]) -> str:
+    """Prove that the target is missed, and return what both statements come to in words."""
+    other, in_words = the_other_end(document)
+    try:
+        prove(other)
+    except Refused as refused:
+        raise Refused(f"beyond.{refused.line}", refused.reason) from None
+    return in_words
+
+
+def the_other_end(document: Certificate) -> tuple[Certificate, str]:
     """Return the statement that the target is missed, and what both come to in words."""
     beyond = document.beyond
     assert beyond is not None

@@ -15,8 +15,10 @@ from typing import ClassVar
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
 from gdpbridge_verify.curve import GaussianCurve
-from gdpbridge_verify.document import Cell, Certificate, Evidence, Point
-from gdpbridge_verify.kinds import KINDS, Kind, Nature, ungrouped
+from gdpbridge_verify.document import Cell, Certificate, Evidence
+from gdpbridge_verify.evidence import Point
+from gdpbridge_verify.grouped import nature_of_group, ungrouped
+from gdpbridge_verify.kinds import KINDS, Kind
 from gdpbridge_verify.numbers import about, binary, mu_range
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided, Words
@@ -51,7 +53,7 @@ class Check(ABC):
         self.nature_of_kind = kind.nature
         # a composed loss is proved in one of two directions at a time
         self.direction = 0
-        for name in ("tangents", "corners", "event", "touching", "directions"):
+        for name in ("tangents", "corners", "event", "touching", "directions", "unit"):
             if name not in self.uses and getattr(self.evidence, name) is not None:
                 raise Malformed(f"evidence.{name}", Words("given"), "null for this kind")
         if self.evidence.breakpoints and not (kind.has_breakpoints or kind.of_others):
@@ -60,11 +62,8 @@ class Check(ABC):
             raise Malformed("table", Words("given"), "null for this kind")
         self.tail = self.build()
         self.nature_of_kind = self.tail.nature or self.nature_of_kind
-        if grouped and document.mechanism["size"] != "1":
-            # of k steps, not all that their ρ allows is possible; for an ε it is the worst
-            natures: dict[str | None, Nature] = {"zcdp": "bound", "pure-dp": "class"}
-            base = document.mechanism["base.kind"]
-            self.nature_of_kind = natures.get(base, self.nature_of_kind)
+        if grouped:
+            self.nature_of_kind = nature_of_group(document.mechanism) or self.nature_of_kind
         claim, statement = self.claim, self.claim.statement
         self.low, self.high = mu_range("claim.mu", claim.mu.low, claim.mu.high)
         self.failure = Fraction(claim.failure_probability)
@@ -79,8 +78,6 @@ class Check(ABC):
         if self.eps_h is not None and not 0 < self.eps_h <= MAX_EPS:
             raise Malformed("claim.eps_h", claim.eps_h, "a number > 0")
 
-    # --- what a kind knows ----------------------------------------------------------------------
-
     @abstractmethod
     def build(self) -> Tail:
         """Read the mechanism, and return what is known of its δ far out."""
@@ -93,8 +90,6 @@ class Check(ABC):
         """Return by how much δ(ε) exceeds a number, or a number of that sign."""
         raise Refused("evidence", "nothing is known of δ from below for this kind")
 
-    # --- δ at one ε -----------------------------------------------------------------------------
-
     def at_most(self, line: str, at: Fraction, value: Fraction | Interval) -> None:
         """Prove that δ(ε) is at most a number."""
         if value == 1 or (isinstance(value, Fraction) and self.falls_to(value, at)):
@@ -103,18 +98,6 @@ class Check(ABC):
             self.hold(line, self.enclosed(value))
         else:
             self.below(line, at, Level.of(self.enclosed(value)))
-
-    def at_least(self, line: str, at: Fraction, value: Fraction, point: Point) -> None:
-        """Prove that δ(ε) is at least a number."""
-        if not self.tail.floor >= value:
-            self.reaches(line, at, Level.of(self.enclosed(value)), point)
-
-    def above(self, line: str, at: Fraction, value: Fraction, point: Point) -> None:
-        """Prove that δ(ε) is above a number."""
-        if self.tail.floor > value:
-            return
-        if not self.reaches(line, at, Level.of(self.enclosed(value)), point) > 0:
-            raise Undecided(line)
 
     def reaches(self, line: str, at: Fraction, wanted: Level, proof: Evidence | Point) -> Interval:
         """Prove that δ(ε) is at least a number, and return by how much it exceeds that."""
@@ -127,12 +110,11 @@ class Check(ABC):
     def vanishes_at(self, at: Fraction) -> bool:
         """Whether δ is 0 at an ε."""
         start = self.tail.vanishes_from
-        if start is None or isinstance(start, Fraction):
-            return start is not None and at >= start
-        point = self.arithmetic.exactly(at)
-        if not (point >= start or point < start):
+        if start is None or start <= at:
+            return start is not None
+        if not start > at:
             raise Undecided("where δ becomes 0")
-        return point >= start
+        return False
 
     def falls_to(self, value: Fraction, at: Fraction) -> bool:
         """Whether δ(ε) is at most a number by what is known of it far out alone."""
@@ -148,13 +130,12 @@ class Check(ABC):
     def hold(line: str, difference: Interval) -> None:
         """Prove that a difference is at least 0."""
         if difference >= 0:
-            difference.of.work.note(line, float(difference.low))
+            spare, margins = float(difference.low), difference.of.work.margins
+            margins[line] = min(spare, margins.get(line, spare))
             return
         if difference < 0:
             raise Refused(line, f"short by {float(-difference.high):.3g}")
         raise Undecided(line)
-
-    # --- the tail -------------------------------------------------------------------------------
 
     def nature(self) -> list[str]:
         """Check what δ is said to be, and say it, as documents of version 0.1.0 do not."""
@@ -198,19 +179,10 @@ class Check(ABC):
 
     def decay_from(self, start: Fraction) -> None:
         """Prove the tail from one inequality at one ε, from which the difference grows."""
-        decay, square, line = self.tail.decay, self.tail.square, "evidence.tail_from"
+        decay, square = self.tail.decay, self.tail.square
         assert decay is not None
         assert square is not None
-        if start < decay.start:
-            raise Refused(line, "the tail's form does not hold yet")
-        eps, mu = self.arithmetic.exactly(start), self.bound.mu.square()
-        self.hold("claim.mu.high: not below the tail parameter", mu - square)
-        growth = eps * (1 / self.enclosed(square) - 1 / mu) + (Fraction(1, 2) - decay.linear)
-        self.hold(f"{line}: the difference grows", growth - 2 / (eps + mu / 2))
-        most = decay.log_factor + decay.linear * start - eps.square() / (2 * square)
-        self.hold(line, self.bound.log_tail_below(eps) - most)
-
-    # --- the upper end --------------------------------------------------------------------------
+        decay.require_below(self.bound.mu, self.enclosed(square), start, self.hold)
 
     def failure_at_head(self) -> list[str]:
         """Prove the failure probability of a head statement: δ(ε_h) ≤ p."""
@@ -226,11 +198,6 @@ class Check(ABC):
         if len(answers) != len(points):
             allowed = f"one for each of {len(answers)} answers"
             raise Malformed("evidence.points", len(points), allowed)
-        if claim.statement == "answers":
-            if (claim.mu.low, claim.mu.high) != ("0", "inf") or not answers:
-                raise Malformed("claim.statement", claim.statement, "answers, and [0, inf] for mu")
-            if evidence.cells or evidence.witness or evidence.witness_line or evidence.event:
-                raise Malformed("evidence", "of a μ", "that of the answers alone")
         return len(answers)
 
     @cached_property
@@ -383,8 +350,6 @@ class Check(ABC):
         if not self.high:
             raise Refused("claim.mu.high", "it is 0, and δ is not")
         return GaussianCurve(self.enclosed(self.high))
-
-    # --- the lower end --------------------------------------------------------------------------
 
     def lower_end(self) -> str:
         """Prove that the statement fails below mu.low."""

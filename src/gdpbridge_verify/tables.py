@@ -18,8 +18,8 @@ from functools import cached_property
 
 from gdpbridge_verify.arithmetic import Interval, Level
 from gdpbridge_verify.convex import ConvexCheck
-from gdpbridge_verify.kinds import parameters_of
-from gdpbridge_verify.numbers import about, exact
+from gdpbridge_verify.numbers import about
+from gdpbridge_verify.parameters import parameters_of
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed, Refused, Words
 
@@ -78,7 +78,7 @@ class TableCheck(RowsCheck):
         if ends:
             return Tail.ends(min(ends))
         least = min(delta for _, delta in self.rows if delta is not None)
-        return Tail.constant(exact(self._delta(least).low))
+        return Tail.constant(self._delta(least))
 
     @property
     def _is_log(self) -> bool:

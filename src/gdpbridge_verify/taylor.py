@@ -1,8 +1,9 @@
-"""Power series of formulas of x, for the checker, with interval coefficients.
+"""Power series of formulas of one variable, for the checker, with interval coefficients.
 
 About a point the coefficients are those of Taylor's polynomial; about every point of a range at
 once, the one of order n encloses f⁽ⁿ⁾/n! there, which is what a polynomial that ends before it
-leaves out. A coefficient that is not listed is 0.
+leaves out. A coefficient that is not listed is 0. At a kink the first one encloses the slopes of
+both sides, and of the others nothing is known.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ from gdpbridge_verify.trees import Node, Parser, constant
 Series = list[Interval]
 # microseconds of a product of two coefficients
 _COST, _COST_OF_NODE = 3.0, 8.0
-_MOST_POWER = 64
-X, PI = "x", "pi"
+_MOST_POWER = 200
+X, EPS, PI = "x", "eps", "pi"
 
 
 class _DensityParser(Parser):
     """Formulas of x; pi is a number."""
 
     words = (*Parser.words, X, PI)
+    with_ranges = False
 
     def atom(self) -> Node:
         """Read a number, a name, a function or brackets."""
@@ -58,17 +60,18 @@ class Taylor:
     Args:
         of: the arithmetic.
         order: the last coefficient's.
+        smooth: whether a kink is one at an end of a range, too.
     """
 
-    def __init__(self, of: Arithmetic, order: int) -> None:
-        self.of, self.order = of, order
+    def __init__(self, of: Arithmetic, order: int, *, smooth: bool = False) -> None:
+        self.of, self.order, self.smooth = of, order, smooth
         self._functions: dict[str, Callable[[Series], Series]] = {
             "abs": self._abs,
             "erfc": self._erfc,
             "exp": self._exp,
             "expm1": lambda a: [a[0].expm1(), *self._exp(a)[1:]],
             "log": self._log,
-            "log1p": lambda a: self._log([1 + a[0], *a[1:]]),
+            "log1p": self._log1p,
             "Phi": self._phi,
             "sqrt": self._root,
         }
@@ -81,7 +84,7 @@ class Taylor:
             return [self.of.exactly(node.value)]
         if name == PI:
             return [self.of.pi]
-        if name == X:
+        if name in (X, EPS):
             return [x, self.of.exactly(1)]
         first = self.about(parts[0], x)
         if name == "**":
@@ -97,7 +100,11 @@ class Taylor:
 
     def quotient(self, a: Series, b: Series) -> Series:
         """Return a/b."""
-        return self._product(a, self._inverse(b))
+        found = self._product(a, self._inverse(b))
+        if a[0] > 0 and b[0].low == 0 and b[0].high > 0:
+            # next to a pole
+            found[0] = Interval(self.of, self.of.down.div(a[0].low, b[0].high), mpfr("inf"))
+        return found
 
     def _sum(self, a: Series, b: Series, sign: int) -> Series:
         found = [one + two * sign for one, two in zip(a, b, strict=False)]
@@ -124,7 +131,10 @@ class Taylor:
 
     def _log(self, a: Series) -> Series:
         if not a[0] > 0:
-            return self._nothing()
+            found = self._nothing()
+            if a[0] >= 0:
+                found[0] = a[0].log()
+            return found
         found, last = [a[0].log()], self._last(a)
         self.of.work.charge(10 + _COST * len(a) * last)
         slopes = [self.of.exactly(0)]
@@ -137,6 +147,10 @@ class Taylor:
             found.append(slopes[n] / n)
         return found
 
+    def _log1p(self, a: Series) -> Series:
+        found = self._log([1 + a[0], *a[1:]])
+        return [a[0].log1p(), *found[1:]] if a[0] > -1 else found
+
     def _inverse(self, a: Series) -> Series:
         if not (a[0] > 0 or a[0] < 0):
             return self._nothing()
@@ -148,10 +162,14 @@ class Taylor:
 
     def _power(self, a: Series, exponent: Node, x: Interval) -> Series:
         number = constant(exponent)
-        if number is None or number.denominator != 1 or abs(number) > _MOST_POWER:
-            if number == Fraction(1, 2):
-                return self._root(a)
+        if number == Fraction(1, 2):
+            return self._root(a)
+        if number is None:
             return self._exp(self._product(self.about(exponent, x), self._log(a)))
+        is_whole = number.denominator == 1 and abs(number) <= _MOST_POWER
+        if not is_whole or (number < 0 and a[0] > 0):
+            # of a range without an end this says more than an inverse
+            return self._exp([one * number for one in self._log(a)])
         found = [self.of.exactly(1)]
         for bit in bin(abs(int(number)))[2:]:
             found = self._square(found)
@@ -177,31 +195,29 @@ class Taylor:
         return found
 
     def _erfc(self, a: Series) -> Series:
-        scale = -2 / self.of.pi.sqrt()
+        scale = 2 / self.of.pi.sqrt()
         density = self._exp([-one for one in self._square(a)])
         slopes = self._product(density, [one * k for k, one in enumerate(a)][1:] or [a[0] * 0])
         found = [a[0].erfc()]
-        return found + [scale * one / k for k, one in enumerate(slopes[: self.order], 1)]
+        return found + [-(scale * one) / k for k, one in enumerate(slopes[: self.order], 1)]
 
     def _phi(self, a: Series) -> Series:
         root = -1 / self.of.exactly(2).sqrt()
         return [one / 2 for one in self._erfc([one * root for one in a])]
 
     def _abs(self, a: Series) -> Series:
-        if a[0] >= 0 or a[0] <= 0:
-            # at its kink alone it is not smooth, and a range that ends there is
-            return a if a[0] >= 0 else [-one for one in a]
-        return [Interval(self.of, mpfr(0), max((-a[0]).high, a[0].high)), *self._nothing()[1:]]
+        found = self._chosen("max", a, [-one for one in a])
+        return [found[0].positive(), *found[1:]]
 
     def _chosen(self, name: str, a: Series, b: Series) -> Series:
-        pair = (a, b) if name == "min" else (b, a)
-        if pair[0][0] <= pair[1][0]:
-            return a
-        if pair[1][0] <= pair[0][0]:
-            return b
-        pick = min if name == "min" else max
-        low, high = pick(a[0].low, b[0].low), pick(a[0].high, b[0].high)
-        return [Interval(self.of, low, high), *self._nothing()[1:]]
+        for one, two in ((a, b), (b, a)):
+            if one[0] < two[0] if self.smooth else one[0] <= two[0]:
+                return one if name == "min" else two
+        found, pick = self._nothing(), min if name == "min" else max
+        found[0] = Interval(self.of, pick(a[0].low, b[0].low), pick(a[0].high, b[0].high))
+        if self.order:
+            found[1] = coefficient(a, 1).hull(coefficient(b, 1))
+        return found
 
     def _last(self, a: Series) -> int:
         """Return the order of the last coefficient of a function of a series."""
@@ -209,6 +225,11 @@ class Taylor:
 
     def _nothing(self) -> Series:
         return [self.of.exactly(0).everything()] * (self.order + 1)
+
+
+def coefficient(series: Series, n: int) -> Interval:
+    """Return the coefficient of an order."""
+    return series[n] if n < len(series) else series[0].of.exactly(0)
 
 
 def value_of(series: Series, at: Interval) -> Interval:

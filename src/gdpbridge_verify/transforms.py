@@ -15,8 +15,8 @@ import gmpy2
 from gmpy2 import mpc, mpfr
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
-from gdpbridge_verify.complexes import Ball, Complexes
-from gdpbridge_verify.document import MAX_NODES, Nodes
+from gdpbridge_verify.complexes import Ball, Complexes, cosine
+from gdpbridge_verify.evidence import MAX_NODES, Nodes
 from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused, Undecided
 
 # microseconds of one node at one place, and of one exponential of a ball
@@ -235,7 +235,8 @@ class SampledGaussian(Transform):
         of, height = field.arithmetic, nodes.shift + nodes.strip
         if nodes.shift <= 0 or nodes.strip <= 0:
             raise Malformed("evidence.lines: far", nodes.shift, "nodes off the real axis")
-        if not of.pi * self.sigma > 2 * height:
+        # where the real part of what y multiplies is not below 0
+        if not of.pi * self.sigma > (height if nodes.strip <= nodes.shift else 2 * height):
             raise Refused("evidence.lines: far", "the strip is too wide")
         total, scale = of.exactly(0), self._log_step(of, nodes)
         for j, log, base in zip(nodes.numbers(), *self._logs(field, nodes), strict=True):
@@ -303,10 +304,10 @@ class SampledGaussian(Transform):
         powers = self._below_zero(w)
         if powers == 0:
             return of.exactly(1)
-        cosine = of.exactly(height / (2 * self.sigma)).cos()
-        if not cosine > 0:
+        most = cosine(of.exactly(height / (2 * self.sigma)))
+        if not most > 0:
             raise Refused("evidence.lines: strip", "it is too wide")
-        found = (cosine.log() * powers).exp()
+        found = (most.log() * powers).exp()
         if self.symmetric or not of.pi * self.sigma > 2 * height:
             return found
         flat = (of.exactly(1 - self.rate).log() * w).exp()

@@ -13,21 +13,23 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
 
+from gdpbridge_verify.parameters import parameter
 from gdpbridge_verify.refusal import Malformed
 
 T = TypeVar("T")
 
 _MAX_DEPTH, _MAX_TOKENS = 50, 400
-_SIGNS = {"−": "-", "·": "*", "×": "*", "⋅": "*", "÷": "/"}
+_SIGNS = {"−": "-", "·": "*", "×": "*", "⋅": "*", "÷": "/", "≤": "<=", "≥": ">="}
 _EPS, _DELTA = ("eps", "epsilon", "ε", "ϵ"), ("delta", "δ")
 _TOKEN = re.compile(
     r"[ \t]*(?:([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?|\.[0-9]+(?:[eE][+-]?[0-9]{1,3})?)"
-    r"|([A-Za-z\u0370-\u03ff][A-Za-z0-9_]*)|(\*\*|[-+*/()=,]))"
+    r"|([A-Za-z\u0370-\u03ff][A-Za-z0-9_]*)|(\*\*|<=|>=|[-+*/()=,<>]))"
 )
 _NAME = re.compile(r"[A-Za-z\u0370-\u03ff][A-Za-z0-9_]*")
 _GREEK = {"σ": "sigma", "μ": "mu", "µ": "mu", "γ": "gamma"}
 FUNCTIONS = ("exp", "log", "log1p", "expm1", "sqrt", "abs", "erfc", "Phi")
 OF_SEVERAL = ("min", "max")
+PIECEWISE = "piecewise"
 
 
 @dataclass(frozen=True)
@@ -60,16 +62,26 @@ def _read(text: str, known: dict[str, Fraction], read: Callable[[Parser], T], al
     raise Malformed("mechanism.text", text, allowed)
 
 
+def decimal_parameter(name: str, text: str | None) -> Fraction:
+    """Return a number of either sign that a formula has a name for."""
+    sign, rest = (-1, text[1:]) if text and text.startswith("-") else (1, text)
+    return sign * parameter(name, rest, (lambda _: True, "a number"))
+
+
 class Parser:
     """Formulas of eps, by a grammar whose words are few."""
 
     # no parameters are called so
-    words: tuple[str, ...] = (*FUNCTIONS, *OF_SEVERAL, *_EPS, *_DELTA)
+    words: tuple[str, ...] = (*FUNCTIONS, *OF_SEVERAL, PIECEWISE, *_EPS, *_DELTA)
+    # whether formulas may have ranges
+    with_ranges = True
 
     def __init__(self, text: str, known: dict[str, Fraction]) -> None:
         for sign, plain in _SIGNS.items():
             text = text.replace(sign, plain)
-        if any(not _NAME.fullmatch(name) or name in self.words for name in known):
+        # a name that is read as another one, as σ is as sigma, would be of no parameter
+        taken = {*self.words, *_GREEK}
+        if any(not _NAME.fullmatch(name) or name in taken for name in known):
             raise ValueError
         self.tokens: list[str] = []
         self.known, self.place, self.depth, end = known, 0, 0, 0
@@ -161,6 +173,8 @@ class Parser:
                 found = Node(token, (found, self.sum()))
             self.need(")")
             return found
+        if token == PIECEWISE and self.with_ranges:
+            return self.piecewise()
         if token in _EPS:
             return Node("eps")
         if token in _DELTA and self.with_delta:
@@ -169,6 +183,27 @@ class Parser:
         if token in self.known:
             return Node("number", value=self.known[token])
         return Node("number", value=Fraction(token))
+
+    def piecewise(self) -> Node:
+        """Read values with conditions, and what is otherwise."""
+        self.need("(")
+        parts = [self.sum()]
+        self.need(",")
+        while True:
+            parts.append(self.sum())
+            sign = self.next("<", "<=", ">", ">=")
+            if not sign:
+                break
+            parts[-1] = Node(sign[0], (parts[-1], self.sum()))
+            self.need(",")
+            parts.append(self.sum())
+            if not self.next(","):
+                break
+        self.need(")")
+        # value, condition, …, otherwise
+        if len(parts) % 2 == 0 or any(part.name not in ("<", ">") for part in parts[1::2]):
+            raise ValueError
+        return Node(PIECEWISE, tuple(parts))
 
 
 def constant(node: Node) -> Fraction | None:

@@ -23,10 +23,12 @@ from functools import cached_property
 
 from gdpbridge_verify.arithmetic import Interval, Level
 from gdpbridge_verify.convex import ConvexCheck
-from gdpbridge_verify.document import Evidence, Point, Tangent
-from gdpbridge_verify.kinds import parameters_of
+from gdpbridge_verify.decay import Decay
+from gdpbridge_verify.document import Evidence
+from gdpbridge_verify.evidence import Point, Tangent
 from gdpbridge_verify.numbers import about, binary
-from gdpbridge_verify.profile import Decay, Tail
+from gdpbridge_verify.parameters import parameters_of
+from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 from gdpbridge_verify.statement import MAX_EPS
 from gdpbridge_verify.tables import RowsCheck

@@ -60,6 +60,10 @@ def numbers_near(text: str) -> Iterator[str]:
             for other in numbers_near(found[0]):
                 yield f"{text[: found.start()]}{other}{text[found.end() :]}"
         return
+    if listed and text.startswith("-"):
+        yield text[1:]
+        yield from (f"-{other}" for other in numbers_near(text[1:]))
+        return
     if listed:
         mantissa, exponent = text[2:].split("p")
         whole, power = int(mantissa, 16), int(exponent)

@@ -1,7 +1,8 @@
 """How much of the checker somebody reads who wants to follow the check of one certificate.
 
 That is the functions that the check enters, the parts of a document that it has, of a table of
-kinds the rows of its own, and all else that stands outside of functions in their modules.
+kinds the rows of its own, and all else that stands outside of functions in their modules, blank
+lines after what is not read excepted.
 ``python tests/certificate/reading.py FILE`` prints it module by module.
 """
 
@@ -17,15 +18,24 @@ from types import FrameType
 from typing import Any
 
 import gdpbridge_verify
-from gdpbridge_verify import composition, document, reader
+from gdpbridge_verify import composition, document, evidence, reader
 from gdpbridge_verify.kinds import KINDS
 
 FOLDER = Path(gdpbridge_verify.__file__).parent
+# where the parts of a document are declared
+PARTS = {document.__file__, evidence.__file__}
+# so much may be asked of somebody who reads it
+MOST_OF_KERNEL = 1500
+# what every certificate is checked by
+KERNEL = (
+    "refusal", "reader", "numbers", "document", "kinds", "parameters", "arithmetic", "curve",
+    "profile", "statement", "check",
+)  # fmt: skip
 
 
 @cache
-def definitions_of(path: str) -> tuple[int, dict[int, tuple[int, str]]]:
-    """How many lines a module has, and by their first line where functions and classes end."""
+def definitions_of(path: str) -> tuple[list[str], dict[int, tuple[int, str]]]:
+    """A module's lines, and by their first line where functions and classes end."""
     text = Path(path).read_text(encoding="utf-8")
     found = {}
     for node in ast.walk(ast.parse(text)):
@@ -33,7 +43,7 @@ def definitions_of(path: str) -> tuple[int, dict[int, tuple[int, str]]]:
             first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
             is_class = isinstance(node, ast.ClassDef)
             found[first] = (node.end_lineno or first, node.name if is_class else "")
-    return len(text.splitlines()), found
+    return text.splitlines(), found
 
 
 @cache
@@ -80,22 +90,32 @@ def lines_read(check: Callable[[], Any]) -> dict[str, int]:
         check()
     finally:
         sys.setprofile(None)
-    paths = {path for path, _ in entered} | {document.__file__}
+    paths = {path for path, _ in entered} | PARTS
     return {Path(path).name: _lines_of(path, entered, parts, kinds) for path in sorted(paths)}
 
 
+def lines_of_kernel() -> int:
+    """The lines of the kernel, without the rows of a table of kinds."""
+    paths = [str(FOLDER / f"{name}.py") for name in KERNEL]
+    return sum(len(definitions_of(path)[0]) - len(rows_of(path)) for path in paths)
+
+
 def _lines_of(path: str, entered: set[tuple[str, int]], parts: set[str], kinds: set[str]) -> int:
-    total, found = definitions_of(path)
+    lines, found = definitions_of(path)
     # of each line the innermost definition tells whether it is read
-    read = dict.fromkeys(range(1, total + 1), True)
+    read = dict.fromkeys(range(1, len(lines) + 1), True)
     for first, (end, name) in sorted(found.items()):
-        is_part = path == document.__file__ and name
+        is_part = path in PARTS and name
         wanted = name in parts or name == "Certificate" if is_part else (path, first) in entered
         if not name or is_part:
             read.update(dict.fromkeys(range(first, end + 1), wanted))
     for row, kind in rows_of(path).items():
         if kind not in kinds:
             read[row] = False
+    for number, line in enumerate(lines, 1):
+        # what parts something from the next
+        if not line.strip() and not read.get(number - 1, True):
+            read[number] = False
     return sum(read.values())
 
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import random
 from fractions import Fraction
 from functools import cache
 
 import mpmath
+import numpy as np
 import pytest
 from changes import changes, outcome
+from scipy.special import ndtr
 
 import gdpbridge as gdp
 from gdpbridge import profiles, verify
 from gdpbridge.certificate.reach import uncertifiable_beyond_because
+from gdpbridge_verify import allocation
 from gdpbridge_verify.allocation import allocated, takes_too_long
 from gdpbridge_verify.arithmetic import Arithmetic, Work
 from gdpbridge_verify.law import Law
@@ -59,6 +64,111 @@ def test_the_law_dominates() -> None:
             found = float(law.enclose(of.exactly(eps)).low)
             assert found >= true - 1e-12
             assert found <= true * 1.01 + 1e-7
+
+
+def _spread(law: dict[int, mpf], other: dict[int, mpf], h: mpf) -> dict[int, mpf]:
+    """The law of a sum of two, each pair by itself, on the places e^{ih} about it."""
+    found: dict[int, mpf] = {}
+    for (i, p), (j, q) in itertools.product(law.items(), other.items()):
+        value = mpmath.exp(i * h) + mpmath.exp(j * h)
+        place = int(mpmath.floor(mpmath.log(value) / h))
+        low, high = mpmath.exp(place * h), mpmath.exp((place + 1) * h)
+        share = (value - low) / (high - low)
+        found[place] = found.get(place, mpf(0)) + p * q * (1 - share)
+        found[place + 1] = found.get(place + 1, mpf(0)) + p * q * share
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_sums_pair_by_pair(seed: int) -> None:
+    """The law of a sum is that of all pairs, one by one in mpmath, less hardly anything."""
+    rng = random.Random(seed)
+    step, first = Fraction(rng.randint(30, 90), 256), rng.randint(-9, 3)
+    one = [rng.randint(0, 1 << 189) for _ in range(rng.randint(3, 12))]
+    other = one if seed == 0 else [rng.randint(0, 1 << 189) for _ in range(rng.randint(3, 12))]
+    start = first if seed == 0 else first + rng.randint(-4, 4)
+    laws = [allocation._Law(0, first, one), allocation._Law(0, start, other)]
+    found = allocation._sum(*laws, step, Arithmetic(448, Work()))
+    with mpmath.workdps(70):
+        unit = mpf(2) ** -192
+        mine = [
+            {law.first + number: mass * unit for number, mass in enumerate(law.masses)}
+            for law in laws
+        ]
+        wanted = _spread(*mine, mpf(step.numerator) / step.denominator)
+        shown = {found.first + number: mass * unit for number, mass in enumerate(found.masses)}
+        for place in set(wanted) | set(shown):
+            off = wanted.get(place, mpf(0)) - shown.get(place, mpf(0))
+            assert -(mpf(10) ** -60) <= off <= mpf(10) ** -40
+
+
+def _graded(place: float) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss' rule for a normal variable on pieces that are the finer, the nearer to a place."""
+    steps = [0.0, *(2.0**power for power in range(-15, 0))]
+    ends = [*map(float, range(-12, 14)), *(place + sign * one for sign in (-1, 1) for one in steps)]
+    ends = sorted({min(max(end, -12.0), 13.0) for end in ends})
+    x, w = np.polynomial.legendre.leggauss(8)
+    low, high = np.array(ends[:-1])[:, None], np.array(ends[1:])[:, None]
+    nodes = ((high - low) * x + high + low) / 2
+    weights = (high - low) * w / 2 * np.exp(-(nodes**2) / 2) / math.sqrt(2 * math.pi)
+    return nodes.ravel(), weights.ravel()
+
+
+def _of_three(mu: float, t: float) -> tuple[float, float]:
+    """E(M - t)⁺ and E(1 - t·M)⁺ of three steps: a formula of one, quadrature over two others."""
+
+    def call(k: np.ndarray) -> np.ndarray:
+        # E(X - k)⁺ of a lognormal X
+        safe = np.where(k > 0, k, 1.0)
+        z = np.log(safe) / mu + mu / 2
+        return np.where(k > 0, ndtr(mu - z) - safe * ndtr(-z), 1 - k)
+
+    def kink(k: float) -> float:
+        # where X is k
+        return math.log(k) / mu + mu / 2 if k > 0 else -12.0
+
+    def over(t: float) -> float:
+        total = 0.0
+        for y, weight in zip(*_graded(kink(3 * t)), strict=True):
+            left = 3 * t - math.exp(mu * y - mu**2 / 2)
+            nodes, weights = _graded(kink(left))
+            total += weight * (weights @ call(left - np.exp(mu * nodes - mu**2 / 2)))
+        return float(total) / 3
+
+    return over(t), t * over(1 / t) + 1 - t
+
+
+@pytest.mark.parametrize("mu", [Fraction(1, 2), Fraction(2)])
+def test_three_steps_by_quadrature(mu: Fraction) -> None:
+    """δ of three steps is at least what a rule for two of them and a formula for one says."""
+    of = Arithmetic(96, Work())
+    laws = [(Law([(one, 1)], Fraction(0), of), one.failure) for one in allocated(mu, 3)[:2]]
+    for eps in (Fraction(0), Fraction(1, 2), Fraction(2)):
+        wanted = _of_three(float(mu), math.exp(eps))
+        for (law, failure), true in zip(laws, wanted, strict=True):
+            found = law.enclose(of.exactly(eps)) + of.exactly(failure)
+            assert float(found.high) >= true - 1e-10
+            assert float(found.low) <= true * 1.01 + 1e-6
+
+
+@pytest.mark.parametrize(("steps", "epochs"), [(5, 1), (12, 2)])
+def test_drawn_losses(steps: int, epochs: int) -> None:
+    """Draws of the mechanism itself: δ is within what chance allows of the bound."""
+    rng, sigma, count = np.random.default_rng(steps), 1.0, 60_000
+    losses = np.zeros(count)
+    for _ in range(epochs):
+        noise = rng.normal(0, sigma, (count, steps))
+        noise[:, 0] += 1.0
+        logs = noise / sigma**2 - 1 / (2 * sigma**2)
+        losses += np.log(np.exp(logs).mean(axis=1))
+    bound = allocation.allocated(Fraction(1), steps)
+    law = Law([(bound.forward, epochs)], Fraction(0), Arithmetic(96, Work()))
+    for eps in (0.0, 0.25, 0.75):
+        gains = np.maximum(-np.expm1(eps - losses), 0)
+        mean, error = gains.mean(), gains.std() / math.sqrt(count)
+        # with the record against without it
+        shown = float(law.enclose(law.of.exactly(Fraction(eps))).high)
+        assert mean - 5 * error <= shown <= (mean + 5 * error) * 1.01
 
 
 def test_masses_of_both_orders_are_those_of_one_pair() -> None:

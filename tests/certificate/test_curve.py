@@ -13,6 +13,7 @@ from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.curve import GaussianCurve
+from gdpbridge_verify.decay import log_tail_below
 
 BITS = 256
 AT = Arithmetic(BITS)
@@ -55,7 +56,7 @@ def test_values_agree_with_balls(eps: Fraction, mu: Fraction) -> None:
 def test_the_elementary_bound_is_below(eps: Fraction, mu: Fraction) -> None:
     """The lower bound of log δ_μ that proves tails is one, and the same as the measurer's."""
     curve = GaussianCurve(AT.exactly(mu))
-    bound = curve.log_tail_below(AT.exactly(eps))
+    bound = log_tail_below(curve.mu, AT.exactly(eps))
     with precision(BITS):
         assert agree(bound, gaussian.log_delta_tail_lower(ball(eps), ball(mu)))
         true = gaussian.probability(ball(eps), ball(mu)).log()

@@ -7,6 +7,7 @@ import math
 import random
 import re
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
@@ -160,6 +161,12 @@ SMOOTH: dict[str, tuple[dict[str, str | None], dict[str, Fraction], Any]] = {
         {},
         lambda e: max(mpf(0), -mpmath.expm1((e - 1) / 2)),
     ),
+    # whose kinks are within cells, however narrow these are
+    "laplace about thirds": (
+        {"p": "exp(-abs(x - 1/3))/2", "q": "exp(-abs(x - m))/2", "ratio": None},
+        {"m": Fraction(4, 3)},
+        lambda e: max(mpf(0), -mpmath.expm1((e - 1) / 2)),
+    ),
 }
 
 
@@ -176,6 +183,150 @@ def test_integrals(name: str) -> None:
                 assert mpf(str(found.low)) <= wanted + mpf(10) ** -25
                 assert mpf(str(found.high)) >= wanted - mpf(10) ** -25
                 assert found.high - found.low < 1e-18
+
+
+# p, q by their coefficients, from the constant on, and the ends
+_POLYNOMIALS: dict[str, tuple[list[float], list[float], int, int]] = {
+    "crossing once": ([1.0], [0.5, 1.0], 0, 1),
+    "crossing twice": ([1.0], [1.75, -4.5, 4.5], 0, 1),
+    "crossing at both ends": ([0.625, 2.25, -2.25], [1.0], 0, 1),
+    "crossing three times": ([0.5], [0.5, -0.625, 0.0, 1.0], -1, 1),
+    "where one is 0": ([1.0], [0.0, 2.0], 0, 1),
+    "where both are 0": ([0.0, 0.0, 3.0], [0.0, 2.0], 0, 1),
+    "hardly apart": ([1.0], [1 - 2.0**-20, 2.0**-19], 0, 1),
+}
+
+
+def _of_polynomials(p: list[float], q: list[float], low: int, high: int) -> Callable[[mpf], mpf]:
+    """∫(p - t·q)⁺ of what is left when each is divided by its mass, from root to root."""
+
+    def integral(one: list[mpf], a: mpf, b: mpf) -> mpf:
+        return sum(c * (b ** (k + 1) - a ** (k + 1)) / (k + 1) for k, c in enumerate(one))
+
+    both = [[mpf(c) / integral([mpf(d) for d in one], low, high) for c in one] for one in (p, q)]
+    size = max(map(len, both))
+    first, second = ([*one, *[mpf(0)] * (size - len(one))] for one in both)
+
+    def delta(t: mpf) -> mpf:
+        apart = [a - t * b for a, b in zip(first, second, strict=True)]
+        while len(apart) > 1 and not apart[-1]:
+            apart.pop()
+        roots = mpmath.polyroots(apart[::-1], extraprec=200, maxsteps=200) if apart[1:] else []
+        inner = [mpmath.re(one) for one in roots if abs(mpmath.im(one)) < mpf(10) ** -30]
+        ends = [mpf(low), *sorted(one for one in inner if low < one < high), mpf(high)]
+        return sum(max(integral(apart, a, b), mpf(0)) for a, b in pairwise(ends))
+
+    return delta
+
+
+def test_a_ratio_that_turns_within_a_cell() -> None:
+    """Of N(1/3, 1) and N(1/3, 4): p/q = 2e^{-3z²/8}, z = x - 1/3, is largest between all cells."""
+    texts = {
+        "p": "exp(-(x - 1/3)**2/2)/sqrt(2*pi)", "q": "exp(-(x - 1/3)**2/8)/sqrt(8*pi)",
+        "ratio": None,
+    }  # fmt: skip
+    pair = Pair(nodes_of(texts, {}), (None, None), Arithmetic(96, Work()), integers=False)
+    with mpmath.workdps(40):
+        for eps in (Fraction(0), Fraction(1, 2), Fraction(693, 1000), Fraction(7, 10)):
+            t = mpmath.exp(mpf(eps.numerator) / eps.denominator)
+            near = mpmath.sqrt(8 * mpmath.log(2 / t) / 3) if t < 2 else mpf(0)
+            inside = [1 - 2 * mpmath.ncdf(-near / sd) for sd in (1, 2)]
+            far = mpmath.sqrt(8 * mpmath.log(2 * t) / 3)
+            outside = [2 * mpmath.ncdf(-far / sd) for sd in (2, 1)]
+            for (a, b), way in ((inside, False), (outside, True)):
+                found = pair.delta(pair.of.exactly(eps).exp(), backward=way)
+                assert mpf(str(found.low)) <= a - t * b + mpf(10) ** -25
+                assert mpf(str(found.high)) >= a - t * b - mpf(10) ** -25
+                assert found.high - found.low < 1e-18
+
+
+def test_a_root_that_newton_does_not_reach() -> None:
+    """Next to where (1 + x³)/2 is flat the signs on either side are proved, however far apart."""
+    texts = {"p": "(1 + x**3)/2", "q": "1/2", "ratio": None}
+    ends = Fraction(-1), Fraction(1)
+    pair = Pair(nodes_of(texts, {}), ends, Arithmetic(96, Work()), integers=False)
+    with mpmath.workdps(50):
+        for power in (6, 9, 12, 20):
+            off = mpmath.expm1(mpf(10) ** -power)
+            root, other = mpmath.cbrt(off), -mpmath.cbrt(off / (1 + off))
+            # ∫(x³ - off)/2 from the one on, and ∫-((1 + off)x³ + off)/2 up to the other
+            forward = (1 - root**4) / 8 - off * (1 - root) / 2
+            backward = (1 + off) * (1 - other**4) / 8 - off * (other + 1) / 2
+            for true, way in ((forward, False), (backward, True)):
+                eps = pair.of.exactly(Fraction(1, 10**power))
+                found = pair.delta(eps.exp(), backward=way)
+                assert mpf(str(found.low)) <= true + mpf(10) ** -27
+                assert mpf(str(found.high)) >= true - mpf(10) ** -27
+
+
+def test_a_kink_within_every_cell() -> None:
+    """Where 1 is most above 18(1 + |x - 1/3|)/23 no cell is smooth: δ and the ratios hold."""
+    texts = {"p": "1", "q": "18*(1 + abs(x - 1/3))/23", "ratio": None}
+    ends = Fraction(0), Fraction(1)
+    pair = Pair(nodes_of(texts, {}), ends, Arithmetic(96, Work()), integers=False)
+    with mpmath.workdps(40):
+        for eps in (Fraction(0), Fraction(1, 8), Fraction(6, 25), Fraction(1, 4)):
+            t = mpmath.exp(mpf(eps.numerator) / eps.denominator)
+            # q = 18/23 + 18/23·d at a distance d from 1/3, once from 0 to 1/3 and once to 2/3
+            to = [min(max(mpf(23) / 18 / t - 1, mpf(0)), end / mpf(3)) for end in (1, 2)]
+            forward = sum(d - t * mpf(18) / 23 * (d + d**2 / 2) for d in to)
+            # |x - 1/3| is from 23t/18 - 1 to 2/3 where q is above t
+            start = min(max(mpf(23) * t / 18 - 1, mpf(0)), mpf(2) / 3)
+            rest = mpf(2) / 3 - start, (mpf(4) / 9 - start**2) / 2
+            near = max(mpf(1) / 3 - start, mpf(0)), max(mpf(1) / 9 - start**2, mpf(0)) / 2
+            backward = sum(mpf(18) / 23 * (a + b) - t * a for a, b in (rest, near))
+            for true, way in ((forward, False), (backward, True)):
+                found = pair.delta(pair.of.exactly(eps).exp(), backward=way)
+                assert mpf(str(found.low)) <= true + mpf(10) ** -27
+                assert mpf(str(found.high)) >= true - mpf(10) ** -27
+                assert found.high - found.low < 1e-18
+        for ratio, way in ((mpf(23) / 18, False), (mpf(30) / 23, True)):
+            top = pair.largest(backward=way)
+            assert top is not None
+            assert (
+                mpf(str(top.low)) - mpf(10) ** -27 <= ratio <= mpf(str(top.high)) + mpf(10) ** -27
+            )
+            assert top.high - top.low < 1e-12
+
+
+def _text(one: list[float]) -> str:
+    return " + ".join(f"({Decimal(c):f})*x**{k}" for k, c in enumerate(one))
+
+
+@pytest.mark.parametrize("name", _POLYNOMIALS)
+def test_integrals_of_polynomials(name: str) -> None:
+    """δ is enclosed narrowly, in both orders, wherever and however often p - t·q changes sign."""
+    p, q, low, high = _POLYNOMIALS[name]
+    texts = {"p": _text(p), "q": _text(q), "ratio": None}
+    ends = Fraction(low), Fraction(high)
+    pair = Pair(nodes_of(texts, {}), ends, Arithmetic(96, Work()), integers=False)
+    with mpmath.workdps(50):
+        for backward, own in ((False, (p, q)), (True, (q, p))):
+            wanted = _of_polynomials(*own, low, high)
+            for eps in (Fraction(0), Fraction(1, 16), Fraction(1, 2), Fraction(2)):
+                found = pair.delta(pair.of.exactly(eps).exp(), backward=backward)
+                true = wanted(mpmath.exp(mpf(eps.numerator) / eps.denominator))
+                assert mpf(str(found.low)) <= true + mpf(10) ** -27
+                assert mpf(str(found.high)) >= true - mpf(10) ** -27
+                assert found.high - found.low < 1e-18
+            # the largest ratio, by a grid that holds where it is attained
+            masses = [
+                sum(mpf(c) * (mpf(high) ** (k + 1) - mpf(low) ** (k + 1)) / (k + 1)
+                    for k, c in enumerate(one)) for one in own
+            ]  # fmt: skip
+            grid = [low + (high - low) * mpf(k) / 512 for k in range(513)]
+            values = [[mpmath.polyval(one[::-1], x) for one in own] for x in grid]
+            top = pair.largest(backward=backward)
+            if any(a > 0 and b == 0 for a, b in values):
+                assert top is None
+            elif any(not b for _, b in values):
+                # nothing is seen of 0/0
+                assert top is None or top.high >= 1.5
+            else:
+                ratio = max(a / b for a, b in values) * masses[1] / masses[0]
+                assert top is not None
+                assert mpf(str(top.high)) >= ratio * (1 - mpf(10) ** -27)
+                assert mpf(str(top.low)) <= ratio * (1 + mpf(10) ** -5)
 
 
 @pytest.mark.parametrize(
@@ -201,6 +352,18 @@ def test_series_are_those_of_mpmath(text: str) -> None:
                 assert other <= mpf(str(one.high)) + mpf(10) ** -12
 
 
+def of_advantage(mechanism: dict[str, str | None], low: str, high: str) -> Document:
+    """A document that claims an interval for δ(0), and nothing of the tail."""
+    document: Document = json.loads(text_of("line"))
+    everything = {"low": "0", "high": "inf"}
+    answer = {"quantity": "advantage", "at": None, "low": low, "high": high}
+    document["claim"] |= {"statement": "answers", "mu": everything, "answers": [answer]}
+    document["claim"] |= {"verdict": "unknown", "mu_tail": everything}
+    document["evidence"] |= {"cells": [], "witness": None, "points": [{}]}
+    document["mechanism"] = mechanism
+    return document
+
+
 @pytest.mark.parametrize(
     "given",
     [
@@ -208,20 +371,50 @@ def test_series_are_those_of_mpmath(text: str) -> None:
         {"q": "0.5 + x", "low": "1", "high": "0"}, {"low": None, "high": None}, {"low": "0.1"},
         {"high": "1e300"}, {"high": "-1"}, {"q": "1 + 0*sqrt(0 - 1)"}, {"q": "min(1, log(0 - 1))"},
         {"ratio": "1"}, {"p": None}, {"integers": "true"}, {"integers": "yes"}, {"set.a": None},
-        {"q": "2*x + 0*abs(x - 1/3)", "p": "0"}, {"set.x": "1"}, {"q": "2 - 2*abs(2*x - 1) - 0.01"},
+        {"q": "2*x + 0*abs(x - 1/3)", "p": "0"}, {"set.x": "1"}, {"set.σ": "1"},
+        {"q": "2 - 2*abs(2*x - 1) - 0.01"},
+        {"q": "0.75 - 1.25*x*(2 - x)", "high": "2", "p": "1/3", "integers": "true"},
         {"q": "abs(x - 1/3)*0 + 5/(5 + 0*x) + 1e-8"}, {"q": "1/sqrt(x)/2"}, {"q": "1e400"},
         {"q": "(" * 300 + "1" + ")" * 300}, {"q": "1 + sin(x)"}, {"neighbours": "others"},
     ],
 )  # fmt: skip
 def test_what_is_no_pair_of_densities(given: dict[str, str | None]) -> None:
     """Negative, undefined, or with another mass than 1: nothing is proved, and it ends."""
-    document = json.loads(text_of("line"))
-    mechanism = document["mechanism"]
-    for name, text in given.items():
-        mechanism.pop(name, None)
-        if text is not None:
-            mechanism[name] = text
-    assert outcome(document) != "valid"
+    own = json.loads(text_of("line"))["mechanism"]
+    changed = {name: text for name, text in {**own, **given}.items() if text is not None}
+    assert outcome(of_advantage(own, "0", "1")) == "valid"
+    assert outcome(of_advantage(changed, "0", "1")) != "valid"
+
+
+_PLAIN = {
+    "with two ends": {"p": "1", "q": "0.5 + x", "low": "0", "high": "1", "integers": "false"},
+    # which are 0 and 1
+    "two numbers": {
+        "p": "0.5", "q": "0.25 + x/2", "low": "-0.75", "high": "1.5", "integers": "true",
+    },
+    "without an end": {"p": "2*3**(x - 1)", "q": "2**(x - 1)", "high": "0", "integers": "true"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "mass", "valid"),
+    [
+        ("with two ends", "1 + 5e-10", True), ("with two ends", "1 - 5e-10", True),
+        ("with two ends", "1 + 2e-9", False), ("with two ends", "1 - 2e-9", False),
+        ("two numbers", "1 + 5e-10", True), ("two numbers", "1 - 5e-10", True),
+        ("two numbers", "1 + 2e-9", False), ("two numbers", "1 - 2e-9", False),
+        ("without an end", "1", True), ("without an end", "1 + 5e-19", True),
+        ("without an end", "1 + 2e-18", False),
+    ],
+)  # fmt: skip
+def test_the_mass_of_a_density_is_1(name: str, mass: str, valid: bool) -> None:
+    """Up to 10^-9; on a range without an end, where none is divided by it, at most 10^-18 more."""
+    advantage = {"with two ends": 1 / 8, "two numbers": 1 / 4, "without an end": 1 / 6}[name]
+    ends = [f"{advantage + off:.14f}" for off in (-1e-11, 1e-11)]
+    for one in "pq":
+        mechanism = {"kind": "densities", "neighbours": None, **_PLAIN[name]}
+        mechanism[one] = f"({mass})*({_PLAIN[name][one]})"
+        assert (outcome(of_advantage(mechanism, *ends)) == "valid") is valid
 
 
 def test_an_endless_tail_counts_as_a_failure() -> None:

@@ -255,8 +255,62 @@ def test_run_among_others(part: Profile, same: Profile, changes: dict[str, str])
         changed = json.loads(document.to_json())
         changed["mechanism"][f"parts.0.{name}"] = text
         assert not gdp.verify(changed).valid
-    one = P.Sequence(parts=(P.SparseVector(threshold_scale=4, answer_scale=8), BESIDE))
-    assert "sparse-vector run among others" in gdp.measure(one, **how).proof.why
+
+
+def test_sparse_vector_among_others() -> None:
+    """Its own count is no number of runs: a change of either is refused."""
+    parts = (P.SparseVector(threshold_scale=4, answer_scale=8, count=2), BESIDE)
+    document = gdp.measure(P.Sequence(parts=parts), tol=1e-6).certificate
+    assert document is not None
+    assert gdp.verify(document).valid
+    plain = P.Sequence(parts=(P.PureDP(epsilon=0.75), BESIDE))
+    assert document.claim.mu == gdp.measure(plain, tol=1e-6).certificate.claim.mu
+    for name, text in (("parts.0.count", "2"), ("parts.0.base.count", "3"), ("parts.0.times", "2")):
+        changed = json.loads(document.to_json())
+        changed["mechanism"][name] = text
+        assert not gdp.verify(changed).valid
+
+
+@pytest.mark.parametrize(
+    ("part", "same", "changes"),
+    [
+        (P.PermuteAndFlip(epsilon=0.5), P.Laplace(scale=2), {"epsilon": "0.49"}),
+        (
+            P.ReportNoisyMax(noise="exponential", scale=4),
+            P.Laplace(scale=2),
+            {"kind": "pure-dp", "epsilon": "0.51"},
+        ),
+    ],
+    ids=lambda one: getattr(one, "kind", ""),
+)
+def test_selections_run_among_others(part: Profile, same: Profile, changes: dict[str, str]) -> None:
+    """Laplace noise's loss dominates: several runs have its μ, which is a bound."""
+    for around in (lambda one: one.compose(3), lambda one: P.Sequence(parts=(one, BESIDE))):
+        found, plain = (gdp.measure(around(one), tol=1e-6) for one in (part, same))
+        assert found.certificate is not None
+        document = json.loads(found.certificate.to_json())
+        assert gdp.verify(document).valid
+        assert document["claim"]["profile_is"] == "bound"
+        assert document["claim"]["mu"] == json.loads(plain.certificate.to_json())["claim"]["mu"]
+        prefix = next(name for name in document["mechanism"] if name.endswith("epsilon"))[:-7]
+        for name, text in {**changes, "epsilon": "0.6"}.items():
+            changed = json.loads(json.dumps(document))
+            changed["mechanism"][f"{prefix}{name}"] = text
+            assert not _holds(changed), name
+        document["claim"]["profile_is"] = "class"
+        assert not _holds(document)
+
+
+def test_runs_by_their_history_among_others() -> None:
+    """What is DP-SGD in other words is named so among others, too."""
+    run = kinds()["opacus"](history=[[1.0, 0.05, 20]])
+    found = gdp.measure(P.Sequence(parts=(run.compose(2), P.Gaussian(sigma=3))), tol=1e-3)
+    assert found.certificate is not None
+    document = json.loads(found.certificate.to_json())
+    assert gdp.verify(document).valid
+    steps = next(name for name in document["mechanism"] if name.endswith("steps"))
+    document["mechanism"][steps] = "21"
+    assert not _holds(document)
 
 
 def test_shuffled_epochs_are_for_records_without_effect() -> None:

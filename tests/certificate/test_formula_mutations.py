@@ -19,8 +19,8 @@ import gdpbridge as gdp
 from gdpbridge import InputError, profiles
 from gdpbridge_verify import check
 from gdpbridge_verify.arithmetic import Arithmetic
-from gdpbridge_verify.formulas import Jet, jet_of
 from gdpbridge_verify.refusal import Malformed
+from gdpbridge_verify.taylor import Taylor
 from gdpbridge_verify.trees import isolated, parsed, sides_of
 
 Document = dict[str, Any]
@@ -183,18 +183,18 @@ def test_other_texts_are_refused(text: str) -> None:
      "Phi(-eps**2)"],
 )  # fmt: skip
 def test_values_and_slopes_are_those_of_python(text: str) -> None:
-    """Jets of the checker's parser hold what mpmath finds for Python's."""
+    """Series of the checker's parser hold what mpmath finds for Python's."""
     node, is_log = parsed(f"delta = {text}", {})
     assert not is_log
     of = Arithmetic(120)
     plain_text = text.replace("·", "*").replace("−", "-")
     names = {"exp": mpmath.exp, "log1p": mpmath.log1p, "sqrt": mpmath.sqrt, "expm1": mpmath.expm1}
     names |= {"erfc": mpmath.erfc, "Phi": mpmath.ncdf}
-    found = jet_of(node, Jet.variable(of.exactly(Fraction(5, 4))))
+    found = Taylor(of, 1).about(node, of.exactly(Fraction(5, 4)))
     with mpmath.workdps(40):
         function = lambda e: eval(plain_text, {**names, "eps": e})  # noqa: E731
         wanted = mpmath.taylor(function, mpf(1.25), 1)
-        for one, value in zip((found.value, found.slope), wanted, strict=True):
+        for one, value in zip(found, wanted, strict=True):
             assert abs(mpf(str(one.low)) - value) < mpf(10) ** -12
             assert mpf(str(one.high)) - mpf(str(one.low)) < mpf(10) ** -25
 
@@ -212,8 +212,8 @@ def test_equations_are_solved(text: str, wanted: str) -> None:
     """What is done to delta is undone; at ε = 3/2."""
     node, is_log = isolated(text, *sides_of(text, {}))
     of = Arithmetic(120)
-    at = Jet.variable(of.exactly(Fraction(3, 2)))
-    found, right = jet_of(node, at).value, jet_of(parsed(f"delta = {wanted}", {})[0], at).value
+    taylor, at = Taylor(of, 0), of.exactly(Fraction(3, 2))
+    found, right = (taylor.about(one, at)[0] for one in (node, parsed(f"delta = {wanted}", {})[0]))
     assert not is_log
     assert abs(float((found - right).low)) < 1e-30
 
@@ -231,6 +231,16 @@ def test_equations_without_one_solution_are_refused(text: str) -> None:
     """Where a step back has no solution or several ones, or what is divided by may be 0."""
     with pytest.raises(Malformed):
         isolated(text, *sides_of(text, {}))
+
+
+def test_a_name_that_is_read_as_another_one_is_refused() -> None:
+    """σ is read as sigma: a second value for it would be shown, and not be used."""
+    document = fresh("whole")
+    text = {"text": SGD.replace("A", "σ"), "set.sigma": document["mechanism"].pop("set.A")}
+    document["mechanism"] |= text
+    assert outcome(document) == "valid"
+    document["mechanism"]["set.σ"] = "2"
+    assert outcome(document) != "valid"
 
 
 def test_a_solution_below_zero_is_none() -> None:

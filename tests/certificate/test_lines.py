@@ -25,8 +25,8 @@ from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransfor
 from gdpbridge_verify.arithmetic import Arithmetic, Work
 from gdpbridge_verify.complexes import Ball, Complexes
 from gdpbridge_verify.composed import Line
-from gdpbridge_verify.document import Line as LineData
-from gdpbridge_verify.document import Nodes
+from gdpbridge_verify.evidence import Line as LineData
+from gdpbridge_verify.evidence import Nodes
 from gdpbridge_verify.finite import two_valued as two_losses
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
 from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused, Undecided

@@ -15,17 +15,19 @@ import gdpbridge
 from gdpbridge.certificate.reach import uncertifiable_because
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.laplace import Laplace
-from gdpbridge.mechanisms.opacus import OpacusHistory
 from gdpbridge.mechanisms.registry import transformations
 from gdpbridge.mechanisms.zcdp import ZCDP
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 from gdpbridge.profiles import kinds
+from gdpbridge.transformations.clip_rectify import ClipRectify
 from gdpbridge_verify import mechanisms, participation
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.kinds import KINDS
 from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.refusal import Malformed, Refused
+
+P = gdpbridge.profiles
 
 BITS = 400
 AT = Arithmetic(BITS)
@@ -66,11 +68,16 @@ def test_every_other_kind_says_that_it_has_none(kind: str) -> None:
 
 def test_a_reason_names_what_has_none() -> None:
     """A sample is none of several runs, and a kind with certificates of its own is not without."""
-    history = OpacusHistory(history=[[1.0, 0.05, 9]])
+    noisy_max = P.ReportNoisyMax(noise="gumbel", scale=2)
     for profile, what in (
         (ZCDP(rho=0.5).subsample(0.1), "samples of zcdp"),
         (ZCDP(rho=0.5).compose(2), "compositions of zcdp"),
-        (history.compose(2), "what is made of opacus"),
+        (ClipRectify(base=noisy_max, eps_h=3), "what is made of report-noisy-max"),
+        (P.PLD(remove=[[0.5, 0.6], [-0.5, 0.3]]).subsample(0.1), "samples of pld"),
+        (
+            gdpbridge.profiles.DiscreteGaussian(sigma=2).subsample(0.1),
+            "samples of discrete-gaussian",
+        ),
     ):
         assert uncertifiable_because(profile) == f"there is no certificate yet for {what}"
 

@@ -14,12 +14,12 @@ from gmpy2 import mpc, mpfr
 from gdpbridge.losses.transforms.replace_one import ReplaceOneTransform
 from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
-from gdpbridge_verify.complexes import Ball, Complexes
-from gdpbridge_verify.document import Nodes
+from gdpbridge_verify.complexes import Ball, Complexes, cosine
+from gdpbridge_verify.evidence import Nodes
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
 from gdpbridge_verify.formulas import FormulaCheck
 from gdpbridge_verify.law import Law
-from gdpbridge_verify.profile import Part
+from gdpbridge_verify.parts import Part
 from gdpbridge_verify.rectified import _within
 from gdpbridge_verify.refusal import Refused
 from gdpbridge_verify.transforms import SampledGaussian, power_sums
@@ -180,7 +180,7 @@ def test_events_are_looked_at_up_to_their_own_end() -> None:
 def test_a_cosine_is_that_of_numbers_up_to_pi() -> None:
     """Of two bits: 4 is beyond, and its cosine above that of π."""
     coarse = Arithmetic(2)
-    assert Interval(coarse, mpfr(3), mpfr(4)).cos().low <= -1
+    assert cosine(Interval(coarse, mpfr(3), mpfr(4))).low <= -1
 
 
 def test_a_logarithm_has_an_upper_end_where_it_has_no_lower_one() -> None:

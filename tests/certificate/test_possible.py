@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -29,6 +30,9 @@ POSSIBLE = (
     "log_delta = -2 - 0.1*eps",
     "delta = 0.1*exp(-eps)/(2 - exp(-eps)) + 0.1",
     "delta = 0.1*(1 + eps)**-3",
+    "delta = -0.5 + 1.4*exp(-eps/100)",
+    # not convex only where it is below 0
+    "delta = 0.2*exp(-eps) - 0.02 + 0.001*exp(-50*(eps - 5)**2)",
 )
 IMPOSSIBLE = (
     "delta = 0.3*exp(-eps**2)",
@@ -38,6 +42,10 @@ IMPOSSIBLE = (
     "log_delta = -0.5 - eps",
     "delta = 0.1*exp(-eps**4)",
     "delta = 1.5*exp(-eps/100)",
+    "delta = max(2, 0.3*exp(-eps/4))",
+    "delta = 0.3*exp(-3*eps**2/8 - eps/4)/exp(eps**2/4)",
+    # convex up to 4, and 0 from 7 on
+    "delta = 0.01*exp(-eps) - 0.00001 + 0.00001*exp(-50*(eps - 5)**2)",
 )
 # of these it is not seen either way: they are bounds
 UNKNOWN = (
@@ -50,6 +58,13 @@ UNKNOWN = (
     "delta = 0.1 + sqrt(0 - 1)",
     "delta = 0.1*exp(0*log(0 - 1))",
     "delta = 0.1 + 0/eps",
+    "delta = 0.1 + 0*sqrt((eps - 1)**2 - 0.25)",
+    "delta = 0.1 + sqrt((eps - 1)**2 - 0.25)*0",
+    "delta = 0.1*exp(0*sqrt((eps - 1)**2 - 0.25))",
+    "delta = 0.1*exp(sqrt(0*sqrt((eps - 1)**2 - 0.25)))",
+    "log_delta = max(-1, -0.8 - eps/10)",
+    "log_delta = 2*eps - 5",
+    "delta = max(0.2*exp(-eps), 0.1*exp(-eps/8))",
 )
 
 
@@ -136,6 +151,64 @@ def test_a_formula_that_is_proved_and_one_that_is_not() -> None:
     for text in IMPOSSIBLE:
         with pytest.raises(InputError, match="eps"):
             gdp.measure(profiles.Formula(text, exact=True))
+
+
+# each falls faster than e^{-ε}, so that F + λ·e^{-ε} is convex in e^ε from some λ on
+KNIFE_EDGES = (
+    *(
+        text.replace("E", "-exp(-2*eps)").replace("G", "(3 - exp(-eps))")
+        for text in (
+            "E*G", "E/G", "E*G/2", "E*G**3", "E*G**2", "E*G**-2", "E*G**1.5", "E*2**G", "E*sqrt(G)",
+            "E*log1p(G)", "E*log(1 + G)", "E*expm1(G)", "E*abs(G)", "E*abs(-G)",
+            "E*(exp(-eps) - 1)", "E*(1 - exp(-eps))", "(exp(-eps) - 1)*E", "(1 - exp(-eps))*E",
+            "E*max(1/(2 + eps), G)", "E*min(3 + eps, G)",
+            "-erfc(1/2 + eps + eps**2/8)", "-Phi(-1/2 - eps - eps**2/4)",
+        )
+    ),
+)  # fmt: skip
+NAMES = {"exp": mpmath.exp, "sqrt": mpmath.sqrt, "log1p": mpmath.log1p, "log": mpmath.log,
+         "expm1": mpmath.expm1, "abs": abs, "max": max, "min": min, "erfc": mpmath.erfc,
+         "Phi": mpmath.ncdf}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", KNIFE_EDGES)
+def test_what_is_hardly_convex_and_what_is_hardly_not(text: str) -> None:
+    """The least λ is where (F' - F'')e^ε/2 is largest, by mpmath: a percent beside it is seen."""
+    exact = re.sub(r"(?<![\w.])[0-9.]+", lambda found: f"mpf('{found[0]}')", text)
+    code = compile(exact, "formula", "eval")
+
+    def wanted(at: mpmath.mpf) -> mpmath.mpf:
+        names = {**NAMES, "mpf": mpmath.mpf}
+        series = mpmath.taylor(lambda eps: eval(code, {**names, "eps": eps}), at, 2)
+        return (series[1] - 2 * series[2]) * mpmath.exp(at) / 2
+
+    with mpmath.workdps(20):
+        grid = [mpmath.mpf(k) / 20 for k in range(81)]
+        top = max(range(81), key=[wanted(at) for at in grid].__getitem__)
+        near = [max(grid[top] + mpmath.mpf(k) / 200, mpmath.mpf(0)) for k in range(-9, 10)]
+        least = max(map(wanted, near))
+    assert least > 0
+    for share, expected in ((1.01, True), (0.99, False)):
+        scale = mpmath.nstr(least * share, 12)
+        # 0 from about 7 on, where nothing is left to prove
+        found = _shape(f"delta = 0.01*({text} + {scale}*(exp(-eps) - 0.001))")
+        assert (found is True) == expected, found
+        assert isinstance(found, bool) == expected, found
+
+
+@pytest.mark.parametrize("text", ["{c}*exp(-{k}*eps)", "{c}/2*(exp(-{k}*eps) + exp(-{k}*eps))"])
+def test_a_fall_from_the_start_that_is_hardly_too_fast(text: str) -> None:
+    """With δ = c·e^{-kε}, 2kc ≤ 1 - c; and δ(0) is at most 1."""
+    for c in (0.25, 0.5, 0.75):
+        k = (1 - c) / (2 * c)
+        for share, expected in ((1 - 1e-12, True), (1 + 1e-12, False)):
+            found = _shape(f"delta = {text.format(c=c, k=f'{k * share:.15f}')}")
+            assert (found is True) == expected
+    # where it is flat, what it begins with decides
+    assert _shape("delta = 0.999 + 0*eps") is True
+    assert _shape("delta = 1.001 + 0*eps") == 0
+    assert _shape("log_delta = 0.001") == 0
+    assert _shape("delta = 0.001*exp(-eps/8) - 0.002") is not True
 
 
 def _law(pairs: list[tuple[int, float]], rest: str = "0") -> str:

@@ -272,3 +272,67 @@ def test_a_table_in_its_file(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(InputError, match=r"pairs\.csv"):
         gdp.verify(where)
+
+
+def of_one_tangent(name: str, order: str, high: str, **mechanism: str) -> Document:
+    """A document that claims δ(4) ≤ high by one tangent, which touches at e^4 and e^{1/8}."""
+    document = fresh(name)
+    tangent = {"at": "0x1p+2", "order": order, "inside": "0x1p+2", "outside": "0x1p-3"}
+    document["mechanism"] |= mechanism
+    document["claim"] |= {"statement": "answers", "mu": {"low": "0", "high": "inf"}, "eps_h": None}
+    document["claim"] |= {"failure_probability": "0"}
+    document["claim"]["answers"] = [{"quantity": "delta", "at": "4", "low": "0", "high": high}]
+    document["evidence"] |= {"cells": [], "witness": None, "event": None, "tangents": [tangent]}
+    document["evidence"]["points"] = [{}]
+    return document
+
+
+@pytest.mark.parametrize("order", [2, 3, 4])
+@pytest.mark.parametrize(
+    ("name", "mechanism"),
+    [
+        ("renyi", {}), ("renyi, tuned", {}), ("renyi, tuned", {"mean": "1"}),
+        ("renyi, tuned", {"mean": "9", "shape": "0"}),
+        ("renyi, tuned", {"mean": "9", "shape": "2.5"}),
+    ],
+)  # fmt: skip
+def test_an_order_has_the_bound_of_the_next_row(
+    name: str, mechanism: dict[str, str], order: int
+) -> None:
+    """p - T·q ≤ D by hand, D_α being at most what a row of no smaller order says."""
+    document = of_one_tangent(name, f"0x{order}p+0", "1", **mechanism)
+    a, b, u, exp = mpf(4), mpf(1) / 8, mpf(order - 1), mpmath.exp
+    below = order * (exp(u * a) - exp(-u * b))
+    assert u * (exp(order * a) - exp(-order * b)) / below <= exp(4)
+    with mpmath.workdps(30):
+        c = min(bound for alpha, bound in bounds_on(document) if alpha >= order)
+        top = (exp(u * c) - order * exp(-u * b) + u * exp(-order * b)) / below
+        ends = [mpmath.nstr(top * mpf(share), 30) for share in ("1.000000001", "0.999999999")]
+    found = [outcome(of_one_tangent(name, f"0x{order}p+0", end, **mechanism)) for end in ends]
+    assert found == ["valid", "refused"]
+
+
+def test_beyond_the_last_order_nothing_is_known() -> None:
+    """No tangent is of a larger order than all rows."""
+    for name in ("renyi", "renyi, tuned"):
+        found = gdp.verify(of_one_tangent(name, "0x9p+0", "0.999"))
+        assert not found.valid
+        assert "nothing is known" in found.reason
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"base.kind": "zcdp", "base.rho": "0.0101"}, {"base.neighbours": "replace-one"},
+        {"base.kind": "table"}, {"mean": "0.5"}, {"shape": "-0.5"}, {"distribution": "uniform"},
+        {"base.rho": "0.001"},
+    ],
+)  # fmt: skip
+def test_the_best_of_runs_is_of_rows_for_its_own_neighbours(other: dict[str, str]) -> None:
+    """What is selected from has the rows of the document, and no other parameters."""
+    assert outcome(of_one_tangent("renyi, tuned", "0x2p+0", "0.9")) == "valid"
+    changed = of_one_tangent("renyi, tuned", "0x2p+0", "0.9", **other)
+    assert outcome(changed) in ("no certificate", "refused")
+    # 2ρ and 4ρ are at most what the rows say
+    proved = {"base.kind": "zcdp", "base.rho": "0.0099"}
+    assert outcome(of_one_tangent("renyi, tuned", "0x2p+0", "0.9", **proved)) == "valid"

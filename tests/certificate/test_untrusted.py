@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -23,6 +24,7 @@ import gdpbridge
 from gdpbridge import InputError, UndecidedError, profiles, verify
 from gdpbridge.certificate.model import read
 from gdpbridge_verify.document import Range
+from gdpbridge_verify.mechanisms import FormulasCheck
 from gdpbridge_verify.reader import MAX_BYTES
 from gdpbridge_verify.refusal import Malformed
 from gdpbridge_verify.taylor import density_of
@@ -354,6 +356,7 @@ def moved_right(count: int, eps: int) -> dict[str, Any]:
 LIMITED = """
 import resource, sys
 import gdpbridge
+from gdpbridge_verify.mechanisms import FormulasCheck
 from gdpbridge_verify.reader import MAX_BYTES
 kind = sys.argv[1]
 head = b'{"schema": {"name": "gdpbridge.certificate", "version": 1}, "x": ['
@@ -377,6 +380,60 @@ def test_memory_is_bounded(kind: str) -> None:
     )
     assert int(result.stdout) < 1000
     assert MAX_BYTES <= 2**24
+
+
+def _claiming_delta(mechanism: dict[str, str], tail_from: str | None = None) -> dict[str, Any]:
+    """A document that claims δ(0) ≤ 0.9 alone."""
+    everything = {"low": "0", "high": "inf"}
+    return {
+        "schema": {"name": "gdpbridge.certificate", "version": 1},
+        "generator": "",
+        "mechanism": {"neighbours": None, **mechanism},
+        "claim": {
+            "verdict": "unknown", "statement": "answers", "mu": everything, "eps_h": None,
+            "failure_probability": "0", "mu_tail": everything,
+            "answers": [{"quantity": "delta", "at": "0", "low": "0", "high": "0.9"}],
+        },
+        "evidence": {
+            "breakpoints": [], "cells": [], "witness": None, "tail_from": tail_from, "points": [{}]
+        },
+    }  # fmt: skip
+
+
+def test_a_tiny_delta_of_one_run_is_found_in_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of noise of σ = 1000 δ is below 2^-4096 at every row: not each power of two is tried."""
+    own = {"kind": "tuned", "mean": "9", "shape": "0", "distribution": "poisson"}
+    base = {"base.kind": "gaussian", "base.sigma": "1000", "base.sensitivity": "1"}
+    document = _claiming_delta({**own, **base})
+    rows = [[f"{2 + k / 50}", "1"] for k in range(20)]
+    document["table"] = {"columns": ["alpha", "epsilon"], "rows": rows}
+    document["claim"] |= {"verdict": "not-gdp", "mu_tail": {"low": "inf", "high": "inf"}}
+    tangent = {"at": "0x1p+2", "order": "0x1p+1", "inside": "0x1p+1", "outside": "0x1p-3"}
+    document["evidence"]["tangents"] = [tangent]
+    calls = []
+    one = FormulasCheck.at_most
+    monkeypatch.setattr(
+        FormulasCheck, "at_most", lambda *arguments: (calls.append(0), one(*arguments))[1]
+    )
+    assert outcome(document) in ("valid", "refused")
+    assert 20 <= len(calls) <= 20 * 60
+
+
+def test_numbers_beyond_every_float_are_not_written_out() -> None:
+    """e^{±7·10^8} is some number of a thousand million bits: nothing needs all of them."""
+    tiny = _claiming_delta({"kind": "table"})
+    tiny["table"] = {"columns": ["eps", "log_delta"], "rows": [["0", "-0.5"], ["1", "-7e8"]]}
+    tiny["evidence"]["corners"] = [0, 1]
+    tiny["claim"] |= {"verdict": "not-gdp", "mu_tail": {"low": "inf", "high": "inf"}}
+    text = "log_delta = -eps**2 + eps*exp(7e8 - eps)"
+    huge = _claiming_delta({"kind": "formula", "text": text}, "0x1p+0")
+    tracemalloc.start()
+    try:
+        assert verify(tiny).valid
+        assert outcome(huge) == "UndecidedError"
+        assert tracemalloc.get_traced_memory()[1] < 2e7
+    finally:
+        tracemalloc.stop()
 
 
 json_like = st.recursive(
@@ -411,7 +468,7 @@ def test_arbitrary_trees(good: dict[str, Any], tree: object, data: st.DataObject
             assert outcome(changed) == "InputError"
 
 
-@pytest.mark.parametrize("name", ["2", "eps", "delta", "exp", "1e3", "a b", "", "-"])
+@pytest.mark.parametrize("name", ["2", "eps", "delta", "exp", "1e3", "a b", "", "-", "σ", "γ"])
 def test_parameters_are_no_words_of_a_formula(name: str) -> None:
     """A number or a word of the grammar that is given another value would change what is read."""
     known = {name: Fraction(1, 3)}

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 import gdpbridge
 from gdpbridge import UndecidedError, profiles, verify
 from gdpbridge.certificate.model import read
+from gdpbridge.certificate.reach import ONLY_COMPOSED
 from gdpbridge.profiles import kinds
-from gdpbridge_verify.kinds import KINDS, ONLY_COMPOSED
+from gdpbridge_verify.kinds import KINDS
 
 # of rows and texts there are no typical ones; discrete Gaussian losses may lie too close together,
 # and the bound that is proved of random allocation be looser than the one that is measured

@@ -22,7 +22,8 @@ from gdpbridge import profiles
 from gdpbridge.certificate.binaries import binary_text
 from gdpbridge.guarantees.boundary import zcdp_boundary
 from gdpbridge_verify.arithmetic import Arithmetic
-from gdpbridge_verify.document import Certificate, Tangent
+from gdpbridge_verify.document import Certificate
+from gdpbridge_verify.evidence import Tangent
 from gdpbridge_verify.zcdp import ZcdpCheck
 
 Document = dict[str, Any]

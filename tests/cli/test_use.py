@@ -13,8 +13,10 @@ import pytest
 
 import gdpbridge as gdp
 from gdpbridge.calibrate import calibrate
+from gdpbridge.cli.parameters import is_word
 from gdpbridge.errors import UndecidedError
 from gdpbridge.interval import Interval
+from gdpbridge.profiles import kinds
 
 
 def test_certificate_is_written_and_verified(run: Callable, tmp_path: Path) -> None:
@@ -129,6 +131,17 @@ def test_calibrate(run: Callable) -> None:
     assert run("calibrate laplace --mu 1").rows["scale"] == repr(document["value"])
 
 
+@pytest.mark.parametrize("kind", kinds())
+def test_the_example_leaves_out_what_can_be_found(run: Callable, kind: str) -> None:
+    """The help's example leaves out a parameter that can be found, or asks for the runs."""
+    shown = " ".join(run(f"calibrate {kind} --help").out.split()).partition("Example: ")[2]
+    fields = kinds()[kind].parameters()
+    needed = {name for name, field in fields.items() if field.is_required() and not is_word(field)}
+    left_out = {one for one in needed if f"--{one.replace('_', '-')} " not in shown}
+    assert all(fields[one].json_schema_extra.get("effect") for one in left_out)
+    assert len(left_out) == 1 - ("--parameter times" in shown)
+
+
 def test_compare(run: Callable) -> None:
     """The source paper's table."""
     document = run("compare --compose 50 pure-dp --epsilon 0.2 --json").document
@@ -176,6 +189,7 @@ def test_risk(run: Callable) -> None:
         ("calibrate laplace --mu 0", "--mu"),
         ("calibrate laplace --mu 1 --scale 2", "--parameter"),
         ("calibrate sgd-family --mu 1 --A 2", "--parameter"),
+        ("calibrate formula 'delta = exp(-eps**2)' --mu 1", "kind is formula"),
         ("compare pure-dp --epsilon 0.2", "--compose"),
         ("compare --compose 0 pure-dp --epsilon 0.2", "--compose"),
         ("compare --compose x pure-dp --epsilon 0.2", "--compose"),

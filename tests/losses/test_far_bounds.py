@@ -13,15 +13,18 @@ from flint import acb, arb
 from gdpbridge.losses.direction import Direction
 from gdpbridge.losses.line_integral import ComposedLoss
 from gdpbridge.losses.moments import Factor, Part
-from gdpbridge.losses.rare import RareDirection, RareMoments, rare_direction
+from gdpbridge.losses.rare import RareDirection, rare_direction
 from gdpbridge.losses.sampled import sampled_exponential, sampled_finite
+from gdpbridge.losses.split import RareMoments
 from gdpbridge.losses.transforms.base import Plan, number_ball
 from gdpbridge.losses.transforms.discrete_gaussian import DiscreteGaussianTransform, Weights
 from gdpbridge.losses.transforms.exponential import ExponentialLoss
 from gdpbridge.losses.transforms.finite import FiniteTransform, two_valued
 from gdpbridge.losses.transforms.rare_gaussian import Edge, WindowTransform
+from gdpbridge.losses.transforms.replace_one import ReplaceOneTransform
 from gdpbridge.losses.transforms.sampled_exponential import SampledExponentialTransform
 from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
+from gdpbridge.losses.transforms.sampled_search import Quadrature
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 
@@ -158,6 +161,38 @@ def test_what_is_left_out_is_added_whole(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 # --- sampled Gaussian noise -------------------------------------------------------------------
+
+
+def _far_size(sigma: float, rate: float, w: float, y: float, *, both: bool) -> float:
+    """|F(w + iy)| by the trapezoid rule on the real line, whose step is short beside 1/y."""
+    u = np.linspace(-12.0, 12.0 + abs(w) / sigma, 200_001)
+    logs = [np.log1p(rate * np.expm1(x / sigma - 0.5 / sigma**2)) for x in (u, -u)]
+    power = complex(w, y)
+    terms = power * logs[0] + ((1 - power) * logs[1] if both else 0.0) - u * u / 2
+    return float(abs(np.exp(terms).sum()) * (u[1] - u[0]) / math.sqrt(2 * math.pi))
+
+
+@pytest.mark.parametrize("kind", [SampledGaussianTransform, ReplaceOneTransform])
+@pytest.mark.parametrize(("sigma", "y"), [("0.3", 2), ("1", 120)])
+def test_a_bound_far_out_may_lie_past_where_the_angle_grows(kind: Any, sigma: str, y: int) -> None:
+    """A strip no wider than its shift, up to πσ: the bound is above |F| there and beyond."""
+    transform, w = kind(Fraction(sigma), TENTH), Fraction(3, 2)
+    s, both = float(sigma), kind is ReplaceOneTransform
+    shift = Fraction(int(0.7 * math.pi * s * 1024), 1024)
+    strip = Fraction(int(0.25 * math.pi * s * 1024), 1024)
+    assert 2 * (shift + strip) > math.pi * s
+    step = strip / 16
+    reach = int(24 / step)
+    plan = Quadrature(shift=shift, strip=strip, step=step, first=-reach, last=reach)
+    with precision(96):
+        size = transform.size(w, -40.0)
+        bound = transform.beyond(plan, w, Fraction(y), size)
+        assert bound < size
+        for k in (0, 0.5, 2, 7):
+            assert _far_size(s, 0.1, 1.5, y + k, both=both) <= float(bound) * (1 + 1e-9)
+        wider = Quadrature(shift=strip, strip=shift, step=step, first=-reach, last=reach)
+        with pytest.raises(ArithmeticError, match="too wide"):
+            transform.beyond(wider, w, Fraction(y), size)
 
 
 def test_large_noise_below_a_place_beyond_its_edge_is_not_bounded() -> None:

@@ -111,6 +111,42 @@ def _exactly_of_two(sigma: str, rate: str, eps: str) -> mpmath.mpf:
         return _of_two(sigma, rate, mpmath.mpf(eps))
 
 
+@pytest.mark.parametrize("eps", ["5", "7", "8"])
+def test_one_split_serves_a_range(eps: str) -> None:
+    """σ = .5, q = .001, T = 200: on all of it, ends are those of lines of the whole law."""
+    direction, at = _direction("0.5", "0.001", 200).to(5), Fraction(eps)
+    split = direction._made_rare(Fraction(5), Fraction(12), None)
+    assert split is not None
+    assert split.line.above
+    assert split.stop >= 8
+    (low, high), (below, above) = (
+        direction.bounds(split.line, _ball(at)),
+        (direction.whole(5).delta(at)),
+    )
+    with precision(96):
+        assert low < above
+        assert below < high
+        assert (high - low) < high * arb("1e-5")
+
+
+def test_all_that_a_split_leaves_out_is_added_above() -> None:
+    """Two steps, at an ε that usual noise reaches: the wave alone is not above δ."""
+    direction = _direction("0.6917", "0.0478", 2).to(5)
+    split = direction._made_rare(Fraction(3), Fraction(4), None)
+    assert split is not None
+    at = Fraction(1, 20)
+    with mpmath.workdps(20):
+        value = arb(mpmath.nstr(_of_two("0.6917", "0.0478", mpmath.mpf(1) / 20), 15))
+    with precision(128):
+        whole = split.line.upper(_ball(at))
+        assert whole > value
+        assert whole - sum(a * (-b * _ball(at)).exp() for b, a in split.line.above) < value
+
+
+def _ball(value: Fraction) -> arb:
+    return arb(value.numerator) / value.denominator
+
+
 def test_what_is_split_off_counts() -> None:
     """Near 0 all-usual noise is most of δ: the bound is above it, and proves nothing there."""
     direction = _direction("0.6917", "0.0478", 3)

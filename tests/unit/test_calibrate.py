@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from math import atanh, log1p
+from math import atanh, log, log1p
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
@@ -123,6 +123,22 @@ def test_progress_never_falls(calibrates: bool) -> None:
     assert 0 <= shares[0] < shares[-1] <= 1
 
 
+@pytest.mark.parametrize("kind", ["laplace", "pure-dp", "exponential"])
+@pytest.mark.parametrize(
+    "target", [{"target_mu": 1, "tol": 0.1}, {"target_mu": 1}, {"target_advantage": 0.1}]
+)
+def test_a_mechanism_is_made_once(
+    kind: str, target: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search makes few mechanisms, as some take seconds each: a coarse width asks for no more."""
+    cls, made = kinds()[kind], list[Any]()
+    make = cls.build_curve
+    monkeypatch.setattr(cls, "build_curve", lambda self: (made.append(self), make(self))[1])
+    found = calibrate(kind, **target)
+    assert found.attained.upper <= found.goal.target
+    assert len(made) <= 14
+
+
 def test_whole_numbers_are_neighbours() -> None:
     """For a whole-number parameter the two ends are neighbours."""
     found = calibrate("icea", 5, users=4, eps_h=100)
@@ -163,6 +179,18 @@ def test_rates_at_a_corner_are_as_close(kind: str) -> None:
     assert found.attained.high <= Decimal("0.05")
 
 
+def test_a_certificate_is_about_the_rate_that_was_asked_for() -> None:
+    """0.3 is 3/10, though the float that stands for it is less."""
+    found = calibrate("gaussian", target_tpr=0.5, target_fpr=0.3).certificate
+    assert found.claim.answers is not None
+    (answer,) = found.claim.answers
+    assert answer.at == "0.3"
+    # at a small FPR laplace has a TPR of e^{1/scale} times that
+    scale = 1 / log(4 / 3)
+    small = calibrate("laplace", target_tpr=0.4, target_fpr=0.3).value
+    assert scale * (1 - 1e-15) <= small <= scale * (1 + 1e-8)
+
+
 @pytest.mark.parametrize(
     ("kind", "target", "given", "field"),
     [
@@ -175,7 +203,7 @@ def test_rates_at_a_corner_are_as_close(kind: str) -> None:
         ("laplace", 1, {"scale": 2, "parameter": "scale"}, "parameter"),
         ("laplace", 1, {"parameter": "colour"}, "parameter"),
         ("sgd-family", 1, {"A": 2}, "parameter"),
-        ("table", 1, {"pairs": [[1, 1e-5]]}, "parameter"),
+        ("table", 1, {"pairs": [[1, 1e-5]]}, "kind"),
         ("table", 1, {"parameter": "pairs"}, "kind"),
         ("laplace", 1, {"sensitivity": -1}, "sensitivity"),
         ("laplace", 1, {"tol": 0}, "tol"),

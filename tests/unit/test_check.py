@@ -106,6 +106,21 @@ def test_on_the_line_a_strict_claim_is_false() -> None:
     assert gdp.check(own, "epsilon > 0.999").holds
 
 
+@pytest.mark.parametrize("sigma", [1, 0.05])
+def test_a_power_is_one_minus_an_error_rounded_outward(sigma: float) -> None:
+    """However many digits f(α) has, or however small it is: 1 - f is 1 only where f is 0."""
+    profile = P.Gaussian(sigma=sigma)
+    one = gdp.check(profile, "tpr <= 1 at fpr = 0.0123456789")
+    missed = gdp.convert.beta_at(profile, "0.0123456789")
+    low, high = Fraction(one.value.low), Fraction(one.value.high)
+    assert one.holds
+    assert low <= 1 - Fraction(missed.high) <= 1 - Fraction(missed.low) <= high
+    assert high - low <= Fraction(missed.high) - Fraction(missed.low) + Fraction(1, 10**58)
+    # f(1/2) = 2.75e-89 at σ = 0.05, which no such interval tells from 0
+    strict = gdp.check(profile, ["tpr < 1 at fpr = 0.5", "tpr >= 1 at fpr = 0.5"])
+    assert [found.holds for found in strict] == ([True, False] if sigma == 1 else [None, None])
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.floats(0.01, 4), st.floats(0, 4), st.floats(1e-6, 0.9), st.booleans())
 def test_answers_agree_with_the_bounds(

@@ -352,3 +352,27 @@ def test_flat_suprema_take_one_quantile_a_line(monkeypatch: pytest.MonkeyPatch) 
     result = gdp.measure(profiles.DiscreteGaussian(sigma=2).compose(30))
     assert result.cells > 1500
     assert len(seen) < 1.3 * result.cells
+
+
+def test_discrete_gaussian_beside_laplace() -> None:
+    """Sums with a density lie between two laws: δ is that of both noises by a sum over one."""
+    both = gdp.profiles.Sequence(
+        parts=(gdp.profiles.DiscreteGaussian(sigma=2), gdp.profiles.Laplace(scale=2))
+    )
+    eps = 1.0
+    places = np.arange(-40, 41)
+    masses = np.exp(-(places**2) / 8.0)
+    masses /= masses.sum()
+
+    # Δ(Δ - 2x)/2σ² against δ of Laplace noise at any real ε, of which 1 - e^{-ε}(1 - δ(-ε)) is one
+    def of_laplace(x: float) -> float:
+        if x < 0:
+            return 1 - math.exp(x) * (1 - of_laplace(-x))
+        return max(-math.expm1((x - 0.5) / 2), 0.0)
+
+    wanted = sum(
+        mass * of_laplace(eps - (1 - 2 * x) / 8) for x, mass in zip(places, masses, strict=True)
+    )
+    found = both.curve.delta_at(Fraction(1))
+    assert float(found.low) == pytest.approx(wanted, rel=1e-9)
+    assert float(gdp.measure(both, eps_h=1, tol=1e-3).mu.high) > 0.5

@@ -249,5 +249,8 @@ def test_plain_data_round_trip() -> None:
 
 
 def test_no_certificate() -> None:
-    """The checker does not know runs on samples, and no certificate is claimed."""
-    assert gdp.measure(LAPLACE.subsample(0.5).compose(2)).certificate is None
+    """The checker does not know such runs beside Gaussian noise, and no certificate is claimed."""
+    both = profiles.Sequence(parts=(LAPLACE.subsample(0.5), profiles.Gaussian(sigma=1)))
+    found = gdp.measure(both, tol=1e-3)
+    assert found.certificate is None
+    assert "laplace on samples beside losses without bounds" in found.uncertified_because

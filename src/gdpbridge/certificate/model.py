@@ -14,9 +14,11 @@ from gdpbridge.errors import InputError, Words
 from gdpbridge.files import write_text
 from gdpbridge_verify import document, reader, refusal
 
-__all__ = ["Certificate", "read", "told"]
+__all__ = ["SCHEMA", "Certificate", "read", "told"]
 
 T = TypeVar("T")
+
+SCHEMA = document.Schema(name="gdpbridge.certificate", version=1)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,13 @@ from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
+from gdpbridge.errors import UndecidedError
+
 if TYPE_CHECKING:
     from gdpbridge.losses.line import Evidence
+
+    WitnessLine = tuple[Evidence, bool] | None
+    Unshown = Callable[[], tuple[tuple["ProvedDirection", ...], WitnessLine]]
 
 __all__ = ["Proof", "ProvedCell", "ProvedDirection", "ProvedPiece"]
 
@@ -71,8 +76,9 @@ class Proof:
         directions: of a composed loss, in place of the cells.
         witness_line: of a composed loss, the line that shows δ at the witness, and whether it is of
             Q against P.
-        unshown: finds the directions, where they are of another form than the search's: work that
-            is only done for whoever asks for a certificate, or for a pickle.
+        unshown: finds the directions and the line at the witness, where they are of another form
+            than the search's: work that is only done for whoever asks for a certificate, or for a
+            pickle.
     """
 
     cells: tuple[ProvedCell, ...] = ()
@@ -80,17 +86,22 @@ class Proof:
     tail_from: Fraction | None = None
     bits: int = 256
     directions: tuple[ProvedDirection, ...] = field(default=(), compare=False)
-    witness_line: tuple[Evidence, bool] | None = None
-    unshown: Callable[[], tuple[ProvedDirection, ...]] | None = field(
+    witness_line: WitnessLine = field(default=None, compare=False)
+    unshown: Callable[[], tuple[tuple[ProvedDirection, ...], WitnessLine]] | None = field(
         default=None, compare=False, repr=False
     )
 
     def shown(self) -> Proof:
-        """Return it with its directions."""
+        """Return it with its directions, and the line at its witness."""
         if self.unshown is None:
             return self
-        return replace(self, directions=self.unshown(), unshown=None)
+        directions, line = self.unshown()
+        return replace(self, directions=directions, witness_line=line, unshown=None)
 
     def __reduce__(self) -> tuple[object, ...]:
-        shown = self.shown()
+        try:
+            shown = self.shown()
+        except UndecidedError:
+            # what no certificate can show is left out
+            shown = replace(self, unshown=None)
         return Proof, tuple(getattr(shown, one.name) for one in fields(Proof))

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from gdpbridge.curves.base import Form
 from gdpbridge.mechanisms.base import Profile
-from gdpbridge_verify.kinds import KINDS, ONLY_COMPOSED, SAMPLED
+from gdpbridge.mechanisms.table import Table
+from gdpbridge_verify.kinds import KINDS, SAMPLED
 
-__all__ = ["is_closed", "uncertifiable_because", "uncertifiable_beyond_because"]
+if TYPE_CHECKING:
+    from gdpbridge_verify.transforms import Runs
 
+__all__ = [
+    "ONLY_COMPOSED",
+    "is_bounded",
+    "is_closed",
+    "needs_lattice",
+    "uncertifiable_because",
+    "uncertifiable_beyond_because",
+]
+
+# whose formulas the checker knows as composed losses alone
+ONLY_COMPOSED = frozenset({"composed", "dpsgd", "sequence", "subsampled"})
 # whose samples the checker composes
-_BY_LINES = ("gaussian", "gdp")
+_SAMPLED_RUNS = ("gaussian", "gdp", "laplace", "discrete-laplace", "pure-dp", "approx-dp")
 # the checker's bound is its own, and shows no lower end
 _ONLY_ABOVE = ("random-allocation", "tuned")
 
@@ -30,25 +44,34 @@ def uncertifiable_because(profile: Profile) -> str:
         known = KINDS[one.kind]
         if known.relations and one.neighbours not in known.relations:
             return f"there is no certificate for {one.kind} with {one.neighbours} neighbours yet"
+        if isinstance(one, Table) and one is not named and named.kind in ("composed", "sequence"):
+            # its class has a worst mechanism
+            if one.is_log:
+                return "there is no certificate yet for compositions of a table of log δ"
+            continue
         if named.kind in ONLY_COMPOSED and not (
             KINDS[one.kind].composes or KINDS[one.kind].of_others
         ):
             what = "samples" if named.kind == "subsampled" else "compositions"
             return f"there is no certificate yet for {what} of {one.kind}"
-        if one.kind == "subsampled" and one is not named and one.inner[0].kind not in _BY_LINES:
+        if one.kind == "subsampled" and one is not named and one.inner[0].kind not in _SAMPLED_RUNS:
             return f"there is no certificate yet for compositions of sampled {one.inner[0].kind}"
-        if one.kind == "sequence" and any("count" in part.parameters() for part in one.inner):
-            return "there is no certificate yet for sparse-vector run among others"
+        if one.kind == "subsampled" and one.inner[0].kind not in (*_SAMPLED_RUNS, *SAMPLED):
+            return f"there is no certificate yet for samples of {one.inner[0].kind}"
         if one.kind == "grouped" and not _is_per_record(one.inner[0]):
             return f"there is no certificate for groups of {one.inner[0].kind} yet"
         whole = known.alone or (known.discrete and named.kind not in ONLY_COMPOSED)
         if whole and one is not named and named.kind != "grouped":
             return f"there is no certificate yet for what is made of {one.kind}"
+    if _has_sampled_density(named) and not is_bounded(named):
+        return "there is no certificate yet for laplace on samples beside losses without bounds"
     composed = Form.COMPOSED, Form.LINEAR
-    if named.kind == "subsampled" and _is_sampled(named):
+    if _is_sampled(named):
         return named.beyond_certificates
+    if named.kind == "subsampled" and named.curve.form is Form.SMOOTH:
+        return f"there is no certificate yet for a single sample of {named.inner[0].kind}"
     by_lines = named.curve.form in composed
-    if named.kind in ONLY_COMPOSED and not by_lines and not is_closed(named):
+    if named.kind in ONLY_COMPOSED and not (by_lines or is_closed(named) or is_bounded(named)):
         return f"there is no certificate for {named.kind} of such parts yet"
     return named.beyond_certificates
 
@@ -72,19 +95,62 @@ def is_closed(profile: Profile) -> bool:
         return False
     # the checker is slow to load, and needed for these alone
     from gdpbridge_verify.closed import formula_of
+
+    parts = _parts(profile)
+    return parts is not None and formula_of(parts) is not None
+
+
+def is_bounded(profile: Profile) -> bool:
+    """Whether the checker can put all losses of a composition on a lattice."""
+    if profile.kind not in ONLY_COMPOSED | {"pld", "discrete-laplace"} or _is_sampled(profile):
+        return False
+    parts = _parts(profile)
+    return parts is not None and all(_has_place(part) for part in parts)
+
+
+def _has_sampled_density(profile: Profile) -> bool:
+    """Whether runs of Laplace noise on samples are among what is composed."""
+    kinds = {one.inner[0].kind for one in _all(profile) if one.kind == "subsampled"}
+    return profile.kind != "subsampled" and "laplace" in kinds
+
+
+def needs_lattice(profile: Profile) -> bool:
+    """Whether nothing but a lattice will do for a composition of bounded losses."""
+    from gdpbridge_verify.finite import Finite
+    from gdpbridge_verify.samples import SampledFinite, SampledLaplace
+
+    parts = [part.transform for part in _parts(profile) or ()]
+    if profile.curve.form is Form.BETWEEN or any(isinstance(o, SampledLaplace) for o in parts):
+        return True
+    finite = all(isinstance(one, Finite | SampledFinite) for one in parts)
+    return finite and any(isinstance(one, SampledFinite) for one in parts)
+
+
+def _parts(profile: Profile) -> Sequence[Runs] | None:
+    """Return what the checker reads of a composition; None if it does not read it."""
     from gdpbridge_verify.composition import composition_of
-    from gdpbridge_verify.refusal import Malformed
+    from gdpbridge_verify.refusal import Malformed, OutOfWork
 
     try:
-        return formula_of(composition_of(profile.specification()).parts) is not None
-    except Malformed:
-        return False
+        return composition_of(profile.specification()).parts
+    except (Malformed, OutOfWork):
+        return None
+
+
+def _has_place(part: Runs) -> bool:
+    from gdpbridge_verify.finite import DiscreteGaussian, Finite
+    from gdpbridge_verify.samples import Sampled
+    from gdpbridge_verify.transforms import Laplace
+
+    one = part.transform
+    return isinstance(one, Finite | Laplace | Sampled) and not isinstance(one, DiscreteGaussian)
 
 
 def _is_sampled(profile: Profile) -> bool:
     from gdpbridge.transformations.subsample import Subsampled
 
-    assert isinstance(profile, Subsampled)
+    if not isinstance(profile, Subsampled):
+        return False
     return profile.base.kind in SAMPLED and profile.rate is not None
 
 

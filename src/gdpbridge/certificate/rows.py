@@ -12,7 +12,7 @@ from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.table import Table
 from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
 from gdpbridge.numeric.exact import decimal_text
-from gdpbridge_verify import document
+from gdpbridge_verify import evidence
 from gdpbridge_verify.reader import MAX_BYTES
 from gdpbridge_verify.refusal import Malformed
 from gdpbridge_verify.rows import rows_of_file
@@ -21,7 +21,7 @@ __all__ = ["rows_of"]
 
 # a document with more is no longer one to look into: its file is, where it is a plain one
 _MOST_INSIDE = 1000
-_DELIMITERS: tuple[document.Delimiter, ...] = (",", "\t", ";")
+_DELIMITERS: tuple[evidence.Delimiter, ...] = (",", "\t", ";")
 _MOST_HEADERS, _MOST_FIELDS = 3, 6
 
 _Rows = tuple[tuple[str, ...], ...]
@@ -31,17 +31,17 @@ _LOOKED_AT = 500
 
 def rows_of(
     profile: Renyi | Table | TradeoffFunction,
-) -> tuple[document.Table, tuple[int, ...] | None]:
+) -> tuple[evidence.Table, tuple[int, ...] | None]:
     """Return the rows, the file where they stay in it, and of a table the numbers of corners."""
     if isinstance(profile, Renyi):
         bounds = tuple((_text(1 + one.tilt), _text(one.value)) for one in profile.bounds)
-        return document.Table(columns=("alpha", "epsilon"), rows=bounds), None
+        return evidence.Table(columns=("alpha", "epsilon"), rows=bounds), None
     if isinstance(profile, TradeoffFunction):
         pairs = tuple((_text(a), _text(b)) for a, b in profile.points)
-        return document.Table(columns=("alpha", "beta"), rows=pairs), None
-    second: document.Column = "log_delta" if profile.is_log else "delta"
+        return evidence.Table(columns=("alpha", "beta"), rows=pairs), None
+    second: evidence.Column = "log_delta" if profile.is_log else "delta"
     rows: _Rows = tuple((_text(eps), _text(delta)) for eps, delta in profile.exact_rows)
-    inside = document.Table(columns=("eps", second), rows=rows)
+    inside = evidence.Table(columns=("eps", second), rows=rows)
     if profile.file and len(rows) > _MOST_INSIDE:
         beside = _beside(Path(profile.file), inside)
         if beside is not None:
@@ -63,7 +63,7 @@ def _numbers(profile: Table, rows: _Rows) -> tuple[int, ...]:
     return tuple(places[corner] for corner in profile.exact_corners)
 
 
-def _beside(path: Path, inside: document.Table) -> tuple[document.Table, _Rows] | None:
+def _beside(path: Path, inside: evidence.Table) -> tuple[evidence.Table, _Rows] | None:
     """Say how the rows stand in their file, if that can be said simply."""
     try:
         with path.open("rb") as file:
@@ -75,7 +75,7 @@ def _beside(path: Path, inside: document.Table) -> tuple[document.Table, _Rows] 
     start = content[: content.find(b"\n", _LOOKED_AT) + 1] or content
     shapes = product(_DELIMITERS, range(_MOST_HEADERS), range(_MOST_FIELDS), range(_MOST_FIELDS))
     for delimiter, header, first, second in shapes:
-        table = document.Table(
+        table = evidence.Table(
             columns=inside.columns,
             rows=None,
             file=path.name,

@@ -11,14 +11,15 @@ from importlib.metadata import version
 from gdpbridge.certificate.binaries import binary_below, binary_text, optional_binary_text
 from gdpbridge.certificate.cells import accepted
 from gdpbridge.certificate.checker import CellChecker
-from gdpbridge.certificate.model import Certificate
+from gdpbridge.certificate.model import SCHEMA, Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell
-from gdpbridge.certificate.reach import is_closed
+from gdpbridge.certificate.reach import is_bounded, is_closed, needs_lattice
 from gdpbridge.certificate.rho import rho_of
 from gdpbridge.certificate.write_closed import with_formula
 from gdpbridge.certificate.write_composed import with_directions
 from gdpbridge.certificate.write_convex import with_cells, with_chords
-from gdpbridge.certificate.write_discrete import with_laws
+from gdpbridge.certificate.write_discrete import above, with_laws
+from gdpbridge.certificate.write_lattice import with_lattice
 from gdpbridge.certificate.write_zcdp import with_tangents
 from gdpbridge.curves.base import Form
 from gdpbridge.curves.nature import Nature
@@ -40,20 +41,15 @@ from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import to_fraction
 from gdpbridge.transformations.clip_rectify import ClipRectify
 from gdpbridge.transformations.tuned import Tuned
-from gdpbridge_verify.document import (
-    NAME,
-    VERSION,
-    Breakpoint,
-    Claim,
-    Evidence,
-    Range,
-    Schema,
-)
+from gdpbridge_verify.document import Claim, Evidence, Range
+from gdpbridge_verify.evidence import Breakpoint
 from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.refusal import OutOfWork
 
 __all__ = ["begun", "range_of", "write"]
 
+# beyond which lines, which are long, are left for a lattice
+_MOST_BYTES = 100_000
 # of squares, relatively
 _TOO_CLOSE = Fraction(1, 500)
 # by which another bound may be above that which was measured
@@ -98,7 +94,7 @@ def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:
     by_rule = rho_of(profile) is not None or isinstance(profile, Densities)
     no_formula = by_rows or by_rule or not smooth
     return Certificate(
-        schema=Schema(name=NAME, version=VERSION),
+        schema=SCHEMA,
         generator=f"gdpbridge {version('gdpbridge')}",
         mechanism=_specification(profile) if by_rows else profile.specification(),
         claim=claim,
@@ -112,6 +108,20 @@ def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:
 
 
 def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
+    if not is_bounded(profile):
+        return _as_measured(profile, claim, proof)
+    if not needs_lattice(profile):
+        # as closely as it was measured, if that is not too much for the checker
+        try:
+            found = _as_measured(profile, claim, proof)
+            if len(found.to_json()) <= _MOST_BYTES:
+                return found
+        except (OutOfWork, UndecidedError):
+            pass
+    return with_lattice(begun(profile, claim, proof.bits), proof, profile)
+
+
+def _as_measured(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     bare = begun(profile, claim, proof.bits)
     if claim.mu.high == "inf":
         # nothing is claimed of an upper end
@@ -155,24 +165,16 @@ def _of_allocation(bare: Certificate, proof: Proof, profile: RandomAllocation) -
     claim = bare.claim
     bare = replace(bare, evidence=replace(bare.evidence, witness=None))
     for wider in _ANOTHER:
-        mu = Range(low="0", high=_above(claim.mu.high, wider))
+        mu = Range(low="0", high=above(claim.mu.high, wider))
         # δ(ε_h) of a head is the checker's too
         is_head = claim.statement == "head"
-        failure = _above(claim.failure_probability, wider if is_head else Fraction(0))
+        failure = above(claim.failure_probability, wider if is_head else Fraction(0))
         wide = replace(claim, mu=mu, failure_probability=failure)
         try:
             return with_laws(replace(bare, claim=wide), proof, profile)
         except UndecidedError:
             continue
     raise UndecidedError("the checker's bound is not as good")
-
-
-def _above(text: str, wider: Fraction) -> str:
-    """Return a number that is so much larger, with as many decimals."""
-    if text == "inf" or not wider:
-        return text
-    scale = 10 ** len(text.partition(".")[2])
-    return decimal_text(Fraction(math.ceil(Fraction(text) * (1 + wider) * scale), scale))
 
 
 def _covering(bare: Certificate, profile: Profile) -> Certificate:
@@ -200,8 +202,11 @@ def _specification(profile: Profile) -> dict[str, str | None]:
         found |= {f"set.{name}": decimal_text(exact(v)) for name, v in profile.values.items()}
     if isinstance(profile, Tuned):
         found |= {"mean": decimal_text(profile.exact("mean")), "distribution": profile.distribution}
-        found |= {"shape": decimal_text(profile.exact("shape")), "base.kind": profile.base.kind}
-        found |= {"base.neighbours": profile.base.neighbours}
+        found |= {"shape": decimal_text(profile.exact("shape"))}
+        base = profile.base.certified_as
+        own = {"kind": base.kind, "neighbours": base.neighbours}
+        inner = own if isinstance(base, Renyi) else base.specification()
+        found |= {f"base.{name}": text for name, text in inner.items()}
     return found
 
 

@@ -23,6 +23,7 @@ from gdpbridge.certificate.write_convex import (
     TangentsOf,
     bounds_of,
     event_at,
+    rows_used,
     tangent_event,
     touching_places,
 )
@@ -50,7 +51,7 @@ from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor, decimal_text
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 from gdpbridge.transformations.tuned import Tuned
-from gdpbridge_verify import document
+from gdpbridge_verify import document, evidence
 from gdpbridge_verify.composition import composition_of
 from gdpbridge_verify.refusal import OutOfWork
 
@@ -107,7 +108,7 @@ class _Answered:
         places: of its other end: some ε, and the ends of δ there.
     """
 
-    answer: document.Answer
+    answer: evidence.Answer
     above: Fraction | None = None
     below: Fraction | None = None
     touch: Fraction | None = None
@@ -191,8 +192,8 @@ def _ways(profile: Profile) -> Sequence[tuple[ComposedLoss | None, Sequence[Frac
         return [(None, _OF_ANOTHER)]
     if not isinstance(curve, ComposedCurve):
         return [(None, _WIDER)]
-    fewer = [(curve.loss_to(digits), _WIDER[2:3]) for digits in _FEWER_DIGITS]
-    return [(curve.loss, _WIDER[:3]), *fewer]
+    fewer = [(curve.loss_to(digits).whole(), _WIDER[2:3]) for digits in _FEWER_DIGITS]
+    return [(curve.loss.whole(), _WIDER[:3]), *fewer]
 
 
 def _stored(written: Certificate) -> Certificate:
@@ -216,7 +217,7 @@ def _answered(curve: Curve, loss: ComposedLoss | None, asked: Asked, wider: Frac
         value = _epsilon(curve, loss, asked.at) if is_eps else _delta(curve, loss, asked.at)
         low, high = _ends(value, wider, most=None if is_eps else Fraction(1))
         low = low if asked.low or high is None else Fraction(0)
-    answer = document.Answer(
+    answer = evidence.Answer(
         quantity=asked.quantity,
         at=None if asked.quantity == "advantage" else decimal_text(asked.at),
         low=_text(low),
@@ -287,7 +288,7 @@ def _rate(curve: Curve, loss: ComposedLoss | None, asked: Asked, wider: Fraction
     if high < 1:
         places = _about(curve, loss, abs(touch), asked.at, high, wider)
     ends = (1 - high, 1 - low) if is_power else (low, high)
-    answer = document.Answer(
+    answer = evidence.Answer(
         quantity=asked.quantity,
         at=decimal_text(asked.at),
         low=_text(ends[0]),
@@ -350,6 +351,7 @@ def _with_proof(
         table, bounds = bounds_of(profile)
         known = TangentsOf(profile.curve, bounds, _BITS)
         tangents = known.over(place for eps in above for place in known.places(eps))
+        table = rows_used(profile, table, tangents)
         return replace(bare, table=table, evidence=replace(evidence, tangents=tangents))
     if isinstance(profile, Written):
         places = touching_places(profile.followed.curve, _BITS)
@@ -371,7 +373,7 @@ def _with_proof(
 def _laws(bare: Certificate) -> tuple[document.Direction, ...]:
     """Return directions of discrete losses by their law as it is, without a tilt."""
     zero = binary_text(Fraction(0))
-    one = document.Direction(pieces=(document.CurvePiece(start=zero, tilt=zero),), cells=())
+    one = document.Direction(pieces=(evidence.CurvePiece(start=zero, tilt=zero),), cells=())
     symmetric = all(part.symmetric for part in composition_of(bare.mechanism).parts)
     return (one,) if symmetric else (one, one)
 
@@ -380,28 +382,28 @@ def _place(eps: Fraction) -> Fraction:
     return binary_below(eps, _PLACE_BITS) if eps else eps
 
 
-def _point(profile: Profile, loss: ComposedLoss | None, one: _Answered) -> document.Point:
+def _point(profile: Profile, loss: ComposedLoss | None, one: _Answered) -> evidence.Point:
     touch = one.touch
     text = None if touch is None else f"{'-' if touch < 0 else ''}{binary_text(abs(touch))}"
     event, line = _below(profile, loss, one.below)
     places = tuple(place_of(profile, *place, loss) for place in one.places)
-    return document.Point(touch=text, event=event, witness_line=line, places=places or None)
+    return evidence.Point(touch=text, event=event, witness_line=line, places=places or None)
 
 
 def place_of(
     profile: Profile, eps: Fraction, low: Fraction, high: Fraction, loss: ComposedLoss | None = None
-) -> document.Place:
+) -> evidence.Place:
     """Return δ at an ε as a step of a proof."""
     event, line = _below(profile, loss, eps if low else None)
     ends = decimal_text(low), decimal_text(high)
-    return document.Place(
+    return evidence.Place(
         at=binary_text(eps), low=ends[0], high=ends[1], event=event, witness_line=line
     )
 
 
 def _below(
     profile: Profile, loss: ComposedLoss | None, eps: Fraction | None
-) -> tuple[document.Event | None, document.WitnessLine | None]:
+) -> tuple[evidence.Event | None, evidence.WitnessLine | None]:
     """Return what shows that δ is not smaller."""
     event, line = None, None
     if eps is not None and isinstance(profile, Table | TradeoffFunction):
@@ -416,29 +418,29 @@ def _below(
     return event, line
 
 
-def _line_below(directions: Sequence[Direction], eps: Fraction) -> document.WitnessLine | None:
+def _line_below(directions: Sequence[Direction], eps: Fraction) -> evidence.WitnessLine | None:
     """Return the line that shows the larger δ."""
     lows = [to_fraction(direction.delta(eps)[0]) for direction in directions]
     backward = max(range(len(lows)), key=lows.__getitem__)
     try:
-        evidence = directions[backward].stretch(eps).line.evidence
+        shown = directions[backward].stretch(eps).line.evidence
     except (UndecidedError, WorkLimitError):
         return None
-    return document.WitnessLine(reverse=bool(backward), line=line_of(evidence))
+    return evidence.WitnessLine(reverse=bool(backward), line=line_of(shown))
 
 
-def _pieces(direction: Direction, places: Sequence[Fraction]) -> Iterable[document.CurvePiece]:
+def _pieces(direction: Direction, places: Sequence[Fraction]) -> Iterable[evidence.CurvePiece]:
     """Yield what bounds δ in a direction at some ε."""
     for eps in places:
         if direction.end is not None and eps > direction.end:
             # δ is 0, and Chernoff's bound falls so fast
             tilt = _FALL / min(float(eps - direction.end), 1.0)
-            yield document.CurvePiece(start=binary_text(eps), tilt=binary_text(short(tilt)))
+            yield evidence.CurvePiece(start=binary_text(eps), tilt=binary_text(short(tilt)))
             continue
         try:
             line = direction.stretch(eps).line
         except (UndecidedError, WorkLimitError):
             tilt = float(direction.moments.tilts.at(np.array([float(eps)])).tilt[0])
-            yield document.CurvePiece(start=binary_text(eps), tilt=binary_text(short(tilt)))
+            yield evidence.CurvePiece(start=binary_text(eps), tilt=binary_text(short(tilt)))
         else:
-            yield document.CurvePiece(start=binary_text(eps), line=line_of(line.evidence))
+            yield evidence.CurvePiece(start=binary_text(eps), line=line_of(line.evidence))

@@ -16,7 +16,8 @@ from gdpbridge.losses.line import Evidence
 from gdpbridge.losses.transforms.base import Plan
 from gdpbridge.losses.transforms.fixed_size import Ray
 from gdpbridge.losses.transforms.sampled_search import Quadrature
-from gdpbridge_verify.document import CurvePiece, Direction, Line, Nodes, WitnessLine
+from gdpbridge_verify.document import Direction
+from gdpbridge_verify.evidence import CurvePiece, Line, Nodes, WitnessLine
 
 __all__ = ["line_of", "with_directions"]
 

@@ -15,7 +15,7 @@ from functools import cache
 
 from flint import arb, arb_series
 
-from gdpbridge.certificate.binaries import binary_below, binary_text
+from gdpbridge.certificate.binaries import binary_below, binary_text, is_binary
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof
@@ -27,22 +27,26 @@ from gdpbridge.curves.pieces import Piece
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.errors import UndecidedError
 from gdpbridge.guarantees.boundary import Bound
+from gdpbridge.guarantees.repeated import log_inverse_gamma
 from gdpbridge.mechanisms.formula import Written
 from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.table import Table
 from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
 from gdpbridge.numeric.decide import certainly
+from gdpbridge.numeric.exact import decimal_ceiling, decimal_text
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import SERIES, ball, to_fraction
 from gdpbridge.transformations.tuned import Tuned
-from gdpbridge_verify import document
-from gdpbridge_verify.document import Cell, Event, Range, Tangent
+from gdpbridge_verify import evidence
+from gdpbridge_verify.document import Cell, Range
+from gdpbridge_verify.evidence import Event, Tangent
 from gdpbridge_verify.numbers import binary
 
 __all__ = [
     "TangentsOf",
     "bounds_of",
     "event_at",
+    "rows_used",
     "tangent_event",
     "touching_places",
     "with_cells",
@@ -56,6 +60,11 @@ _ROOM = 40
 # by which a tail may begin later than in the search
 _MOST_STEPS = 40
 _MAX_SPLITS = 40
+# of divergences that the checker bounds in its own way
+_WIDER, _ROW_DIGITS = 1 + Fraction(1, 10**12), 20
+_FARTHER = 1 + Fraction(1, 2**30)
+# in whose multiples a place beyond an irrational one is
+_BEYOND = 2**60
 
 
 def with_chords(
@@ -83,6 +92,8 @@ def _of_formula(bare: Certificate, proof: Proof, profile: Written) -> Certificat
     curve = profile.followed.curve
     if proof.tail_from is not None:
         proof, bare = _past_where_it_falls(proof, bare)
+    elif curve.end is not None and bare.claim.statement == "whole":
+        proof, bare = _past_its_end(proof, bare, curve)
     if proof.tail_from is None:
         # a head says nothing of the tail, and its proof would be for nothing
         claim = replace(bare.claim, verdict="unknown", mu_tail=Range(low="0", high="inf"))
@@ -125,24 +136,77 @@ def _past_where_it_falls(proof: Proof, bare: Certificate) -> tuple[Proof, Certif
     )
 
 
+def _past_its_end(proof: Proof, bare: Certificate, curve: SmoothCurve) -> tuple[Proof, Certificate]:
+    """Say where the checker sees that the formula is not above 0."""
+    assert curve.end is not None
+    with precision(proof.bits + _MORE_BITS):
+        end = upper_bound(curve.end)
+    for bits in (proof.bits, proof.bits // 2, proof.bits // 4):
+        start = Fraction(math.floor(end * 2**bits) + 1, 2**bits)
+        found = replace(bare, evidence=replace(bare.evidence, tail_from=binary_text(start)))
+        if CellChecker(found).proves_far_out():
+            return replace(proof, tail_from=start), found
+    raise UndecidedError("where the formula ends could not be certified")
+
+
 def touching_places(curve: SmoothCurve, bits: int) -> list[Fraction]:
-    """Return where lines through (-1, 1) touch a formula, from below."""
+    """Return where lines through (-1, 1) touch a formula, from below, or it or a range of it ends.
+
+    δ may fall at once where another range begins: of what is not binary, a little beyond.
+    """
+    found: set[Fraction] = set()
     with precision(bits):
-        return [
-            to_fraction(piece.bracket()[0])
-            for piece in curve.pieces[1:]
-            if not isinstance(piece.start, Fraction)
-        ]
+        starts = [(piece.start, piece.bracket) for piece in curve.pieces[1:]]
+        for start, bracket in starts:
+            if isinstance(start, Fraction) and is_binary(start):
+                found.add(start)
+            else:
+                low, high = map(to_fraction, bracket())
+                found |= {binary_below(low, bits), _beyond(high)}
+        if curve.end is not None:
+            end = upper_bound(curve.end)
+            found.add(end if is_binary(end) and isinstance(curve.end, Fraction) else _beyond(end))
+    return sorted(found - {Fraction(0)})
 
 
-def bounds_of(profile: Renyi | Tuned) -> tuple[document.Table, tuple[Bound, ...]]:
+def _beyond(place: Fraction) -> Fraction:
+    return Fraction(math.floor(place * _BEYOND) + 1, _BEYOND)
+
+
+def bounds_of(profile: Renyi | Tuned) -> tuple[evidence.Table, tuple[Bound, ...]]:
     """Return the rows of divergences as they are given, and the bounds that follow from them."""
     if isinstance(profile, Renyi):
         return rows_of(profile)[0], profile.bounds
-    assert isinstance(profile.base, Renyi)
     found = {tilt: profile.renyi_divergence(tilt) for tilt in sorted(profile.renyi_orders)}
     bounds = tuple(Bound(tilt, value) for tilt, value in found.items() if value is not None)
-    return rows_of(profile.base)[0], bounds
+    if isinstance(profile.base, Renyi):
+        return rows_of(profile.base)[0], bounds
+    known = ((one.tilt, profile.base.renyi_divergence(one.tilt)) for one in bounds)
+    # the checker proves them in its own way
+    rows = tuple(
+        (decimal_text(1 + tilt), format(decimal_ceiling(value * _WIDER, _ROW_DIGITS), "f"))
+        for tilt, value in known
+        if value is not None
+    )
+    return evidence.Table(columns=("alpha", "epsilon"), rows=rows), bounds
+
+
+def rows_used(
+    profile: Renyi | Tuned, table: evidence.Table, tangents: Iterable[Tangent]
+) -> evidence.Table:
+    """Return the rows that are needed, where each of them is the checker's work."""
+    if isinstance(profile, Renyi) or isinstance(profile.base, Renyi):
+        return table
+    rows = [(Fraction(alpha), Fraction(most)) for alpha, most in table.rows or ()]
+    orders = {binary(one.order) for one in tangents}
+    # a row is for the orders below it, too
+    kept = {min(alpha for alpha, _ in rows if alpha >= order) for order in orders}
+    if profile.distribution != "poisson":
+        with precision(_CENTRE_BITS):
+            size = log_inverse_gamma(profile.exact("mean"), profile.exact("shape"))
+            s = to_fraction(size.upper())
+        kept.add(min((most * (1 - 1 / nu) + s / nu, nu) for nu, most in rows)[1])
+    return replace(table, rows=tuple(row for row in table.rows or () if Fraction(row[0]) in kept))
 
 
 def _of_divergences(bare: Certificate, proof: Proof, profile: Renyi | Tuned) -> Certificate:
@@ -157,12 +221,20 @@ def _of_divergences(bare: Certificate, proof: Proof, profile: Renyi | Tuned) -> 
         with precision(proof.bits + _MORE_BITS):
             event = tangent_event(curve, proof.witness, _ROOM + 4 * len(bare.claim.mu.low))
         evidence = replace(evidence, event=event)
+    if isinstance(profile, Tuned) and bare.claim.statement == "head":
+        # δ(ε_h), too, is the checker's
+        text = bare.claim.failure_probability
+        digits = len(text.partition(".")[2])
+        wider = format(decimal_ceiling(Fraction(text) * _FARTHER, digits), "f")
+        bare = replace(bare, claim=replace(bare.claim, failure_probability=wider))
     bare = replace(bare, table=table, evidence=evidence)
     high: str = bare.claim.mu.high
     if high != "inf":
-        writer = _TangentsWriter(bare, curve, proof, bounds)
-        cells = tuple(writer.cells())
-        bare = replace(bare, evidence=replace(evidence, cells=cells, tangents=writer.tangents()))
+        writer = _TangentsWriter(bare, profile, proof, bounds)
+        cells, tangents = tuple(writer.cells()), writer.tangents()
+        table = rows_used(profile, table, tangents)
+        evidence = replace(evidence, cells=cells, tangents=tangents)
+        bare = replace(bare, table=table, evidence=evidence)
     if not CellChecker(bare).proves_ends():
         raise UndecidedError("the lower end could not be certified")
     return bare
@@ -383,9 +455,13 @@ class _TangentsWriter(_Writer):
     """The cells of bounds on divergences at some orders, and tangents at their ends."""
 
     def __init__(
-        self, bare: Certificate, curve: SmoothCurve, proof: Proof, bounds: Sequence[Bound]
+        self, bare: Certificate, profile: Renyi | Tuned, proof: Proof, bounds: Sequence[Bound]
     ) -> None:
+        curve, self.profile = profile.curve, profile
+        assert isinstance(curve, SmoothCurve)
         super().__init__(bare, curve, proof)
+        # the checker's divergences are hardly larger
+        self.end *= _FARTHER if bare.claim.statement == "approximate" else 1
         self.bare, self.known = bare, TangentsOf(curve, bounds, self.bits)
         self.used: set[Fraction] = set()
 
@@ -393,8 +469,11 @@ class _TangentsWriter(_Writer):
         """Let the document have the tangents at the ends of a cell, or about them."""
         places = {*self.known.places(low), *self.known.places(high)}
         self.used |= places
-        evidence = replace(self.bare.evidence, tangents=self.known.over(places))
-        return CellChecker(replace(self.bare, evidence=evidence))
+        tangents, bare = self.known.over(places), self.bare
+        assert bare.table is not None
+        evidence = replace(bare.evidence, tangents=tangents)
+        table = rows_used(self.profile, bare.table, tangents)
+        return CellChecker(replace(bare, table=table, evidence=evidence))
 
     def tangents(self) -> tuple[Tangent, ...]:
         """Return all that were used."""

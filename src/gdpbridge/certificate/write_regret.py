@@ -13,7 +13,7 @@ from gdpbridge.certificate.write_answers import place_of
 from gdpbridge.errors import UndecidedError
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor, decimal_text, exact
-from gdpbridge_verify import document
+from gdpbridge_verify import evidence
 from gdpbridge_verify.refusal import OutOfWork
 
 __all__ = ["with_regret"]
@@ -53,7 +53,7 @@ def with_regret(
     for wider in (*_WIDER, None):
         # of a bound that need not be convex the lower end alone is shown
         high_text = "1" if wider is None else ends[1]
-        answer = document.Answer(quantity="regret", at=None, low=ends[0], high=high_text)
+        answer = evidence.Answer(quantity="regret", at=None, low=ends[0], high=high_text)
         claim = replace(written.claim, answers=(answer,))
         places = (
             ()
@@ -70,7 +70,7 @@ def with_regret(
                 for eps, below, above in points
             ]
         )
-        point = document.Point(touch=binary_text(Fraction(worst)), places=tuple(places) or None)
+        point = evidence.Point(touch=binary_text(Fraction(worst)), places=tuple(places) or None)
         found = replace(written, claim=claim, evidence=replace(written.evidence, points=(point,)))
         try:
             if CellChecker(found).proves_answers():

@@ -12,15 +12,15 @@ from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
 
-from gdpbridge.certificate.model import Certificate, read, told
+from gdpbridge.certificate.model import SCHEMA, Certificate, read, told
 from gdpbridge.certificate.verify import verify
 from gdpbridge.errors import InputError, RefusedError, UndecidedError, Words
 from gdpbridge.files import read_bounded
 from gdpbridge.numeric.exact import decimal_ceiling, decimal_text, exact
-from gdpbridge_verify import document
+from gdpbridge_verify import document, evidence
 from gdpbridge_verify.reader import MAX_BYTES
 from gdpbridge_verify.refusal import Refused
-from gdpbridge_verify.several import RELEASES, missed, relation_of, total
+from gdpbridge_verify.several import RELEASES, relation_of, the_other_end, total
 
 __all__ = ["of_releases", "with_beyond"]
 
@@ -50,7 +50,7 @@ def with_beyond(met: Certificate, other: Certificate, target: Decimal) -> Certif
     )
     found = replace(met, beyond=beyond)
     try:
-        missed(found)
+        the_other_end(found)
     except Refused as refused:
         raise UndecidedError(f"the end beyond could not be certified: {refused.reason}") from None
     return found
@@ -78,17 +78,17 @@ def of_releases(files: Sequence[str | Path]) -> Certificate:
     named = [part for path in paths for part in _parts_of(path)]
     counts = Counter((path.name, sha256) for path, sha256, _ in named)
     known = {(path.name, sha256): part for path, sha256, part in named}
-    if len(known) > document.MAX_RELEASES:
-        raise InputError("certificates", len(known), f"at most {document.MAX_RELEASES}")
+    if len(known) > evidence.MAX_RELEASES:
+        raise InputError("certificates", len(known), f"at most {evidence.MAX_RELEASES}")
     square, failure = total((known[name].claim, count) for name, count in counts.items())
     written = Certificate(
-        schema=document.Schema(name=document.NAME, version=document.VERSION),
+        schema=SCHEMA,
         generator=f"gdpbridge {version('gdpbridge')}",
         mechanism={"kind": RELEASES, **_shared([(part, path.name) for path, _, part in named])},
         claim=_claim(_root(square), decimal_ceiling(failure, _DIGITS)),
         evidence=document.Evidence(breakpoints=(), cells=(), witness=None, tail_from=None),
         releases=tuple(
-            document.Release(file=name, sha256=sha256, count=count)
+            evidence.Release(file=name, sha256=sha256, count=count)
             for (name, sha256), count in counts.items()
         ),
     )

@@ -20,7 +20,8 @@ from gdpbridge.guarantees.boundary import Boundary
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
-from gdpbridge_verify.document import Cell, Tangent
+from gdpbridge_verify.document import Cell
+from gdpbridge_verify.evidence import Tangent
 
 __all__ = ["tangents_at", "with_tangents"]
 

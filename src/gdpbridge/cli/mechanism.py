@@ -30,6 +30,7 @@ from gdpbridge.cli.parameters import (
     example_words,
     fields_of,
     is_shown,
+    is_word,
     read,
 )
 from gdpbridge.cli.specification import FROM_FILE, declared_file, names_file, read_file
@@ -281,7 +282,7 @@ def _incomplete(cls: type[Profile], action: Action, words: str) -> TyperCommand:
     """The command for one kind of mechanism of which a parameter may be left out."""
     fields = {name: copy(field) for name, field in fields_of(cls).items()}
     for field in fields.values():
-        if field.is_required():
+        if field.is_required() and not is_word(field):
             field.default = None
 
     def run(**given: Any) -> Output:
@@ -376,9 +377,14 @@ def _summary(cls: type[Profile]) -> str:
 
 
 def example(command: str, cls: type[Profile], *, whole: bool = True) -> str:
-    """A command line for a kind of mechanism, with typical values; else all but one of them."""
+    """A command line for a kind of mechanism, with typical values; else without one to be found."""
     words = ["gdpbridge", command, cls.model_fields["kind"].default]
-    needed = [(n, f) for n, f in cls.parameters().items() if is_shown(f)]
-    for name, field in needed if whole else needed[:-1]:
+    needed = {n: f for n, f in cls.parameters().items() if is_shown(f)}
+    free = [n for n, f in needed.items() if cast(Any, f.json_schema_extra or {}).get("effect")]
+    if not whole and free:
+        del needed[free[-1]]
+    for name, field in needed.items():
         words += example_words(name, field)
+    if not whole and not free:
+        words.append("--parameter times")
     return " ".join(words)

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_FAILURE", "BoundedCurve", "Curve", "Floats", "Form"]
 
 
+# an ε at which little of δ makes G large
+_FAR = 13
 # of an approximate statement where none is asked for: below what is usually asked of a δ
 DEFAULT_FAILURE = Fraction(1, 10**10)
 
@@ -156,14 +158,18 @@ class Curve(Remade, ABC):
         """Return some ε at which G is a good lower bound of its supremum."""
         return [arb(0)]
 
-    def largest_seen(self, more: Sequence[Fraction] = ()) -> arb:
+    def largest_seen(self, more: Sequence[Fraction] = (), enough: float = math.inf) -> arb:
         """Return a lower bound of the supremum of G, at the working precision.
 
         Args:
-            more: ε > 0 at which to look, too.
+            more: ε > 0 at which to look, too; first where they are so large that G will be, too.
+            enough: a number from which on no more is looked for.
         """
-        largest = arb(0)
-        for eps in (*self.places(), *map(ball, more)):
+        largest, own, others = arb(0), self.places(), [ball(eps) for eps in more]
+        far = min(more, default=Fraction(0)) >= _FAR
+        for eps in (*others, *own) if far else (*own, *others):
+            if certainly(largest >= enough):
+                break
             value = self.seen_at(eps, min(more, default=None))
             if certainly(value.log() > arb.neg_inf()):
                 largest = largest.max(gaussian.mu_of(eps, value).lower())

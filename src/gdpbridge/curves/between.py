@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
@@ -117,9 +118,9 @@ class BetweenCurve(BoundedCurve):
         """Take the upper curve."""
         return self.upper.log_delta_above(eps)
 
-    def largest_seen(self, more: Sequence[Fraction] = ()) -> arb:
+    def largest_seen(self, more: Sequence[Fraction] = (), enough: float = math.inf) -> arb:
         """Look along the lower curve."""
-        return self.lower.largest_seen(more)
+        return self.lower.largest_seen(more, enough)
 
     # --- curves -----------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -19,7 +20,7 @@ from gdpbridge.curves.points import each_answered
 from gdpbridge.curves.smooth import SmoothCurve, zero_curve
 from gdpbridge.curves.tail import Tail
 from gdpbridge.curves.tails import ConstantTail
-from gdpbridge.errors import InputError, Words
+from gdpbridge.errors import InputError, UndecidedError, Words, WorkLimitError
 from gdpbridge.interval import Interval
 from gdpbridge.losses.direction import Direction
 from gdpbridge.losses.line import Line
@@ -44,10 +45,12 @@ from gdpbridge.numeric.kinds import (
     to_fraction,
 )
 
-__all__ = ["COARSE_DIGITS", "ComposedCurve"]
+__all__ = ["COARSE_DIGITS", "FEW_NODES", "ComposedCurve"]
 
 # enough where the supremum is not near
 COARSE_DIGITS = 5
+# what most μ take, and nodes of a line that is made to all digits at once
+SEEN_DIGITS, FEW_NODES = 14, 128
 # of log δ: lines are made for twelve digits
 _LINES_APART = arb(2) ** -36
 # of δ, in a decimal
@@ -77,7 +80,7 @@ class ComposedCurve(BoundedCurve):
         whole: ComposedCurve | None = None,
     ) -> None:
         self.parts, self.tail, self.end, self.failure = parts, tail, end, failure
-        self.loss_to: Callable[[int], ComposedLoss] = (
+        self.loss_to: Callable[..., ComposedLoss] = (
             cache(ComposedLoss(parts).to) if whole is None else whole.loss_to
         )
 
@@ -123,12 +126,22 @@ class ComposedCurve(BoundedCurve):
         )
 
     def seen_at(self, eps: arb, stop: Fraction | None = None) -> Probability:
-        """Look along a coarse line in one direction."""
+        """Look along a line in one direction: a coarse one, or one of few nodes that serves μ."""
         at = to_fraction(eps.upper())
-        if isinstance(self.end, Fraction) and at >= self.end:
-            return Probability(arb.neg_inf, lambda: arb(0))
+        if isinstance(self.end, Fraction):
+            if at >= self.end:
+                return Probability(arb.neg_inf, lambda: arb(0))
+            stop = self.end
+        fine = self.loss_to(SEEN_DIGITS, self.floor).directions[0]
+        with suppress(UndecidedError, WorkLimitError):
+            fine.stretch(at, stop, FEW_NODES)
         low, _ = self._past_failure(*self.loss_to(COARSE_DIGITS).directions[0].delta(at, stop))
         return Probability(low.log, lambda: _log_rest(low))
+
+    @property
+    def floor(self) -> float:
+        """Log of p, beside which δ counts."""
+        return math.log(self.failure) if self.failure else -math.inf
 
     def logs(self, eps: Floats) -> tuple[Floats, Floats]:
         """Return those of the upper curve."""

@@ -112,6 +112,7 @@ def _on_lattice(part: Part) -> Part:
 def _cut_off_far_out(losses: Losses, bound: Tail) -> Curve:
     """Return the curve where nothing decays: of discrete Gaussian noise, what is far out fails."""
     from gdpbridge.curves.between import BetweenCurve
+    from gdpbridge.curves.spline import SplineCurve
     from gdpbridge.losses.moments import Part
     from gdpbridge.losses.transforms.discrete_gaussian import DiscreteGaussianTransform
 
@@ -129,6 +130,11 @@ def _cut_off_far_out(losses: Losses, bound: Tail) -> Curve:
     tail = CutOffTail(bound.mu, bound.mu_t, level.start, upper_bound(level.value))
     if isinstance(found, BetweenCurve):
         return BetweenCurve(found.directions, tail)
+    if isinstance(found, SplineCurve):
+        # sums with a density are not added up where masses are so many, and so small
+        both = (False,) if all(part.symmetric for part in parts) else (False, True)
+        laws = [[part.factor(backward=backward) for part in parts] for backward in both]
+        return BetweenCurve(laws, tail)
     assert isinstance(found, LinearCurve)
     return _CutOff(found.lines, found.pieces, tail)
 

@@ -29,7 +29,7 @@ from gdpbridge.expressions.tree import (
 if TYPE_CHECKING:
     from lark import Lark
 
-__all__ = ["MAX_LENGTH", "Equation", "parse_equation", "parse_expression"]
+__all__ = ["MAX_LENGTH", "SPELLINGS", "Equation", "parse_equation", "parse_expression"]
 
 MAX_LENGTH = 2000
 MAX_DIGITS = 100
@@ -74,8 +74,8 @@ _WORDS = {
 }
 _OPERATORS = {"PLUS": "+", "MINUS": "-", "TIMES": "*", "OVER": "/", "POWER": "**"}
 _COMPARISONS = {"≤": "<=", "≥": ">="}
-# a micro sign is what keyboards give for mu
-_GREEK = {
+# other spellings of names; a micro sign is what keyboards give for mu
+SPELLINGS = {
     "ε": "eps", "ϵ": "eps", "δ": "delta", "σ": "sigma", "μ": "mu", "\u00b5": "mu", "γ": "gamma",
     "epsilon": "eps",
 }  # fmt: skip
@@ -206,7 +206,7 @@ class _Builder:
     def _value(self, part: Any) -> Any:
         if getattr(part, "type", None) != "NAME":
             return part
-        name = _GREEK.get(str(part), str(part))
+        name = SPELLINGS.get(str(part), str(part))
         if name in FUNCTIONS or name == "piecewise":
             raise self._problem(part, f"{name} is a function: expected ( after it")
         return Name(name)

@@ -23,7 +23,7 @@ from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, fraction_above
 
-__all__ = ["best_of_poisson", "best_of_truncated"]
+__all__ = ["best_of_poisson", "best_of_truncated", "log_inverse_gamma"]
 
 _BITS = 192
 _DIGITS = 20
@@ -42,7 +42,7 @@ def best_of_truncated(known: Divergences, mean: Fraction, shape: Fraction) -> Di
         shape: η, at least 0; 1 is geometric, 0 logarithmic.
     """
     with precision(_BITS):
-        log_gamma = -_log_inverse_gamma(mean, shape)
+        log_gamma = -log_inverse_gamma(mean, shape)
         extras = [
             (1 + ball(shape)) * (ball(tilt / (1 + tilt)) * ball(value) - log_gamma / ball(1 + tilt))
             for tilt, value in known.items()
@@ -67,7 +67,7 @@ def _with_mean(known: Divergences, mean: Fraction, extra: Callable[[Fraction], a
     return found
 
 
-def _log_inverse_gamma(mean: Fraction, shape: Fraction) -> arb:
+def log_inverse_gamma(mean: Fraction, shape: Fraction) -> arb:
     """Return a number at least log(1/γ), and hardly above it."""
     if mean == 1:
         return arb(0)

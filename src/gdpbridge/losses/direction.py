@@ -168,9 +168,18 @@ class Direction(Stretches):
         tilts = TILTS[self.moments.domain[1] > TILTS]
         return log_kappa(tilts) + self.moments.tilts.log_moments(tilts)
 
-    def to(self, digits: int) -> Direction:
-        """Return the same to other digits, with no lines."""
-        return Direction(self.moments, self.opposite, digits)
+    def to(self, digits: int, floor: float | None = None) -> Direction:
+        """Return the same to other digits, with no lines; the floor is the same if None."""
+        least = self.floor if floor is None else floor
+        found = Direction(self.moments, self.opposite, digits, floor=least, lines=self.lines)
+        found.splits = self.splits
+        return found
+
+    def whole(self, digits: int) -> Direction:
+        """Return the same to some digits, with lines of the whole law alone."""
+        found = self.to(digits)
+        found.splits = False
+        return found
 
     @cached_property
     def coarse(self) -> Direction:

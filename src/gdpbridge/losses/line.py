@@ -33,7 +33,6 @@ from gdpbridge.numeric.kinds import ball
 
 __all__ = ["Evidence", "Kind", "Line", "plans_of"]
 
-
 # h·N·r of a panel's Taylor polynomial: fewer terms for many nodes, where each costs more
 _REACH, _REACH_OF_MANY, _MANY = 3.0, 1.0, 4096
 # nodes up to which a sum is a polynomial by Horner's rule
@@ -87,6 +86,7 @@ class Line:
         log_error: log of the relative error wanted.
         mirrored: whether it is a put that is wanted.
         log_tol: log of the relative width that is to come of it, which may be larger.
+        above: pairs (b, α) whose α·e^{-bε} bound what M leaves out, and are added above.
 
     Raises:
         WorkLimitError: if it would take many seconds.
@@ -100,9 +100,10 @@ class Line:
         *,
         mirrored: bool = False,
         log_tol: float | None = None,
+        above: tuple[tuple[arb, arb], ...] = (),
     ) -> None:
         wanted = log_error if log_tol is None else log_tol
-        self.moments, self.choice = moments, choice
+        self.moments, self.choice, self.above = moments, choice, above
         self.complement = choice.c < 0
         self.kind = Kind.PUT if mirrored else Kind.REST if self.complement else Kind.CALL
         self.depth = depth = max(choice.lost - log_error, _LEAST_DEPTH)
@@ -195,7 +196,10 @@ class Line:
         return self._lower(eps)
 
     def _upper(self, eps: Any) -> Any:
-        return (-self._c * eps).exp() * (self.wave(eps) + self._cut)
+        found = (-self._c * eps).exp() * (self.wave(eps) + self._cut)
+        for tilt, constant in self.above:
+            found += constant * (-tilt * eps).exp()
+        return found
 
     def _lower(self, eps: Any) -> Any:
         below = (-self._c * eps).exp() * (self.wave(eps) - self._cut)
@@ -335,7 +339,10 @@ class Line:
             there = disc.mirrored()
             found = self._side_on(there, self._cut).mirrored()
             return found.times(disc.exponential(arb(1)), disc)
-        return self._side_on(disc, self._cut)
+        found = self._side_on(disc, self._cut)
+        for tilt, constant in self.above:
+            found += disc.exponential(-tilt).scaled(constant)
+        return found
 
     def lower_on(self, disc: Disc) -> Entire:
         """Return the function below on a disc, of a line that is no put."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
@@ -12,8 +13,9 @@ from flint import arb
 from gdpbridge.errors import UndecidedError, WorkLimitError
 from gdpbridge.losses.direction import Direction
 from gdpbridge.losses.moments import Moments, Part
-from gdpbridge.losses.rare import can_be_split, rare_direction, rare_direction_at
+from gdpbridge.losses.rare import rare_direction, rare_direction_at
 from gdpbridge.losses.roots import least_epsilon
+from gdpbridge.losses.split import can_be_split
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
@@ -49,13 +51,24 @@ class ComposedLoss:
             for moments, opposite in list(zip(both, reversed(both), strict=True))[: 2 - symmetric]
         )
 
-    def to(self, digits: int) -> ComposedLoss:
-        """Return the same to other digits; what is known of its transforms serves both."""
-        if digits == self.digits:
+    def to(self, digits: int, floor: float = -math.inf) -> ComposedLoss:
+        """Return the same to other digits; what is known of its transforms serves both.
+
+        Args:
+            digits: relative digits of δ, or of 1 - δ where that is smaller.
+            floor: log of a δ - p_∞ below which they are digits of the floor.
+        """
+        if digits == self.digits and floor == -math.inf:
             return self
         found = copy(self)
         found.digits = digits
-        found.directions = tuple(one.to(digits) for one in self.directions)
+        found.directions = tuple(one.to(digits, floor) for one in self.directions)
+        return found
+
+    def whole(self) -> ComposedLoss:
+        """Return the same with lines of the whole law alone, which a certificate may have."""
+        found = copy(self)
+        found.directions = tuple(one.whole(self.digits) for one in self.directions)
         return found
 
     def delta(self, eps: Fraction, stop: Fraction | None = None) -> tuple[arb, arb]:
@@ -101,7 +114,7 @@ def delta_of(direction: Direction, eps: Fraction, stop: Fraction | None) -> tupl
 
     Noise is split for one ε alone; ``stop`` is a larger one up to which others will be asked for.
     """
-    if can_be_split(direction) and (stop is None or stop <= eps):
+    if can_be_split(direction.moments) and (stop is None or stop <= eps):
         with suppress(UndecidedError, WorkLimitError), _few_nodes(direction):
             direction.stretch(eps)
             return direction.delta(eps)
@@ -121,7 +134,7 @@ def epsilon_of(direction: Direction, delta: Fraction) -> tuple[Fraction, Fractio
         UndecidedError: if no line is close enough there.
         WorkLimitError: if one would need too many nodes, to few digits even.
     """
-    if can_be_split(direction):
+    if can_be_split(direction.moments):
         with suppress(UndecidedError, WorkLimitError), _few_nodes(direction):
             return least_epsilon(direction, delta)
         with suppress(UndecidedError, WorkLimitError):

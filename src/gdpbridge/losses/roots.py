@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,8 @@ _GUESS_BITS = 24
 TILTS = 2.0 ** np.arange(-8, 23, 0.5)
 # an ε below which none is told from 0
 _LEAST = Fraction(1, 10**30)
+# times the usual losses
+_BEYOND_USUAL = 4
 # doublings of the distance from the root found to the ε that are proved
 _PADS = 60
 
@@ -69,14 +71,16 @@ def _begun(direction: Direction, target: arb, share: arb, aim: float) -> tuple[F
     near = _served(direction, top, share)
     if near is not None:
         return near, top
-    try:
-        return _nearly(direction, at or top / 4, top, target), top
-    except (UndecidedError, WorkLimitError):
-        # no line serves there; one may where D is thought to be about the number
-        guess = _told(direction, top, share)
-        if guess is None:
-            raise
-    return _nearly(direction, guess, top, target), top
+    told = _told(direction, top, share)
+    starts = [at or top / 4, *([] if told is None else [told])]
+    if told is not None and direction.splits and told > _BEYOND_USUAL * at:
+        # what is far beyond the usual losses is not found from there
+        starts.reverse()
+    for start in starts[:-1]:
+        # where no line serves, one may at another ε
+        with suppress(UndecidedError, WorkLimitError):
+            return _nearly(direction, start, top, target), top
+    return _nearly(direction, starts[-1], top, target), top
 
 
 def _nearly(direction: Direction, at: Fraction, top: Fraction, target: arb) -> Fraction:

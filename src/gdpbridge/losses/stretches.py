@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 from flint import arb
@@ -22,12 +20,13 @@ from gdpbridge.errors import UndecidedError, WorkLimitError
 from gdpbridge.losses.choice import Choice, Wanted, choose
 from gdpbridge.losses.line import Kind, Line, plans_of
 from gdpbridge.losses.moments import Moments
+from gdpbridge.losses.sides import Sides
+from gdpbridge.losses.split import can_be_split, splits_from
 from gdpbridge.losses.tilts import Tilts
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
-from gdpbridge.numeric.discs import Disc, Entire
-from gdpbridge.numeric.flint_context import precision, series_length, working_precision
+from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 
 __all__ = ["Guess", "Stretch", "Stretches", "log_of"]
@@ -46,11 +45,14 @@ _HOPELESS = 20.0
 _SMALL = math.log(0.02)
 # nodes from which a line of another kind is looked for
 _MANY = 512
-_BITS = 96
-_SPARE_BITS = 32
 _LOG_LEAST = -1e9
-# how many of the last lines are looked at for an ε that none was made for
-_RECENT = 3
+# nodes up to which no noise is split off, where it can be
+_FEWER_NODES = 1024
+# log of how far below what a saddle point says D may be, in steps
+_BELOW = (4.0, 40.0)
+# how many of the last lines are looked at for an ε that none was made for, and how many are kept;
+# nodes of one that may take the place of a coarser one, which is quicker to evaluate
+_RECENT, _KEPT, _QUICK = 3, 16, 256
 
 
 @dataclass(frozen=True)
@@ -102,30 +104,43 @@ class _Judged:
     put: float
 
 
-class Stretches:
+class Stretches(Sides):
     """The lines of one direction of the composed loss, made where they are needed.
 
     Args:
         moments: its M.
         opposite: M of the opposite direction, where that is of the same two distributions.
         digits: the digits of δ, or of 1 - δ where that is smaller, that lines are made for.
+        above: bounds of what M leaves out of D, see :class:`Line`.
+        floor: log of a D below which digits are those of the floor.
+        lines: lines of the same loss, and to how many digits each was made; others are added.
 
     Attributes:
+        splits: whether usual noise may be split off where lines of the whole law need many nodes.
         most_nodes: how many nodes a line may have, None for as many as it takes.
         aim: log of the D whose ε is looked for: lines are made close to it, wherever they are.
     """
 
-    def __init__(self, moments: Moments, opposite: Moments | None, digits: int) -> None:
-        self.moments, self.opposite, self.digits = moments, opposite, digits
+    splits = True
+
+    def __init__(
+        self,
+        moments: Moments,
+        opposite: Moments | None,
+        digits: int,
+        above: tuple[tuple[arb, arb], ...] = (),
+        *,
+        floor: float = -math.inf,
+        lines: list[tuple[int, Line]] | None = None,
+    ) -> None:
+        super().__init__(moments, digits)
+        self.opposite, self.above, self.floor = opposite, above, floor
+        self.lines: list[tuple[int, Line]] = [] if lines is None else lines
         self.log_tol = -digits * math.log(10)
         self.most_nodes: int | None = None
         self.aim: float | None = None
         self._stretches: list[Stretch] = []
-
-    @property
-    def bits(self) -> int:
-        """A working precision that loses none of the digits."""
-        return max(_BITS, 4 * self.digits + _SPARE_BITS)
+        self._rare: list[tuple[Fraction, Stretches]] = []
 
     def stretch(
         self, eps: Fraction, stop: Fraction | None = None, most: int | None = None
@@ -146,9 +161,29 @@ class Stretches:
             for known in self._stretches[-_RECENT:]:
                 if self._judged(known.line, eps).log_off <= known.share * self.log_tol:
                     return replace(known, start=eps, stop=eps)
-        found = self._made(eps, stop, self.most_nodes if most is None else most)
+        found = self._shared(eps, stop)
+        if found is None:
+            found = self._made(eps, stop, self.most_nodes if most is None else most)
         self._stretches.append(found)
         return found
+
+    def _shared(self, eps: Fraction, stop: Fraction | None) -> Stretch | None:
+        """Return a stretch by a line that was made for other ε or digits, if one does."""
+        lines = [line for digits, line in self.lines if digits >= self.digits]
+        quick = [line for line in lines if line.choice.count < _QUICK][-_RECENT:]
+        if not quick:
+            return None
+        places = _places(eps, self._end(eps, stop))
+        for line in reversed(quick):
+            good = 0
+            while good < len(places) and self._judged(line, places[good]).good:
+                good += 1
+            if good >= min(2, len(places)):
+                return Stretch(eps, places[good - 1], line, aim=self.aim)
+        return None
+
+    def _end(self, eps: Fraction, stop: Fraction | None) -> Fraction:
+        return eps if stop is None else min(stop, eps + self._reach(eps))
 
     def cover(self, low: Fraction, high: Fraction) -> Iterator[Stretch]:
         """Yield stretches, each beginning where the last one ended, that cover [low, high]."""
@@ -161,8 +196,67 @@ class Stretches:
             at = found.stop
 
     def _made(self, eps: Fraction, stop: Fraction | None, most: int | None) -> Stretch:
-        reach = self._reach(eps)
-        end = eps if stop is None else min(stop, eps + reach)
+        if not self.splits or self.above or eps <= 0 or not can_be_split(self.moments):
+            return self._made_whole(eps, stop, most)
+        few = _FEWER_NODES if most is None else min(most, _FEWER_NODES)
+        try:
+            return self._made_whole(eps, stop, few)
+        except (UndecidedError, WorkLimitError):
+            found = self._made_rare(eps, stop, most)
+            if found is not None:
+                return found
+            if most is not None and most <= few:
+                raise
+        return self._made_whole(eps, stop, most)
+
+    def _made_rare(self, eps: Fraction, stop: Fraction | None, most: int | None) -> Stretch | None:
+        """Return a stretch by lines of what is no usual noise, None where there is none."""
+        log = max(self._guesses([eps])[0].call, self.floor)
+        for start, known in reversed(self._rare):
+            if start <= eps and known.log_above(eps) < log + self.log_tol:
+                with suppress(UndecidedError, WorkLimitError):
+                    return known.made_for(eps, stop, most, self.aim)
+        for below in _BELOW:
+            found = self._split_at(eps, max(log - below, self.floor))
+            if found is None:
+                continue
+            with suppress(UndecidedError, WorkLimitError):
+                stretch = found.made_for(eps, stop, most, self.aim)
+                self._rare.append((eps, found))
+                return stretch
+        return None
+
+    def _split_at(self, eps: Fraction, log_delta: float) -> Stretches | None:
+        """Return what makes the cheapest lines for an ε of the soft steps that are looked at."""
+        best: Stretches | None = None
+        least = math.inf
+        share = log_delta + self.log_tol
+        for alike in splits_from(self.moments.factors[0], float(eps), share):
+            for split, tilt in alike:
+                above, floor = split.above(tilt), self.floor
+                found = Stretches(split.moments, None, self.digits, above, floor=floor)
+                work = found.work_for(eps, log_delta)
+                if work >= least:
+                    break
+                best, least = found, work
+            if best is not None:
+                return best
+        return None
+
+    def log_above(self, eps: Fraction) -> float:
+        """Return log of what M leaves out of D at an ε, at most."""
+        at = ball(eps)
+        return log_of(sum((size * (-tilt * at).exp() for tilt, size in self.above), arb(0)).upper())
+
+    def made_for(
+        self, eps: Fraction, stop: Fraction | None, most: int | None, aim: float | None
+    ) -> Stretch:
+        """Return a stretch of the lines of its own M; see :meth:`stretch`."""
+        self.aim = aim
+        return self._made_whole(eps, stop, most)
+
+    def _made_whole(self, eps: Fraction, stop: Fraction | None, most: int | None) -> Stretch:
+        reach, end = self._reach(eps), self._end(eps, stop)
         places = _places(eps, end)
         guesses = self._guesses(places)
         below = 0.0
@@ -186,6 +280,8 @@ class Stretches:
                 places = _places(eps, end)
                 guesses = self._guesses(places)
                 continue
+            self.lines[: 1 - _KEPT] = []
+            self.lines.append((self.digits, line))
             found = [self._judged(line, at) for at in places]
             if all(one.good for one in found):
                 self._learn(places, found)
@@ -215,7 +311,7 @@ class Stretches:
 
     def _learn(self, places: list[Fraction], found: list[_Judged]) -> None:
         """Take note of D where a line tells what it is."""
-        least = _LOG_LEAST if self.aim is None else self.aim - 1
+        least = max(_LOG_LEAST, self._least - 1)
         known = [(float(at), one.call) for at, one in zip(places, found, strict=True)]
         known = [(at, call) for at, call in known if call > least]
         if known and self.moments.domain[1] > 0:
@@ -239,11 +335,13 @@ class Stretches:
             raise WorkLimitError("more nodes than are wanted", choice.count, most)
         mirrored = kind is Kind.PUT
         found = self._moments_for(kind)
-        return Line(found, choice, log_error, mirrored=mirrored, log_tol=self.log_tol)
+        tol, above = self.log_tol, self.above
+        return Line(found, choice, log_error, mirrored=mirrored, log_tol=tol, above=above)
 
     def _chosen(
         self, places: list[Fraction], guesses: list[Guess], below: float
     ) -> tuple[Choice, float, Kind]:
+        guesses = [Guess(max(one.call, self.floor), one.put) for one in guesses]
         targets = [min(one.call, one.put) + self.log_tol - below for one in guesses]
         best: tuple[Choice, float, Kind] | None = None
         failed: WorkLimitError | None = None
@@ -285,6 +383,9 @@ class Stretches:
 
     def _kinds(self, guesses: list[Guess]) -> list[Kind]:
         """Return which lines are worth a look, the likeliest first."""
+        if self.above:
+            # what is left of M has another mass than 1
+            return [Kind.CALL]
         found = []
         if self.moments.domain[1] > 0 and any(one.put >= _SMALL for one in guesses):
             found.append(Kind.CALL)
@@ -305,10 +406,13 @@ class Stretches:
         return moments.tilts if moments.domain[1] > 0 else moments.tilts_inside
 
     def _guesses(self, places: list[Fraction]) -> list[Guess]:
-        found = self._guessed(places)
-        if self.aim is None:
-            return found
-        return [Guess(min(one.call, self.aim), one.put) for one in found]
+        most = math.inf if self.aim is None else self.aim
+        return [Guess(min(one.call, most), one.put) for one in self._guessed(places)]
+
+    @property
+    def _least(self) -> float:
+        """Log of a D below which no closer is asked for."""
+        return self.floor if self.aim is None else max(self.aim, self.floor)
 
     def _guessed(self, places: list[Fraction]) -> list[Guess]:
         eps = _floats(places)
@@ -337,72 +441,11 @@ class Stretches:
                 past = start - self._failure
                 call, rest = (past + low, past + high), (1 - start - high, 1 - start - low)
             smaller = call[0].min(rest[0]).lower()
-            if self.aim is not None:
-                smaller = smaller.max(arb(self.aim).exp().min(rest[0])).lower()
+            if self._least > _LOG_LEAST:
+                smaller = smaller.max(arb(self._least).exp().min(rest[0])).lower()
             log_off = log_of((off / smaller).upper()) if certainly(smaller > 0) else math.inf
             good = log_off <= self.log_tol
             return _Judged(good, log_off, log_of(call[1].upper()), log_of(rest[1].upper()))
-
-    # --- what a line says -----------------------------------------------------------------------
-
-    def bounds(self, line: Line, eps: Any) -> tuple[Any, Any]:
-        """Return smooth functions below and above δ, at balls or power series."""
-        if line.kind is Kind.REST:
-            return 1 - line.upper(eps), 1 - line.lower(eps)
-        with _enough(line):
-            start = self._start(line, eps)
-            return start + line.lower(eps), start + line.upper(eps)
-
-    def complements(self, line: Line, eps: Any) -> tuple[Any, Any]:
-        """Return smooth functions below and above 1 - δ, at balls or power series."""
-        if line.kind is Kind.REST:
-            return line.lower(eps), line.upper(eps)
-        with _enough(line):
-            start = 1 - self._start(line, eps)
-            return start - line.upper(eps), start - line.lower(eps)
-
-    def upper(self, line: Line, eps: Any) -> Any:
-        """Return the smooth function above δ alone."""
-        if line.kind is Kind.REST:
-            return 1 - line.lower(eps)
-        with _enough(line):
-            return self._start(line, eps) + line.upper(eps)
-
-    def upper_complement(self, line: Line, eps: Any) -> Any:
-        """Return one minus the smooth function above δ, without cancellation where it can be."""
-        if line.kind is Kind.REST:
-            return line.lower(eps)
-        with _enough(line):
-            return (1 - self._start(line, eps)) - line.upper(eps)
-
-    def side_on(self, line: Line, disc: Disc) -> Entire:
-        """Return what is above δ, or below 1 - δ for a line of that kind, on a disc."""
-        if line.kind is Kind.REST:
-            return line.lower_on(disc)
-        with _enough(line):
-            if line.kind is Kind.CALL:
-                return line.upper_on(disc) + disc.constant(self._failure)
-            kept = disc.exponential(arb(1)).scaled(1 - line.moments.failure())
-            return line.upper_on(disc) + (disc.constant(arb(1)) - kept)
-
-    def _start(self, line: Line, eps: Any) -> Any:
-        """Return what is added to a call or a put to make δ."""
-        if line.kind is Kind.CALL:
-            return self._failure
-        # (1 - e^{ε-L})⁺ = 1 - e^{ε-L} + (e^{ε-L} - 1)⁺, and E_P[e^{-L}; L < ∞] = 1 - p_∞'
-        return 1 - eps.exp() * (1 - line.moments.failure())
-
-    @cached_property
-    def _failure(self) -> arb:
-        with precision(2 * self.bits):
-            return self.moments.failure()
-
-
-def _enough(line: Line) -> AbstractContextManager[None]:
-    """Return a precision that a line's sum does not lose in: what is added to a put cancels."""
-    if line.kind is Kind.PUT and line.bits > working_precision():
-        return precision(line.bits, series_length())
-    return nullcontext()
 
 
 def _floats(values: list[Fraction]) -> Floats:

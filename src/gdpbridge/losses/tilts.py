@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gdpbridge.gaussian.erfcx import erfcx
 from gdpbridge.numeric.arrays import Floats
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ _LEAST_TILT = 2.0**-26
 _HALF = np.geomspace(1e-7, 0.5, 33)
 _INSIDE = np.concatenate([_HALF - 1, -_HALF[-2::-1]])
 _STEPS = 3
+_SQRT_HALF = math.sqrt(0.5)
+# a share that no float tells from 0
+_LEAST = 1e-300
 # of the last ε that were asked for
 _KEPT = 64
 
@@ -36,6 +40,16 @@ def log_kappa(b: Floats) -> Floats:
     positive = np.maximum(b, 1e-300)
     # b·log(b/(1 + b)) - log(1 + b), which does not cancel
     return np.where(b > 0, -positive * np.log1p(1 / positive) - np.log1p(positive), 0.0)
+
+
+def _log_share(b: Floats, deviation: Floats) -> Floats:
+    """Return log of the mean of e^{-bx}(1 - e^{-x})⁺, or of e^{-bx}·min(1, e^{-x}) for b < 0.
+
+    x is a loss less its mean under the tilt, and taken to be normal: with Mills' ratio R and the
+    deviation v that is R(bv) - R((1 + b)v), or R(-bv) + R((1 + b)v), over √(2π).
+    """
+    near, far = (erfcx(one * deviation * _SQRT_HALF) for one in (np.abs(b), 1 + b))
+    return np.asarray(np.log(np.maximum(near - np.copysign(far, b), 2 * _LEAST) / 2))
 
 
 @dataclass(frozen=True)
@@ -91,8 +105,7 @@ class Tilts:
         """Return about the ε at which log D is a number, None if the table does not reach it."""
         b, eps = self._nodes, self._slopes
         deviations = np.sqrt(np.maximum(self._bends - 1 / (b * (1 + b)), 0.0))
-        widths = math.sqrt(2 * math.pi) * deviations * b * (1 + b)
-        guesses = self._logs - b * eps - np.log(np.maximum(widths, 1.0))
+        guesses = self._logs - b * eps + _log_share(b, deviations)
         after = int((guesses < log_value).argmax())
         if after < 1 or not eps[after] > eps[after - 1]:
             return None
@@ -149,7 +162,5 @@ class Tilts:
         deviation = np.sqrt(variance)
         exponent = (0.0 if self._complement else log_kappa(b)) + log - b * eps
         bound = np.minimum(exponent, 0.0)
-        # the saddle's width, and what κ leaves out
-        width = math.sqrt(2 * math.pi) * deviation * np.abs(b * (1 + b))
-        guess = log - b * eps - np.log(np.maximum(width, 1.0))
+        guess = log - b * eps + _log_share(b, deviation)
         return Saddles(b, bound, deviation, np.minimum(bound, guess))

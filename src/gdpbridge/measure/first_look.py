@@ -98,11 +98,14 @@ class FirstLook:
             self.coarse.directions[number],
             short(float(points[top])),
         )
-        with suppress(WorkLimitError, UndecidedError):
-            line = direction.stretch(at, most=_FEW_NODES).line
-            logs = Piece(at, at, direction, line).logs(np.array([float(at)]))
-            self.seen = float(needed_mu(np.array([float(at)]), *logs, p)[0]) * (1 - MARGIN)
-            self.best = number, at
+        # where that takes many nodes, two digits will do
+        for one, most in ((direction, _FEW_NODES), (direction.coarse, _MANY_NODES)):
+            with suppress(WorkLimitError, UndecidedError):
+                line = one.stretch(at, most=most).line
+                logs = Piece(at, at, one, line).logs(np.array([float(at)]))
+                self.seen = float(needed_mu(np.array([float(at)]), *logs, p)[0]) * (1 - MARGIN)
+                self.best = number, at
+                return
 
     def _see(self, number: int, piece: Piece) -> None:
         """Keep the largest G on a line's points, and where it is."""
@@ -125,7 +128,11 @@ class FirstLook:
         stop = end if direction.end is None else min(end, direction.end)
         while True:
             self.problem.progress("looking", LOOKED * float(at) / (float(end) or 1.0))
-            found = self._by_chernoff(direction, at) or self._by_chord(direction, at, stop)
+            found = (
+                self._by_chernoff(direction, at)
+                or self._by_chord(direction, at, stop)
+                or self._by_distance(direction, at, stop)
+            )
             if found is None:
                 if at >= stop:
                     raise UndecidedError(f"no line ends where the losses do, at ε = {float(at):g}")
@@ -185,6 +192,21 @@ class FirstLook:
                 if float(needed_mu(points, log, rest, float(self.problem.failure)).max()) < known:
                     return Piece(at, after, direction, tilt=tilt)
         return None
+
+    def _by_distance(self, direction: Direction, at: Fraction, stop: Fraction) -> Piece | None:
+        """Return the total variation distance as far as it is below what was seen."""
+        known, distance = self.seen * (1 - MARGIN), float_above(direction.moments.distance())
+        if known <= 0 or not 0 < distance < 1:
+            return None
+        points = np.linspace(float(at), float(stop), _PLACES)
+        log = np.full(points.shape, math.log(distance))
+        values = needed_mu(points, log, log1mexp(log), float(self.problem.failure))
+        enough = np.flatnonzero(values < known)
+        if not enough.size or enough[-1] < 1:
+            return None
+        last = enough[-1] == _PLACES - 1
+        after = stop if last else short(float(points[enough[-1]]))
+        return Piece(at, after, direction, tilt=Fraction(0)) if after > at else None
 
     def _by_chord(self, direction: Direction, at: Fraction, stop: Fraction) -> Piece | None:
         """Return a chord of 1 - δ from e^ε = 0, if what it shows is below what was seen.

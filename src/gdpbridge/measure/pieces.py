@@ -39,7 +39,7 @@ class Piece:
         stop: where it ends.
         direction: which direction, at the digits of the line.
         line: the line, or None.
-        tilt: then the tilt of Chernoff's bound.
+        tilt: then the tilt of Chernoff's bound; 0 for the total variation distance.
         chord: where a chord of 1 - δ from e^ε = 0 ends in the bound of either, or None.
     """
 
@@ -54,6 +54,11 @@ class Piece:
     def is_line(self) -> bool:
         """Whether it is a line, all along."""
         return self.line is not None and self.chord is None
+
+    @property
+    def is_certifiable(self) -> bool:
+        """Whether a certificate may have it: neither split noise nor the distance."""
+        return self.tilt != 0 and (self.line is None or not self.line.above)
 
     @property
     def complement(self) -> bool:
@@ -71,6 +76,9 @@ class Piece:
             return value.lower() if self.complement else value.upper()
         assert self.tilt is not None
         moments = self.direction.moments
+        if self.tilt == 0:
+            # δ falls from what it is at 0
+            return moments.distance().upper()
         return (moments.chernoff(self.tilt, eps) + moments.failure()).upper()
 
     @cached_property

@@ -177,7 +177,7 @@ class Request:
             return self
         with precision(_BITS):
             try:
-                seen = float(curve.largest_seen((end / 4, end) if end else ()).lower())
+                seen = float(curve.largest_seen((end / 4, end) if end else (), 1.0).lower())
             except MorePrecisionError:
                 # δ is too close to 1 for so few bits, and μ large
                 return self

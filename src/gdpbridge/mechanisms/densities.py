@@ -40,7 +40,7 @@ from gdpbridge.curves.tails import ConstantTail, FloorTail, PlateauTail, Settled
 from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.expressions.evaluate import Evaluation
 from gdpbridge.expressions.exponents import exponent_of
-from gdpbridge.expressions.parse import parse_expression
+from gdpbridge.expressions.parse import SPELLINGS, parse_expression
 from gdpbridge.expressions.tree import Call, Node, Number, names, substituted
 from gdpbridge.guarantees.ends import End, losses_at, tail_of
 from gdpbridge.losses.densities import Pair
@@ -133,8 +133,10 @@ class Densities(Profile):
         if self.low is not None and self.high is not None:
             self.require("high", self.low < self.high, f"above low, {self.low:g}")
         for name, value in self.values.items():
-            if not name.isidentifier() or name in ("x", "pi"):
-                raise InputError("set", name, "a name that is not x or pi")
+            if not name.isidentifier() or name in ("x", "pi") or name in SPELLINGS:
+                raise InputError(
+                    "set", name, "a name that is not x or pi, written out (sigma for σ)"
+                )
             try:
                 exact(value)
             except ValueError:

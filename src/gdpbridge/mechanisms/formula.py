@@ -145,10 +145,8 @@ class Written(Profile):
         if self.naive or len(self.text) > MAX_CERTIFIED:
             what = "taken as it stands" if self.naive else f"of over {MAX_CERTIFIED} characters"
             return f"there is no certificate for a formula {what}"
-        if len(self.equations()) > 1:
-            return "there is no certificate for a formula of several ranges yet"
-        if self.curve.end is not None or self.followed.remarks:
-            return "there is no certificate yet for a formula that ends, or is not refined"
+        if self.followed.remarks:
+            return "there is no certificate for a formula that is not refined, or ends unproved"
         return self._unread()
 
     def _unread(self) -> str:
@@ -233,6 +231,8 @@ class Formula(Written):
         from gdpbridge_verify.arithmetic import Arithmetic
         from gdpbridge_verify.convexity import BITS, can_be_own
 
+        if len(self.equations()) > 1:
+            return False
         node, is_log = self._read_by_checker()
         return can_be_own(node, Arithmetic(BITS), is_log=is_log)
 

@@ -55,6 +55,10 @@ class Tradeoff(Written):
                 raise InputError("text", self.text, "an equation with delta in it")
 
     def _read_by_checker(self) -> tuple[Any, bool]:
-        from gdpbridge_verify.trees import isolated, sides_of
+        from gdpbridge_verify.arithmetic import Arithmetic
+        from gdpbridge_verify.ranges import formulas_of
+        from gdpbridge_verify.trees import Node, isolated, sides_of
 
-        return isolated(self.text, *sides_of(self.text, self._exact_values()))
+        sides = Node("=", sides_of(self.text, self._exact_values()))
+        found = [isolated(self.text, *node.parts) for _, node in formulas_of(sides, Arithmetic(96))]
+        return found[-1]

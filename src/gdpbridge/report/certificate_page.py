@@ -13,7 +13,8 @@ from html import escape
 
 from gdpbridge.risk import risk
 from gdpbridge_verify.check import Verification
-from gdpbridge_verify.document import Answer, Cell, Certificate
+from gdpbridge_verify.document import Cell, Certificate
+from gdpbridge_verify.evidence import Answer
 from gdpbridge_verify.numbers import about, binary
 
 __all__ = ["certificate_page"]

@@ -78,6 +78,12 @@ class Composed(Profile):
         return weakest([self.nature, *(profile.composed_is for profile in self.inner)])
 
     @property
+    def certified_as(self) -> Profile:
+        """Runs of the mechanism in other words."""
+        base = self.base.certified_as
+        return self if base is self.base else Composed(base=base, times=self.times)
+
+    @property
     def composes_beside_others_only(self) -> bool:
         """That of the mechanism that is run."""
         return self.base.composes_beside_others_only

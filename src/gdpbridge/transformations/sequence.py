@@ -102,11 +102,24 @@ class Sequence(Profile):
         """What is composed says what the composition is."""
         return weakest([self.nature, *(profile.composed_is for profile in self.inner)])
 
+    @property
+    def certified_as(self) -> Profile:
+        """The parts in other words."""
+        parts = tuple(part.certified_as for part in self.parts)
+        same = all(one is part for one, part in zip(parts, self.parts, strict=True))
+        return self if same else Sequence(parts=parts)
+
     def specification(self) -> dict[str, str | None]:
         """Return the parts' as parts.0.…, parts.1.…, equal ones once and with their count."""
         found: dict[str, str | None] = {"kind": self.kind, "neighbours": self.neighbours}
         for number, (_, part, count) in enumerate(self._counted()):
-            texts = {**part.specification(), "count": str(count)}
+            if "count" in part.parameters():
+                # of its own another one: it is what is composed
+                own = {f"base.{name}": text for name, text in part.specification().items()}
+                once = {"kind": "composed", "neighbours": part.neighbours, "times": "1"}
+                texts = {**once, **own, "count": str(count)}
+            else:
+                texts = {**part.specification(), "count": str(count)}
             found |= {f"parts.{number}.{name}": text for name, text in texts.items()}
         return found
 

@@ -110,10 +110,15 @@ class Tuned(Profile):
 
     @property
     def beyond_certificates(self) -> str:
-        """They are of divergences at some orders, and one distribution."""
-        if self.base.kind != "renyi" or self.distribution == "poisson":
-            return f"there is no certificate for tuned runs of {self.base.kind}, or poisson, yet"
-        return self.base.beyond_certificates
+        """They are of divergences at some orders, or those that the checker proves."""
+        from gdpbridge_verify.tuned import OF_FORMULAS
+
+        base = self.base.certified_as
+        if self.distribution == "poisson" and base.kind not in OF_FORMULAS:
+            return f"there is no certificate for poisson numbers of runs of {base.kind} yet"
+        if base.kind != "renyi" and (base.neighbours != self.neighbours or not _is_read(base)):
+            return f"there is no certificate for tuned runs of {self.base.kind} yet"
+        return base.beyond_certificates
 
     @property
     def default_failure(self) -> Fraction:
@@ -129,3 +134,14 @@ class Tuned(Profile):
         return renyi_curve(
             tuple(Bound(tilt, times * value) for tilt, value in self._divergences.items())
         )
+
+
+def _is_read(base: Profile) -> bool:
+    """Whether the checker can prove divergences of a mechanism."""
+    from gdpbridge_verify.refusal import OutOfWork
+    from gdpbridge_verify.tuned import is_known
+
+    try:
+        return is_known(base.specification())
+    except OutOfWork:
+        return False

@@ -20,7 +20,7 @@ from flint import acb, arb
 from gdpbridge.losses.transforms.base import Plan
 from gdpbridge.losses.transforms.gaussian import log_normal_tail, normal_tail
 from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
-from gdpbridge.losses.transforms.sampled_search import Complexes, Quadrature
+from gdpbridge.losses.transforms.sampled_search import Quadrature
 from gdpbridge.numeric.arrays import Floats, Indices
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.kinds import ball
@@ -154,9 +154,9 @@ class WindowTransform(SampledGaussianTransform):
             return arb(1)
         return _tail(_mirrored(self.high), Fraction(0), -x)
 
-    def _shifted_logs(self, w: float, u: Complexes) -> tuple[Floats, Floats]:
-        log, angle = super()._shifted_logs(w, u)
-        return log + self._log_share(u.real), angle
+    def _shifted_logs(self, w: float, u: Floats, shifts: Floats) -> tuple[Floats, Floats]:
+        log, angle = super()._shifted_logs(w, u, shifts)
+        return log + self._log_share(u), angle
 
     @property
     def _cut_bends(self) -> tuple[float, float]:

@@ -20,7 +20,6 @@ import numpy as np
 from flint import arb
 
 from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
-from gdpbridge.losses.transforms.sampled_search import Complexes
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.kinds import ball
 
@@ -86,9 +85,9 @@ class ReplaceOneTransform(SampledGaussianTransform):
     def _log_cut_below(self, w: float, x: float, shift: float) -> float:
         return self._log_cut_above(1 - w, -x, shift)
 
-    def _shifted_logs(self, w: float, u: Complexes) -> tuple[Floats, Floats]:
-        first, second = self._log_g_complex(u), self._log_g_complex(-u)
-        return w * first.real + (1 - w) * second.real, first.imag - second.imag
+    def _shifted_logs(self, w: float, u: Floats, shifts: Floats) -> tuple[Floats, Floats]:
+        first, second = self._log_g_off(u, shifts), self._log_g_off(-u, -shifts)
+        return w * first[0] + (1 - w) * second[0], first[1] - second[1]
 
     # --- balls ---------------------------------------------------------------------------------
 

@@ -52,6 +52,19 @@ class SampledExponentialTransform(Transform):
         self.failure = gamma * loss.failure
         self.distance = gamma
 
+    def largest(self) -> arb:
+        """Return log(1 - γ + γe^r)."""
+        return self._moved(ball(self.loss.width))
+
+    def least(self) -> arb:
+        """Return log(1 - γ + γe^{-r}), or log(1 - γ) where the loss may be infinite."""
+        if self.loss.failure:
+            return ball(1 - self.gamma).log()
+        return self._moved(-ball(self.loss.width))
+
+    def _moved(self, loss: arb) -> arb:
+        return (ball(1 - self.gamma) + ball(self.gamma) * loss.exp()).log()
+
     def on_lattice(self, times: int) -> FiniteTransform:
         """Return a loss on a lattice that dominates this one, the finer for fewer runs."""
         units = max(_FEWEST, min(_UNITS, _ALL_UNITS // times))

@@ -162,11 +162,12 @@ class SampledGaussianTransform(SampledGaussianSearch):
         """Bound |F(w + iy')| for y' ≥ y by the integral of absolute values on Im u = v.
 
         |F| ≤ e^{v²/2} ∫ φ·|g(u + iv)|^w e^{-y·arg g(u + iv)} du, which falls in y. That integral is
-        the trapezoid sum of a real function, analytic in a strip with a + v ≤ πσ/2, in which its
-        modulus is bounded as on a line, with e^{a²/2}, whatever y.
+        the trapezoid sum of a real function, analytic in a strip with a ≤ v and a + v < πσ, or
+        a + v < πσ/2, in which its modulus is bounded as on a line, with e^{a²/2}, whatever y.
         """
         assert isinstance(plan, Quadrature)
-        if not certainly(2 * ball(plan.shift + plan.strip) < arb.pi() * ball(self.sigma)):
+        reach = (plan.shift + plan.strip) * (1 if plan.strip <= plan.shift else 2)
+        if not certainly(ball(reach) < arb.pi() * ball(self.sigma)):
             raise ArithmeticError("a strip that is too wide")
         places, shift = _places(plan), ball(plan.shift)
         losses, bases = self._far_logs(places, shift)

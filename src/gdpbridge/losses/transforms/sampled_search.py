@@ -13,15 +13,12 @@ from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gdpbridge.losses.transforms.base import Plan, Transform, require_noise, short
 from gdpbridge.losses.transforms.gaussian import log_normal_tail
 from gdpbridge.numeric.arrays import Floats, Indices
 
-__all__ = ["Complexes", "Quadrature", "SampledGaussianSearch"]
-
-Complexes = NDArray[np.complex128]
+__all__ = ["Quadrature", "SampledGaussianSearch"]
 
 
 # e^{a²/2} grows past what a longer strip saves; of the strips' limits, to keep off the edge
@@ -31,7 +28,9 @@ _LONGEST_REAL_STRIP = 8.0
 # strips tried, as shares of the longest
 _STRIPS = np.geomspace(1e-4, 1.0, 40)
 # shifts tried for bounds far out, as shares of the longest
-_SHIFTS = np.geomspace(1e-7, 1.0, 25)
+_SHIFTS = np.concatenate([np.geomspace(1e-7, 0.2, 23), np.linspace(0.3, 1.0, 8)])
+# of the strip in which the integrand is analytic: what is left for one about the longest of them
+_LEFT = 0.25
 # float64 nodes reach to where φ is e^{-72/2 - …}, in steps with an error of e^{-2π·π} or less
 _REACH = 12.0
 _STEP = 0.4
@@ -44,6 +43,8 @@ _USUAL_ERROR, _LEAST_RATE = -60.0, 0.1
 _STEPS, _HAIR = 200, 0.02
 # towards the maxima of what is integrated
 _ROUNDS, _NEAR = 10, 0.25
+# values of log F that are kept
+_KEPT = 4096
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class SampledGaussianSearch(Transform):
         self.tail_variance = 1 / sigma**2
         self.distance = rate
         self._s, self._q = float(sigma), float(rate)
-        self._log_size = cache(self._find_log_size)
+        self._known: dict[float, float] = {}
         self._shifted = cache(self._find_shifted)
 
     # --- floats: where nodes are needed, and how many ------------------------------------------
@@ -195,14 +196,17 @@ class SampledGaussianSearch(Transform):
 
     def log_size(self, w: float) -> float:
         """Return log F(w) in float64."""
-        return self._log_size(w)
-
-    def _find_log_size(self, w: float) -> float:
-        return float(self.log_shapes(np.array([w]))[0][0])
+        if w not in self._known:
+            self.log_sizes(np.array([w]))
+        return self._known[w]
 
     def log_sizes(self, w: Floats) -> Floats:
-        """Return log F at many w."""
-        return self.log_shapes(w)[0]
+        """Return log F at many w, of which one may be asked for later."""
+        found = self.log_shapes(w)[0]
+        if len(self._known) > _KEPT:
+            self._known.clear()
+        self._known.update(zip(w.tolist(), found.tolist(), strict=True))
+        return found
 
     def log_shapes(self, w: Floats) -> tuple[Floats, Floats, Floats]:
         """Return log F, and mean and variance of L under the tilt, by sums of many w at once."""
@@ -324,26 +328,25 @@ class SampledGaussianSearch(Transform):
                 [(strips / need).max() for strips, need in map(self._strips(w), shifts)]
             )
             shifts = shifts[rates >= _LEAST_RATE * rates.max()]
-        log_modulus, angle = self._shifted_logs(w, u + 1j * shifts[:, None])
+        log_modulus, angle = self._shifted_logs(w, u, shifts[:, None])
         weight = log_modulus - u * u / 2 + self._log_steps(u)
         return shifts, weight - self.log_size(w), np.maximum(angle, 0.0), shifts**2 * self._bend / 2
 
-    def _shifted_logs(self, w: float, u: Complexes) -> tuple[Floats, Floats]:
+    def _shifted_logs(self, w: float, u: Floats, shifts: Floats) -> tuple[Floats, Floats]:
         """Return log of the modulus of what is integrated, without φ and e^{iyL}, and arg e^L."""
-        logs = self._log_g_complex(u)
-        return w * logs.real, logs.imag
+        log, angle = self._log_g_off(u, shifts)
+        return w * log, angle
 
-    def _log_g_complex(self, u: Complexes) -> Complexes:
-        t = u / self._s - 0.5 / self._s**2
-        with np.errstate(over="ignore"):
-            small = np.log((1 - self._q) + self._q * np.exp(np.minimum(t.real, 1.0) + 1j * t.imag))
-            back = (1 - self._q) * np.exp(-np.maximum(t.real, 0.0) - 1j * t.imag)
-        large = self._log_q + t + np.log1p(back / self._q)
-        return np.asarray(np.where(t.real < 1.0, small, large))
+    def _log_g_off(self, u: Floats, shifts: Floats) -> tuple[Floats, Floats]:
+        """Return log |g| and arg g at u + i·shift: with p the pull, g/g(u) = 1 - p + p·e^{iθ}."""
+        pull, theta = self._pull(u), shifts / self._s
+        turned = pull * np.sin(theta), (1 - pull) + pull * np.cos(theta)
+        lost = np.log1p(-4 * pull * (1 - pull) * np.sin(theta / 2) ** 2) / 2
+        return self._log_g(u) + lost, np.arctan2(*turned)
 
     @property
     def _longest_shift(self) -> float:
-        return min(_EDGE / 2 * math.pi * self._s / 2, _LONGEST_STRIP)
+        return min((1 - _LEFT) * _EDGE * math.pi * self._s, _LONGEST_STRIP)
 
     def _decays(self, w: float, y: float) -> Floats:
         """Return log of the bound at every shift."""
@@ -377,7 +380,10 @@ class SampledGaussianSearch(Transform):
         """Return strips for a shift, and the logarithm by which e^{2πa/η} must exceed 1 in each."""
 
         def found(shift: float) -> tuple[Floats, Floats]:
-            strips = min(math.pi * self._s / 2 * _EDGE - shift, _LONGEST_STRIP) * _STRIPS
+            # no wider than the shift, or up to where arg g grows (see sampled_gaussian.py)
+            edge = math.pi * self._s * _EDGE
+            longest = max(edge / 2 - shift, min(shift, edge - shift))
+            strips = min(longest, _LONGEST_STRIP) * _STRIPS
             need = math.log(8) - log_error + strips**2 * self._bend / 2
             return strips, need + self._log_thinned(w, strips + shift)
 

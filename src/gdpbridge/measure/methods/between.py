@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+from gdpbridge.certificate.proof import Proof
 from gdpbridge.curves.base import Curve, Form
 from gdpbridge.curves.between import LEVELS, BetweenCurve
 from gdpbridge.curves.constants import upper_bound
@@ -36,7 +37,8 @@ def solve(problem: Problem) -> Answer:
         top = high if found is None or high.high < found.high else found
         found = replace(
             best,
-            proof=None,
+            # a certificate has laws of its own
+            proof=Proof(witness=best.attained_at),
             high=max(top.high, best.low),
             evaluations=low.evaluations + high.evaluations,
             cells=low.cells + high.cells,

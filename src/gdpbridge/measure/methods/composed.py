@@ -26,10 +26,10 @@ from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.pieces import Piece as SmoothPiece
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tails import UnknownTail
-from gdpbridge.errors import UndecidedError
+from gdpbridge.errors import UndecidedError, WorkLimitError
 from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.gaussian.kernels import log_pair
-from gdpbridge.losses.line import Evidence
+from gdpbridge.losses.line import Evidence, Line
 from gdpbridge.losses.line_integral import DEFAULT_DIGITS
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.measure.first_look import LOOKED, MARGIN, FirstLook
@@ -62,6 +62,7 @@ _GRID = 2**64
 # a coarse line will do where its error is so small a share of what there is to spare
 _SPARE = 10
 _LOG_HALF = -math.log(2.0)
+_NO_LINE = "the upper end is proved by splitting off usual noise, which a certificate cannot show"
 
 
 def solve(problem: Problem) -> Answer:
@@ -93,11 +94,11 @@ class _Search:
         self.problem, self.curve, self.digits = problem, curve, digits
         self.places = digits_of(problem.tol) + 2
         self.bits = 40 + 4 * digits
-        self.loss = curve.loss_to(digits)
-        self.coarse = curve.loss_to(min(COARSE_DIGITS, digits))
+        self.loss = curve.loss_to(digits, curve.floor)
+        self.coarse = curve.loss_to(min(COARSE_DIGITS, digits), curve.floor)
         # the largest G that is seen, and the ends that it proves
         self.seen, self.low, self.high = -1.0, Fraction(0), Fraction(0)
-        self.witness: tuple[Fraction, int, Evidence] | None = None
+        self.witness: tuple[Fraction, int, Line] | None = None
         self.evaluations = 0
 
     def run(self) -> Answer:
@@ -125,7 +126,6 @@ class _Search:
             proof=Proof(
                 witness=self.witness[0] if self.witness else Fraction(0),
                 unshown=partial(self._shown, pieces),
-                witness_line=self.witness and (self.witness[2], bool(self.witness[1])),
             ),
         )
 
@@ -148,7 +148,7 @@ class _Search:
                     # the climb may have gone to a lower top
                     low, high, top = max((low, high, top), (*self._mu(piece, eps), eps))
             if low > self.low:
-                self.low, self.witness = low, (top, number, piece.line.evidence)
+                self.low, self.witness = low, (top, number, piece.line)
             self.high = max(self.high, high)
             self.seen = max(self.seen, float(low))
             if top != eps and top in (piece.start, piece.stop):
@@ -234,15 +234,26 @@ class _Search:
             except NotProvedError as error:
                 self._unproved(number, pieces, error)
 
-    def _shown(self, pieces: list[list[Piece]]) -> tuple[ProvedDirection, ...]:
+    def _shown(
+        self, pieces: list[list[Piece]]
+    ) -> tuple[tuple[ProvedDirection, ...], tuple[Evidence, bool] | None]:
         """Return pieces and cells for a certificate: fewer, and of the form that it has.
+
+        With them comes the line at the witness, and whether it is of Q against P.
 
         Raises:
             UndecidedError: if the upper end cannot be proved in that form.
         """
-        return tuple(self._shown_in(number, some) for number, some in enumerate(pieces))
+        shown = tuple(self._shown_in(number, some) for number, some in enumerate(pieces))
+        if self.witness is None:
+            return shown, None
+        at, number, line = self.witness
+        if line.above:
+            line = self._whole_line(number, at, self.digits)
+        return shown, (line.evidence, bool(number))
 
     def _shown_in(self, number: int, pieces: list[Piece]) -> ProvedDirection:
+        pieces = self._certifiable(number, pieces)
         formulas, known = [], [piece.evidence() for piece in pieces]
         for piece in pieces:
             if piece.chord is not None:
@@ -256,8 +267,10 @@ class _Search:
         direction, end = self.loss.directions[number], self.problem.end
         if not self._ends_with_losses and (direction.end is None or end < direction.end):
             # what δ is at the end is known to the usual digits, whatever the piece before
-            closest = self.loss if self.digits >= DEFAULT_DIGITS else self.curve.loss
+            closest = self.curve.loss_to(max(self.digits, DEFAULT_DIGITS))
             line = closest.directions[number].stretch(end).line
+            if line.above:
+                line = self._whole_line(number, end, closest.digits)
             known.append(ProvedPiece(end, line=line.evidence))
         if self._is_near_ceiling:
             return ProvedDirection(tuple(known), ())
@@ -269,6 +282,35 @@ class _Search:
         if answer.high > self.high or answer.proof is None:
             raise UndecidedError("the upper end cannot be shown in the form of a certificate")
         return ProvedDirection(tuple(known), answer.proof.cells)
+
+    def _certifiable(self, number: int, pieces: list[Piece]) -> list[Piece]:
+        """Put lines of the whole law where there are others, which no certificate has.
+
+        Raises:
+            UndecidedError: if no line comes close enough there.
+        """
+        found: list[Piece] = []
+        for piece in pieces:
+            if piece.is_certifiable:
+                found.append(piece)
+                continue
+            whole = self.loss.directions[number].whole(piece.direction.digits)
+            try:
+                found += pieces_on(whole, piece.start, piece.stop)
+            except (UndecidedError, WorkLimitError) as error:
+                raise UndecidedError(f"{_NO_LINE}: {error}") from error
+        return found
+
+    def _whole_line(self, number: int, eps: Fraction, digits: int) -> Line:
+        """Return a line of the whole law.
+
+        Raises:
+            UndecidedError: if none comes close enough.
+        """
+        try:
+            return self.loss.directions[number].whole(digits).stretch(eps).line
+        except (UndecidedError, WorkLimitError) as error:
+            raise UndecidedError(f"{_NO_LINE}: {error}") from error
 
     @property
     def _is_near_ceiling(self) -> bool:

@@ -1,0 +1,95 @@
+"""What a line says of δ and of 1 - δ: smooth functions above and below."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
+from typing import Any
+
+from flint import arb
+
+from gdpbridge.losses.line import Kind, Line
+from gdpbridge.losses.moments import Moments
+from gdpbridge.numeric.discs import Disc, Entire
+from gdpbridge.numeric.flint_context import precision, series_length, working_precision
+
+__all__ = ["Sides"]
+
+_BITS = 96
+_SPARE_BITS = 32
+
+
+class Sides:
+    """One direction of the composed loss, as its lines show it.
+
+    Args:
+        moments: its M.
+        digits: the digits of δ, or of 1 - δ where that is smaller, that lines are made for.
+    """
+
+    def __init__(self, moments: Moments, digits: int) -> None:
+        self.moments, self.digits = moments, digits
+
+    @property
+    def bits(self) -> int:
+        """A working precision that loses none of the digits."""
+        return max(_BITS, 4 * self.digits + _SPARE_BITS)
+
+    def bounds(self, line: Line, eps: Any) -> tuple[Any, Any]:
+        """Return smooth functions below and above δ, at balls or power series."""
+        if line.kind is Kind.REST:
+            return 1 - line.upper(eps), 1 - line.lower(eps)
+        with _enough(line):
+            start = self._start(line, eps)
+            return start + line.lower(eps), start + line.upper(eps)
+
+    def complements(self, line: Line, eps: Any) -> tuple[Any, Any]:
+        """Return smooth functions below and above 1 - δ, at balls or power series."""
+        if line.kind is Kind.REST:
+            return line.lower(eps), line.upper(eps)
+        with _enough(line):
+            start = 1 - self._start(line, eps)
+            return start - line.upper(eps), start - line.lower(eps)
+
+    def upper(self, line: Line, eps: Any) -> Any:
+        """Return the smooth function above δ alone."""
+        if line.kind is Kind.REST:
+            return 1 - line.lower(eps)
+        with _enough(line):
+            return self._start(line, eps) + line.upper(eps)
+
+    def upper_complement(self, line: Line, eps: Any) -> Any:
+        """Return one minus the smooth function above δ, without cancellation where it can be."""
+        if line.kind is Kind.REST:
+            return line.lower(eps)
+        with _enough(line):
+            return (1 - self._start(line, eps)) - line.upper(eps)
+
+    def side_on(self, line: Line, disc: Disc) -> Entire:
+        """Return what is above δ, or below 1 - δ for a line of that kind, on a disc."""
+        if line.kind is Kind.REST:
+            return line.lower_on(disc)
+        with _enough(line):
+            if line.kind is Kind.CALL:
+                return line.upper_on(disc) + disc.constant(self._failure)
+            kept = disc.exponential(arb(1)).scaled(1 - line.moments.failure())
+            return line.upper_on(disc) + (disc.constant(arb(1)) - kept)
+
+    def _start(self, line: Line, eps: Any) -> Any:
+        """Return what is added to a call or a put to make δ."""
+        if line.kind is Kind.CALL:
+            return self._failure
+        # (1 - e^{ε-L})⁺ = 1 - e^{ε-L} + (e^{ε-L} - 1)⁺, and E_P[e^{-L}; L < ∞] = 1 - p_∞'
+        return 1 - eps.exp() * (1 - line.moments.failure())
+
+    @cached_property
+    def _failure(self) -> arb:
+        with precision(2 * self.bits):
+            return self.moments.failure()
+
+
+def _enough(line: Line) -> AbstractContextManager[None]:
+    """Return a precision that a line's sum does not lose in: what is added to a put cancels."""
+    if line.kind is Kind.PUT and line.bits > working_precision():
+        return precision(line.bits, series_length())
+    return nullcontext()

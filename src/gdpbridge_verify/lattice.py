@@ -1,0 +1,295 @@
+"""Bounded losses on the multiples of one unit, for the checker: a law above δ, and one below.
+
+Each part's losses are counted from its lowest one on, in multiples of the unit u. What lies between
+two of them, with masses p and q under P and Q,
+
+    above: goes to both, (p - q·e^y)/(1 - e^{-u}) to the upper one, y the lower one's loss: P and Q
+           keep their masses, and δ is replaced by its chord, in e^ε;
+    below: goes to the lower one with its mass p, which only lowers losses. A density is first cut
+           into cells whose masses have a ratio hardly above a multiple: whoever sees no more
+           than the cell sees less.
+
+Pairs that dominate compose, also adaptively, and so do pairs that are dominated: the laws of sums
+bound δ on both sides. docs/composition.md has more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
+from gdpbridge_verify.document import Evidence
+from gdpbridge_verify.ends import exact
+from gdpbridge_verify.evidence import Point
+from gdpbridge_verify.finite import Atoms, DiscreteGaussian, Finite, Unit
+from gdpbridge_verify.law import DiscreteCheck, Law
+from gdpbridge_verify.numbers import about
+from gdpbridge_verify.profile import Tail
+from gdpbridge_verify.refusal import Malformed, OutOfWork
+from gdpbridge_verify.samples import Atom, Density, Sampled, SampledLaplace
+from gdpbridge_verify.transforms import Laplace, Transform
+
+# of one run's losses
+_MOST_PLACES = 1 << 18
+# microseconds: of a cell, and of an atom
+_COST_OF_CELL, _COST_OF_ATOM = 60.0, 30.0
+# of a density, in floats: its width, and e^x - 1
+_WIDEST, _LEAST = 600, 2.0**-53 - 1
+# of a cell's middle, by which floats may be off: it is moved so far past a multiple
+_HAIR = 2.0**-44
+
+
+class Placed(Finite):
+    """Losses that are some number and multiples of the unit.
+
+    Args:
+        unit: u.
+        start: encloses the number.
+        places: the multiples, growing.
+        masses: their probabilities.
+        failure: that of an infinite loss.
+    """
+
+    symmetric = False
+
+    def __init__(
+        self,
+        unit: Fraction,
+        start: Interval,
+        places: Sequence[int],
+        masses: list[Interval],
+        failure: Fraction,
+    ) -> None:
+        super().__init__(Unit(unit), places, lambda _: masses, failure)
+        self._start = start
+
+    def start(self, of: Arithmetic) -> Interval:
+        """Return the number."""
+        return self._start
+
+    def atoms(self, of: Arithmetic, tilt: Fraction) -> Atoms:
+        """Return the law under a tilt."""
+        found = super().atoms(of, tilt)
+        return found._replace(total=found.total * (self._start * tilt).exp())
+
+
+class Pair(NamedTuple):
+    """One run in one direction.
+
+    Attributes:
+        lowest: its lowest loss.
+        atoms: losses with a probability of their own, growing.
+        density: what else there is, of the direction of removal.
+        backward: whether the direction is the other one.
+        failure: the probability of an infinite loss.
+    """
+
+    lowest: Interval
+    atoms: list[Atom]
+    density: Density | None
+    backward: bool
+    failure: Fraction
+
+
+def pair_of(one: Transform, of: Arithmetic) -> Pair:
+    """Return the losses of a run.
+
+    Raises:
+        Malformed: if they are not bounded.
+    """
+    if isinstance(one, Laplace):
+        width, half = of.exactly(one.epsilon), of.exactly(Fraction(1, 2))
+        far = half * (-width).exp()
+        ends = [Atom(Fraction(0), far, half), Atom(2 * one.epsilon, half, far)]
+        return Pair(-width, ends, Density(one.epsilon, Fraction(1)), False, Fraction(0))
+    if isinstance(one, Sampled):
+        density = one.density if isinstance(one, SampledLaplace) else None
+        return Pair(*one.atoms(of), density, one.backward, one.failure)
+    if not isinstance(one, Finite) or isinstance(one, DiscreteGaussian):
+        raise Malformed("evidence.unit", "given", "null, where a loss is not bounded")
+    of.work.charge(_COST_OF_ATOM * len(one.places))
+    size, first = one.unit.enclosed(of), one.places[0]
+    found = []
+    for place, mass in zip(one.places, one.masses(of), strict=True):
+        over: Fraction | Interval = size * (place - first)
+        if not one.unit.is_log or place == first:
+            over = (Fraction(0) if one.unit.is_log else one.unit.value) * (place - first)
+        found.append(Atom(over, mass, mass * (-(size * place)).exp()))
+    return Pair(size * first, found, None, False, one.failure)
+
+
+class _Masses:
+    """Masses under P at multiples of the unit."""
+
+    def __init__(self, unit: Fraction, of: Arithmetic) -> None:
+        self.unit, self.of = unit, of
+        self.found: dict[int, Interval] = {}
+
+    def add(self, place: int, mass: Interval) -> None:
+        """Add a mass."""
+        known = self.found.get(place)
+        self.found[place] = mass if known is None else known + mass
+
+    def about(self, over: Fraction | Interval) -> tuple[int, int]:
+        """Return the multiples that a loss is between, or the one that it is."""
+        if isinstance(over, Fraction):
+            return math.floor(over / self.unit), math.ceil(over / self.unit)
+        ends = over / self.unit
+        return math.floor(exact(ends.low)), math.ceil(exact(ends.high))
+
+    def placed(self, pair: Pair) -> Placed:
+        """Return the law."""
+        places = sorted(self.found)
+        if places[-1] - places[0] > _MOST_PLACES:
+            raise OutOfWork
+        masses = [self.found[place] for place in places]
+        return Placed(self.unit, pair.lowest, places, masses, pair.failure)
+
+
+def above(pair: Pair, unit: Fraction, of: Arithmetic) -> Placed:
+    """Return a law that dominates that of a run."""
+    found = _Masses(unit, of)
+    of.work.charge(_COST_OF_ATOM * len(pair.atoms))
+    for atom in pair.atoms:
+        first, last = found.about(atom.over)
+        if first == last:
+            found.add(first, atom.p)
+            continue
+        # e^{-y} of what it is over the lower one
+        part = of.exactly(0) + atom.over - unit * first
+        upper = atom.p * ((-part).expm1() / of.exactly(-unit * (last - first)).expm1())
+        found.add(first, atom.p - upper)
+        found.add(last, upper)
+    if pair.density is not None:
+        _share(pair, pair.density, found)
+    return found.placed(pair)
+
+
+def _share(pair: Pair, density: Density, found: _Masses) -> None:
+    """Share a density between the multiples about it."""
+    of, unit = found.of, found.unit
+    _, last = found.about(pair.atoms[-1].over)
+    if last > _MOST_PLACES:
+        raise OutOfWork
+    of.work.charge(_COST_OF_CELL * last)
+    whole, step = -of.exactly(-unit).expm1(), of.exactly(unit).exp()
+    base, before = pair.lowest.exp(), _end(pair, density, of, first=True)
+    for place in range(last):
+        ratio = base * step
+        if place < last - 1:
+            after = density.place(1 / ratio if pair.backward else ratio)
+        else:
+            after = _end(pair, density, of, first=False)
+        p, q = _masses(pair, density, before, after)
+        upper = (p - q * base) / whole
+        found.add(place, p - upper)
+        found.add(place + 1, upper)
+        before, base = after, ratio
+
+
+def _end(pair: Pair, density: Density, of: Arithmetic, *, first: bool) -> Interval:
+    """Return where the losses begin, or end."""
+    return density.ends(of)[0 if first != pair.backward else 1]
+
+
+def _masses(
+    pair: Pair, density: Density, one: Interval, other: Interval
+) -> tuple[Interval, Interval]:
+    """Return the masses between two places, in the order of losses, of the direction's pair."""
+    if not pair.backward:
+        return density.between(one, other)
+    p, q = density.between(other, one)
+    return q, p
+
+
+def below(pair: Pair, unit: Fraction, of: Arithmetic) -> Placed:
+    """Return a law that is dominated by that of a run."""
+    found = _Masses(unit, of)
+    of.work.charge(_COST_OF_ATOM * len(pair.atoms))
+    for atom in pair.atoms:
+        found.add(found.about(atom.over)[0], atom.p)
+    if pair.density is not None:
+        for low, high in _cells(pair, pair.density, found):
+            p, _ = _masses(pair, pair.density, low, high)
+            middle = pair.density.merged(low, high)
+            middle = -middle if pair.backward else middle
+            found.add(found.about(middle - pair.lowest)[0], p)
+    return found.placed(pair)
+
+
+def _cells(pair: Pair, density: Density, found: _Masses) -> Iterator[tuple[Interval, Interval]]:
+    """Yield cells whose middles have losses hardly above multiples; floats say where they are."""
+    of, unit = found.of, found.unit
+    _, last = found.about(pair.atoms[-1].over)
+    if last > _MOST_PLACES or density.width > _WIDEST:
+        raise OutOfWork
+    of.work.charge(_COST_OF_CELL * last)
+    rate, sign = float(density.rate), -1 if pair.backward else 1
+    step, lowest = float(unit), float(pair.lowest.low)
+    end = float(density.width)
+
+    def loss(x: float) -> float:
+        return sign * math.log1p(rate * math.expm1(x)) - lowest
+
+    def x_of(over: float) -> float:
+        return math.log1p(max(math.expm1(sign * (lowest + over)) / rate, _LEAST))
+
+    at, place = -sign * end, 0
+    exact = _end(pair, density, of, first=True)
+    while True:
+        place = max(place + 1, math.ceil(loss(at) / step + 0.5))
+        if place >= last:
+            break
+        middle = x_of(place * step) + sign * _HAIR * (1 + end)
+        after = 2 * middle - at
+        if not sign * after < end or not sign * (after - at) > 0:
+            break
+        reached = of.exactly(Fraction(math.exp(after / 2)))
+        yield exact, reached
+        at, exact = after, reached
+    yield exact, _end(pair, density, of, first=False)
+
+
+class LatticeCheck(DiscreteCheck):
+    """The lines of a certificate of bounded losses on a lattice, at one precision."""
+
+    uses = frozenset({"directions", "unit"})
+
+    def build(self) -> Tail:
+        """Return what is known of the tail."""
+        self._is_above = True
+        tail = super().build()
+        self._unit = Fraction(self.evidence.unit or 0)
+        if self.variance:
+            raise Malformed("evidence.unit", about(self._unit), "null, where a loss has no end")
+        return tail
+
+    def _made(self, tilt: Fraction) -> Law:
+        """Return the law of all runs on the side in question."""
+        place = above if self._is_above else below
+        parts = self.towards(backward=bool(self.direction))
+        pairs = [(pair_of(one, self.arithmetic), times) for one, times in parts]
+        placed = [(place(pair, self._unit, self.arithmetic), times) for pair, times in pairs]
+        return Law(placed, tilt, self.arithmetic)
+
+    def at_witness(self, at: Fraction) -> tuple[Fraction, Fraction]:
+        """Return what is at least δ at an ε, and what is at most δ there."""
+        found: dict[bool, list[Fraction]] = {}
+        for is_above in (False, True):
+            self._is_above, found[is_above] = is_above, []
+            for direction in range(len(self.ranges)):
+                self.direction = direction
+                one = self._delta(at)
+                found[is_above].append(exact(one.high if is_above else one.low))
+        return max(found[True]), max(found[False])
+
+    def excess(self, at: Fraction, wanted: Level, proof: Evidence | Point) -> Interval:
+        """Return by how much δ of the larger direction exceeds a number."""
+        self._is_above = False
+        try:
+            return super().excess(at, wanted, proof)
+        finally:
+            self._is_above = True

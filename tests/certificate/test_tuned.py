@@ -1,0 +1,95 @@
+"""The best of a random number of runs: of what is run, divergences are proved."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import mpmath
+import pytest
+
+import gdpbridge as gdp
+from gdpbridge.transformations.tuned import Tuned
+
+P = gdp.profiles
+
+
+def holds(document: dict[str, Any]) -> bool:
+    """Whether a changed document is accepted."""
+    try:
+        return gdp.verify(document).valid
+    except gdp.InputError:
+        return False
+
+
+def shrunk(document: dict[str, Any], number: int) -> dict[str, Any]:
+    """The document with a divergence a thousandth smaller."""
+    changed = json.loads(json.dumps(document))
+    alpha, epsilon = changed["table"]["rows"][number]
+    changed["table"]["rows"][number] = [alpha, str(float(epsilon) * 0.999)]
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("base", "changes"),
+    [
+        (P.Laplace(scale=3), {"scale": "2.9"}),
+        (P.ZCDP(rho=0.05), {"rho": "0.051"}),
+        (P.DPSGD(noise_multiplier=1, sample_rate=0.02, steps=50), {"steps": "51"}),
+    ],
+    ids=lambda one: getattr(one, "kind", ""),
+)
+def test_bases(base: gdp.Profile, changes: dict[str, str]) -> None:
+    """What is run is named, and each divergence that is used is at least its own."""
+    found = gdp.measure(Tuned(base=base, mean=4), failure=1e-3, tol=1e-6)
+    assert found.certificate is not None
+    document = json.loads(found.certificate.to_json())
+    assert gdp.verify(document).valid
+    for number in range(len(document["table"]["rows"])):
+        assert not holds(shrunk(document, number))
+    for name, text in changes.items():
+        mechanism = {**document["mechanism"], f"base.{name}": text}
+        assert not holds({**document, "mechanism": mechanism})
+    for name, text in (("mean", "4.1"), ("base.neighbours", "zero-out"), ("base.kind", "pld")):
+        mechanism = {**document["mechanism"], name: text}
+        assert not holds({**document, "mechanism": mechanism}), name
+
+
+def test_poisson_of_rows() -> None:
+    """Of rows alone δ of one run is not known to the checker, which is told before any work."""
+    renyi = Tuned(base=P.Renyi(orders=[2], epsilons=[0.1]), mean=4, distribution="poisson")
+    assert "poisson" in renyi.beyond_certificates
+
+
+@pytest.mark.parametrize("distribution", ["truncated-negative-binomial", "poisson"])
+def test_delta_by_hand(distribution: str) -> None:
+    """δ(ε) is at least that of the bound by hand at the order of its tangent, and hardly above."""
+    tuned = Tuned(base=P.Gaussian(sigma=5), mean=3, distribution=distribution)
+    shown = gdp.measure(tuned, eps_h=1, tol=1e-6)
+    assert shown.certificate is not None
+    document = json.loads(shown.certificate.to_json())
+    assert gdp.verify(document).valid
+    for name, text in (("mean", "3.01"), ("base.sigma", "4.99")):
+        assert not holds({**document, "mechanism": {**document["mechanism"], name: text}})
+    if distribution == "poisson":
+        other = {**document["mechanism"], "distribution": "truncated-negative-binomial"}
+        assert not holds({**document, "mechanism": other})
+
+    def divergence(alpha: Any) -> Any:
+        own = alpha / 50
+        if distribution == "poisson":
+            eps = mpmath.log(alpha / (alpha - 1))
+            x, y = eps * 5 - mpmath.mpf(1) / 10, eps * 5 + mpmath.mpf(1) / 10
+            delta = mpmath.ncdf(-x) - mpmath.exp(eps) * mpmath.ncdf(-y)
+            return own + 3 * delta + mpmath.log(3) / (alpha - 1)
+        # geometric with a mean of 3: γ = 1/3
+        extra = min(2 * ((1 - 1 / v) * v / 50 + mpmath.log(3) / v) for v in (2, 4, 7, 9, 13, 17))
+        return own + extra + mpmath.log(3) / (alpha - 1)
+
+    # κ(s)·e^{s(D - ε)} is above every tangent
+    least = min(
+        s**s / (1 + s) ** (1 + s) * mpmath.exp(s * (divergence(1 + s) - 1))
+        for s in map(mpmath.mpf, (1, 1.5, 2, 3, 4, 6, 8, 12))
+    )
+    assert shown.failure_probability <= float(least) * 1.01
+    assert shown.failure_probability >= float(least) / 20
