@@ -11,12 +11,13 @@ from flint import arb, arb_series
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from gdpbridge.expressions.asymptotics import Sum, UnknownGrowthError, growth_of, log_of
+from gdpbridge.expressions.asymptotics import growth_of, log_of
 from gdpbridge.expressions.evaluate import Evaluation, is_non_negative
 from gdpbridge.expressions.exponents import exponent_of
 from gdpbridge.expressions.isolate import isolated
 from gdpbridge.expressions.parse import parse_equation, parse_expression
 from gdpbridge.expressions.shape import shape_of
+from gdpbridge.expressions.sums import Sum, UnknownGrowthError
 from gdpbridge.expressions.symbolic import to_sympy
 from gdpbridge.expressions.tree import Call, Name, Node, Number, constants_folded
 from gdpbridge.numeric.flint_context import precision

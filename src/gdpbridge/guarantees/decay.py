@@ -8,14 +8,8 @@ from flint import arb
 
 from gdpbridge.curves.tail import Tail
 from gdpbridge.curves.tails import CoarseDecayTail, GaussianDecayTail, SlowDecayTail, SlowerTail
-from gdpbridge.expressions.asymptotics import (
-    Exponential,
-    Growth,
-    Monomial,
-    Sum,
-    UnknownGrowthError,
-    growth_of,
-)
+from gdpbridge.expressions.asymptotics import growth_of
+from gdpbridge.expressions.sums import Exponential, Growth, Monomial, Sum, UnknownGrowthError
 from gdpbridge.expressions.tree import Call, Node
 from gdpbridge.interval import Interval
 from gdpbridge.numeric.decide import certainly

@@ -23,14 +23,8 @@ from flint import arb
 
 from gdpbridge.curves.tail import Tail
 from gdpbridge.curves.tails import CoarseDecayTail, SlowerTail
-from gdpbridge.expressions.asymptotics import (
-    Monomial,
-    Sum,
-    UnknownGrowthError,
-    growth_of,
-    log_of,
-    value_at,
-)
+from gdpbridge.expressions.asymptotics import growth_of, log_of
+from gdpbridge.expressions.sums import Monomial, Sum, UnknownGrowthError, value_at
 from gdpbridge.expressions.tree import Call, Name, Node, Number, substituted
 from gdpbridge.guarantees.decay import monomial_text
 from gdpbridge.interval import Interval

@@ -19,10 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-import numpy as np
 from flint import arb, arb_series
 from pydantic import Field
 
@@ -30,6 +29,7 @@ from gdpbridge.curves.atoms import atoms_curve
 from gdpbridge.curves.base import DEFAULT_FAILURE, Curve
 from gdpbridge.curves.composition import cut_off_curve
 from gdpbridge.curves.constants import square_root
+from gdpbridge.curves.gains import gain_of
 from gdpbridge.curves.gaussian import gaussian_curve
 from gdpbridge.curves.largest import largest_of
 from gdpbridge.curves.nature import Nature
@@ -50,13 +50,10 @@ from gdpbridge.mechanisms.gaussian import Gaussian, gaussian_losses
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.exact import decimal_text, exact
-from gdpbridge.numeric.flint_context import precision, working_precision
+from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import (
     BALLS,
-    FLOATS,
     SERIES,
-    Operations,
-    Probability,
     ball,
     to_fraction,
 )
@@ -68,8 +65,6 @@ __all__ = ["Densities"]
 
 MAX_END = 1_000_000
 _BITS = 192
-# values of δ: the next cell begins where one ends
-_KEPT = 256
 # what a density may miss of 1, as written with few digits
 _ROUNDED = Fraction(1, 10**9)
 # multiples of the unit that one run's loss takes in compositions, and all runs' together
@@ -348,7 +343,7 @@ class Densities(Profile):
         return SmoothCurve((piece,), tail, end)
 
     def _larger(self, last: arb | None) -> Formula:
-        return largest_of([_formula_of(one, last) for one in self._both])
+        return largest_of([gain_of(one, last) for one in self._both])
 
     def _settled(self, plateau: PlateauTail, delta: Callable[[arb], arb]) -> Tail:
         """Add to what the cells say what is proved besides."""
@@ -404,54 +399,3 @@ def _series(value: Any, x: arb_series) -> arb_series:
 
 def _fixed(value: arb) -> Callable[[], arb]:
     return lambda: value
-
-
-def _formula_of(pair: Pair, last: arb | None) -> Formula:
-    """Return ∫(p - e^ε·q)⁺ dx, where ``last`` is above all losses, if they are bounded."""
-
-    @lru_cache(maxsize=_KEPT)
-    def at(eps: Fraction, _: int) -> tuple[arb, arb, arb]:
-        total, q, density = pair.delta(ball(eps))
-        rest = pair.infinite.lower().union(ball(pair.rest[0]))
-        if last is not None:
-            # no loss is above the last one: ∫(1 - e^{ε - L})⁺ dP
-            rest *= -(ball(eps) - last.upper()).min(arb(0)).expm1()
-        return total.max(arb(0)) + rest, q, density
-
-    def value(eps: arb) -> tuple[arb, arb, arb]:
-        return at(to_fraction(eps), working_precision())
-
-    def enclosed(eps: arb) -> arb:
-        low, high = (value(arb(end))[0] for end in (eps.upper(), eps.lower().max(arb(0)).lower()))
-        return low.union(high)
-
-    def delta(eps: Any, ops: Operations) -> Probability:
-        if ops is FLOATS:
-            return _on_floats(value, eps)
-        if ops is BALLS:
-            found = value(eps)[0] if eps.is_exact() else enclosed(eps)
-            return Probability(found.log, (1 - found).log)
-        if not eps[0].is_exact():
-            # on a range the chord is looked at
-            nothing = arb_series([arb.nan()] * eps.prec, eps.prec)
-            return Probability(lambda: nothing, lambda: nothing)
-        total, q, density = value(eps[0])
-        t, step = eps[0].exp(), eps - eps[0]
-        first, second = -t * q, t * (density - q) / 2
-        series = total + first * step + second * step * step
-        return Probability(series.log, (1 - series).log)
-
-    return delta
-
-
-def _on_floats(value: Any, eps: Any) -> Probability:
-    shape, logs, rests = np.shape(eps), [], []
-    with precision(_BITS):
-        for at in np.ravel(eps).tolist():
-            found = value(arb(at))[0]
-            middle = arb(found.mid())
-            logs.append(float(middle.log()) if certainly(middle > 0) else -np.inf)
-            rests.append(float((1 - middle).log()))
-    return Probability(
-        lambda: np.array(logs).reshape(shape), lambda: np.array(rests).reshape(shape)
-    )
