@@ -10,6 +10,7 @@ from functools import lru_cache
 from gdpbridge_verify.allocation import allocated
 from gdpbridge_verify.arithmetic import Arithmetic, Work
 from gdpbridge_verify.document import Certificate
+from gdpbridge_verify.exponentials import Exponential, of_bounded_range, of_truncated_laplace
 from gdpbridge_verify.finite import (
     DiscreteGaussian,
     Finite,
@@ -92,6 +93,8 @@ def _numbers(part: Runs) -> Iterator[Fraction]:
     for one in (part.transform, part.reverse):
         if isinstance(one, Laplace):
             yield one.epsilon
+        elif isinstance(one, Exponential):
+            yield from (one.width, one.atom, one.failure)
         elif isinstance(one, Finite):
             yield one.unit.value
 
@@ -120,9 +123,10 @@ def _read(spec: Spec, times: int, work: Work) -> Composition:
     if not KINDS[kind].composes:
         raise Malformed("mechanism.kind", kind, "one that composes")
     if kind in _LEAVES:
-        # no permute-and-flip attains the loss that dominates all of them, but at one ε
-        nature: Nature = "bound" if kind == "permute-and-flip" else KINDS[kind].nature
-        return _of(_LEAVES[kind](values), times, nature)
+        # none of these attains the loss that dominates all of them, but at one ε
+        selects = kind in ("bounded-range", "permute-and-flip")
+        runs = times * int(values["runs"]) if "runs" in values else times
+        return _of(_LEAVES[kind](values), runs, "bound" if selects else KINDS[kind].nature)
     square, nature = square_of_gaussian(spec, values, work)
     return _of(_gaussian(square), times, nature)
 
@@ -193,6 +197,9 @@ def _response(values: Values) -> Transform:
 
 _LEAVES: dict[str, Callable[[Values], Transform]] = {
     "approx-dp": lambda given: two_valued(given["epsilon"], given["delta"]),
+    "bounded-range": lambda given: (
+        of_bounded_range(given["range"]) if given["range"] else two_valued(Fraction(0))
+    ),
     "discrete-gaussian": lambda given: DiscreteGaussian(given["sigma"], int(given["sensitivity"])),
     "discrete-laplace": lambda given: discrete_laplace(given["scale"], int(given["sensitivity"])),
     "laplace": lambda given: Laplace(given["sensitivity"] / given["scale"]),
@@ -202,6 +209,9 @@ _LEAVES: dict[str, Callable[[Values], Transform]] = {
     "pure-dp": lambda given: two_valued(given["epsilon"]),
     "randomized-response": _response,
     "sparse-vector": lambda given: two_valued(epsilon_of_sparse_vector(given)),
+    "truncated-laplace": lambda given: of_truncated_laplace(
+        given["sensitivity"] / given["scale"], given["delta"]
+    ),
 }
 
 

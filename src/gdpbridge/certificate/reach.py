@@ -116,11 +116,14 @@ def _has_sampled_density(profile: Profile) -> bool:
 
 def needs_lattice(profile: Profile) -> bool:
     """Whether nothing but a lattice will do for a composition of bounded losses."""
+    from gdpbridge_verify.exponentials import Exponential
     from gdpbridge_verify.finite import Finite
     from gdpbridge_verify.samples import SampledFinite, SampledLaplace
 
     parts = [part.transform for part in _parts(profile) or ()]
     if profile.curve.form is Form.BETWEEN or any(isinstance(o, SampledLaplace) for o in parts):
+        return True
+    if profile.curve.form is Form.POINTS and any(isinstance(one, Exponential) for one in parts):
         return True
     finite = all(isinstance(one, Finite | SampledFinite) for one in parts)
     return finite and any(isinstance(one, SampledFinite) for one in parts)
@@ -138,12 +141,14 @@ def _parts(profile: Profile) -> Sequence[Runs] | None:
 
 
 def _has_place(part: Runs) -> bool:
+    from gdpbridge_verify.exponentials import Exponential
     from gdpbridge_verify.finite import DiscreteGaussian, Finite
     from gdpbridge_verify.samples import Sampled
     from gdpbridge_verify.transforms import Laplace
 
     one = part.transform
-    return isinstance(one, Finite | Laplace | Sampled) and not isinstance(one, DiscreteGaussian)
+    known = Exponential | Finite | Laplace | Sampled
+    return isinstance(one, known) and not isinstance(one, DiscreteGaussian)
 
 
 def _is_sampled(profile: Profile) -> bool:
