@@ -241,19 +241,21 @@ def test_a_ratio_that_turns_within_a_cell() -> None:
 
 
 @pytest.mark.parametrize(
-    ("q", "forward", "backward"),
+    ("q", "forward", "backward", "bits"),
     [
-        ("0.3 + 1.4*x", Fraction(10, 3), Fraction(17, 10)),
-        ("18*(1 + abs(x - 1/3))/23", Fraction(23, 18), Fraction(30, 23)),
+        ("0.3 + 1.4*x", Fraction(10, 3), Fraction(17, 10), 48),
+        ("18*(1 + abs(x - 1/3))/23", Fraction(23, 18), Fraction(30, 23), 48),
+        # flat where it is largest, within every cell
+        ("0.9 + 0.9*(x - 1/3)**2", Fraction(10, 9), Fraction(13, 10), 96),
     ],
 )
 def test_the_largest_ratio_is_between_its_ends(
-    q: str, forward: Fraction, backward: Fraction
+    q: str, forward: Fraction, backward: Fraction, bits: int
 ) -> None:
-    """Exactly, to few digits, of which each is rounded."""
+    """Exactly, also to few digits, of which each is rounded."""
     ends = Fraction(0), Fraction(1)
     nodes = nodes_of({"p": "1", "q": q, "ratio": None}, {})
-    pair = Pair(nodes, ends, Arithmetic(48, Work()), integers=False)
+    pair = Pair(nodes, ends, Arithmetic(bits, Work()), integers=False)
     for ratio, way in ((forward, False), (backward, True)):
         top = pair.largest(backward=way)
         assert top is not None
