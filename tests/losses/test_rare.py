@@ -131,6 +131,16 @@ def test_one_split_serves_a_range(eps: str) -> None:
         assert (high - low) < high * arb("1e-5")
 
 
+def test_the_end_of_a_range_is_not_where_rare_losses_put_the_bound() -> None:
+    """σ = 7.37, q = 1.025e-5, T = 229: δ is 1e-10 at 8.8e-5, Chernoff's bound there far beyond."""
+    direction = _direction("7.37", "0.00001025", 229).to(5)
+    assert direction.end_by_chernoff(Fraction(1, 10**10)) is None
+    low, high = epsilon_of(direction, Fraction(1, 10**10)) or (Fraction(0), Fraction(0))
+    assert Fraction("8.8e-5") < low <= high < Fraction("8.9e-5")
+    usual = _direction("1", "0.01", 10000).to(5)
+    assert usual.end_by_chernoff(Fraction(1, 10**10)) is not None
+
+
 def test_all_that_a_split_leaves_out_is_added_above() -> None:
     """Two steps, at an ε that usual noise reaches: the wave alone is not above δ."""
     direction = _direction("0.6917", "0.0478", 2).to(5)

@@ -30,6 +30,8 @@ _CHERNOFF_STEPS, _HAIR = 2, 1e-3
 _LITTLE = 0.05
 # log of how far floats may be off
 _FLOATS_OFF = 1e-6
+# deviations from the loss under a tilt to the ε that it is the best one for
+_BETWEEN = 8.0
 # log of a δ that may be far enough below that bound
 _CLOSE = 15.0
 
@@ -136,6 +138,11 @@ class Direction(Stretches):
                 return None
             # along the best tilt's line, which lies above
             top += (float(saddle.bound[0]) - math.log(delta)) / float(saddle.tilt[0])
+        mean, deviation = moments.shape(float(saddle.tilt[0]))
+        slope = mean - math.log1p(1 / float(saddle.tilt[0]))
+        if abs(top - slope) > _BETWEEN * deviation:
+            # no tilt has its losses there: they are usual ones, or rare and far larger ones
+            return None
         tilt, found = short(float(saddle.tilt[0])), short(top * (1 + _HAIR), up=True)
         with precision(self.bits):
             enough = certainly(moments.chernoff(tilt, ball(found)) <= ball(delta))

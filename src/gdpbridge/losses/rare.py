@@ -16,6 +16,7 @@ from gdpbridge.losses.direction import Direction
 from gdpbridge.losses.line import Kind, Line
 from gdpbridge.losses.moments import Factor
 from gdpbridge.losses.roots import coarse_epsilon
+from gdpbridge.losses.sides import Guess
 from gdpbridge.losses.split import (
     Split,
     can_be_split,
@@ -24,7 +25,6 @@ from gdpbridge.losses.split import (
     numbers_of,
     place_of,
 )
-from gdpbridge.losses.stretches import Guess
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.losses.transforms.rare_gaussian import Edge, log_tail
 from gdpbridge.numeric.decide import certainly

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,10 +14,40 @@ from gdpbridge.losses.moments import Moments
 from gdpbridge.numeric.discs import Disc, Entire
 from gdpbridge.numeric.flint_context import precision, series_length, working_precision
 
-__all__ = ["Sides"]
+__all__ = ["Guess", "Judged", "Sides"]
 
 _BITS = 96
 _SPARE_BITS = 32
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What is thought to lie at an ε.
+
+    Attributes:
+        call: log of D.
+        put: log of 1 - δ.
+    """
+
+    call: float
+    put: float
+
+
+@dataclass(frozen=True)
+class Judged:
+    """How close a line is at one ε.
+
+    Attributes:
+        good: whether it is close enough.
+        log_off: log of how far its ends are apart, beside the smaller one of D and 1 - δ.
+        call: log of what it shows to be above D.
+        put: the same of 1 - δ.
+    """
+
+    good: bool
+    log_off: float
+    call: float
+    put: float
 
 
 class Sides:

@@ -33,6 +33,7 @@ __all__ = [
     "Split",
     "can_be_split",
     "exact_place",
+    "has_little_noise",
     "low_edges",
     "numbers_of",
     "place_of",
@@ -51,6 +52,8 @@ _BITS = 128
 _LOG_ERROR = -12.0
 # log of what is next to nothing beside what is allowed; a loss from which on e^L is far above 1
 _LITTLE, _FAR = -3.0, 30.0
+# a σ below which the usual law of rare samples is nearly an atom
+_LITTLE_NOISE = 1.0
 # halvings towards an upper edge
 _HALVINGS, _HIGHEST = 60, 60.0
 
@@ -225,6 +228,11 @@ def low_edges(runs: Factor, eps: float) -> Iterator[list[tuple[float, float]]]:
         # where one run loses far less than ε, noise is usual up to a share of that place
         length = min(at - start, start)
         yield [(start, length / deviations) for deviations in _DEVIATIONS]
+
+
+def has_little_noise(moments: Moments) -> bool:
+    """Whether a split may save work on a range of ε: with more noise the whole law's lines do."""
+    return can_be_split(moments) and numbers_of(moments.factors[0])[0] < _LITTLE_NOISE
 
 
 def exact_place(place: float) -> Fraction:

@@ -20,8 +20,8 @@ from gdpbridge.errors import UndecidedError, WorkLimitError
 from gdpbridge.losses.choice import Choice, Wanted, choose
 from gdpbridge.losses.line import Kind, Line, plans_of
 from gdpbridge.losses.moments import Moments
-from gdpbridge.losses.sides import Sides
-from gdpbridge.losses.split import can_be_split, splits_from
+from gdpbridge.losses.sides import Guess, Judged, Sides
+from gdpbridge.losses.split import has_little_noise, splits_from
 from gdpbridge.losses.tilts import Tilts
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.numeric.arrays import Floats
@@ -29,7 +29,7 @@ from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["Guess", "Stretch", "Stretches", "log_of"]
+__all__ = ["Stretch", "Stretches", "log_of"]
 
 # a line is made for so many deviations of the loss at once
 _SPAN = 8.0
@@ -72,36 +72,6 @@ class Stretch:
     line: Line
     share: float = 1.0
     aim: float | None = None
-
-
-@dataclass(frozen=True)
-class Guess:
-    """What is thought to lie at an ε.
-
-    Attributes:
-        call: log of D.
-        put: log of 1 - δ.
-    """
-
-    call: float
-    put: float
-
-
-@dataclass(frozen=True)
-class _Judged:
-    """How close a line is at one ε.
-
-    Attributes:
-        good: whether it is close enough.
-        log_off: log of how far its ends are apart, beside the smaller one of D and 1 - δ.
-        call: log of what it shows to be above D.
-        put: the same of 1 - δ.
-    """
-
-    good: bool
-    log_off: float
-    call: float
-    put: float
 
 
 class Stretches(Sides):
@@ -196,7 +166,7 @@ class Stretches(Sides):
             at = found.stop
 
     def _made(self, eps: Fraction, stop: Fraction | None, most: int | None) -> Stretch:
-        if not self.splits or self.above or eps <= 0 or not can_be_split(self.moments):
+        if not self.splits or self.above or eps <= 0 or not has_little_noise(self.moments):
             return self._made_whole(eps, stop, most)
         few = _FEWER_NODES if most is None else min(most, _FEWER_NODES)
         try:
@@ -227,9 +197,12 @@ class Stretches(Sides):
         return None
 
     def _split_at(self, eps: Fraction, log_delta: float) -> Stretches | None:
-        """Return what makes the cheapest lines for an ε of the soft steps that are looked at."""
+        """Return what makes the cheapest lines for an ε of the soft steps that are looked at.
+
+        None where they are more work than lines of the whole law.
+        """
         best: Stretches | None = None
-        least = math.inf
+        least = self.work_for(eps, log_delta)
         share = log_delta + self.log_tol
         for alike in splits_from(self.moments.factors[0], float(eps), share):
             for split, tilt in alike:
@@ -309,7 +282,7 @@ class Stretches(Sides):
                 below = 2 * below if below else _FURTHER
         raise UndecidedError(f"no line comes close enough to δ at ε = {float(eps):g}")
 
-    def _learn(self, places: list[Fraction], found: list[_Judged]) -> None:
+    def _learn(self, places: list[Fraction], found: list[Judged]) -> None:
         """Take note of D where a line tells what it is."""
         least = max(_LOG_LEAST, self._least - 1)
         known = [(float(at), one.call) for at, one in zip(places, found, strict=True)]
@@ -427,7 +400,7 @@ class Stretches(Sides):
         put = self.moments.tilts_inside.at(eps).guess.tolist()
         return [Guess(*both) for both in zip(call, put, strict=True)]
 
-    def _judged(self, line: Line, eps: Fraction) -> _Judged:
+    def _judged(self, line: Line, eps: Fraction) -> Judged:
         """Look at how close a line is at ε."""
         with precision(max(line.bits, self.bits)):
             at = ball(eps)
@@ -445,7 +418,7 @@ class Stretches(Sides):
                 smaller = smaller.max(arb(self._least).exp().min(rest[0])).lower()
             log_off = log_of((off / smaller).upper()) if certainly(smaller > 0) else math.inf
             good = log_off <= self.log_tol
-            return _Judged(good, log_off, log_of(call[1].upper()), log_of(rest[1].upper()))
+            return Judged(good, log_off, log_of(call[1].upper()), log_of(rest[1].upper()))
 
 
 def _floats(values: list[Fraction]) -> Floats:
