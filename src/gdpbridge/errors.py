@@ -82,8 +82,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     # slow to load, and needed for a misspelt name only
     import difflib
 
-    found = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
-    return f" (did you mean {found[0]}?)" if found else ""
+    names = {name.lower(): name for name in known}
+    found = difflib.get_close_matches(word.lower(), names, n=1, cutoff=0.5)
+    return f" (did you mean {names[found[0]]}?)" if found else ""
 
 
 class WorkLimitError(GdpBridgeError):

@@ -31,7 +31,7 @@ from gdpbridge.numeric.kinds import ball, float_above, float_below
 if TYPE_CHECKING:
     from gdpbridge.certificate.model import Certificate
 
-__all__ = ["GOOD_FIT", "regret", "regret_certificate"]
+__all__ = ["GOOD_FIT", "no_regret_because", "regret", "regret_certificate"]
 
 
 # below it Gomez et al. call the μ a good fit
@@ -101,17 +101,26 @@ def regret_certificate(found: Measurement) -> Certificate:
     from gdpbridge.certificate.write_regret import with_regret
 
     profile, document = found.profile.certified_as, certified(found)
-    if (
-        found.statement is Statement.HEAD
-        or profile.curve.form is Form.COMPOSED
-        or not found.mu.high
-    ):
-        why = "there is none of the regret of a head, of a μ of 0, and of losses composed by lines"
-        raise InputError("regret", profile.kind, Advice(f"leave it out: {why}"))
+    why = no_regret_because(profile, head=found.statement is Statement.HEAD)
+    if why or not found.mu.high:
+        raise InputError("regret", profile.kind, Advice(f"leave it out: {why or _NONE}"))
     search = _Search(profile, Fraction(found.mu.high), found.failure, _FEW)
     while search.split():
         pass
     return with_regret(document, profile, search.low, search.high, *search.shown())
+
+
+def no_regret_because(profile: Profile, *, head: bool) -> str:
+    """Return why no certificate of a regret will come, before any work; empty if one may.
+
+    Args:
+        profile: the mechanism.
+        head: whether its μ is that of a head.
+    """
+    return _NONE if head or profile.certified_as.curve.form is Form.COMPOSED else ""
+
+
+_NONE = "there is none of the regret of a head, of a μ of 0, and of losses composed by lines"
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,9 @@ class Sweep(Framed, Sequence[Row]):
         head = "".join(f"<th>{escape(name)}</th>" for name in columns)
         cells = zip(*(values[:50] for values in columns.values()), strict=True)
         body = "".join(
-            "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>"
+            "<tr>"
+            + "".join(f"<td>{escape('' if cell is None else str(cell))}</td>" for cell in row)
+            + "</tr>"
             for row in cells
         )
         return f"<table><tr>{head}</tr>{body}</table><p>{escape(repr(self))}</p>"
@@ -176,6 +178,8 @@ def grid(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     Raises:
         InputError: for a grid that is none, or has more than ten million mechanisms.
     """
+    if not document:
+        raise InputError.missing("kind", 'name a mechanism, such as kind = "dpsgd"')
     axes = document.get("grid", {})
     if not isinstance(axes, Mapping):
         raise InputError("grid", Words("not a table"), f"a table of parameters, each {_RANGE}")

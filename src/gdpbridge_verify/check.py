@@ -95,7 +95,7 @@ def verify(
 
 def _proved(document: Certificate, folder: Path, together: Work) -> Verification:
     """Prove what one mechanism's certificate claims, and charge it to all that is proved."""
-    if document.table is not None:
+    if document.table is not None and document.table.rows is None:
         document = with_rows(document, folder)
     work = Work(MAX_WORK)
     claims = _lines(document, work)

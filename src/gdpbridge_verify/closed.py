@@ -27,6 +27,7 @@ from gdpbridge_verify.finite import Finite
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed
+from gdpbridge_verify.sampled import on_a_sample
 from gdpbridge_verify.splines import Spline
 from gdpbridge_verify.transforms import Gaussian, Laplace, Runs, SampledGaussian
 
@@ -96,12 +97,16 @@ def formula_of(parts: Sequence[Runs]) -> Maker | None:
     step = rest[0].transform
     if isinstance(step, FixedSizeGaussian):
         shift, share = step.apart, step.rate
-        return _beside_failures(lambda of: _sampled(of.exactly(shift), share))
+        return _beside_failures(
+            lambda of: on_a_sample(GaussianCurve(of.exactly(shift)).level, share)
+        )
     if isinstance(step, SampledGaussian):
         sigma, rate = step.sigma, step.rate
         if step.symmetric:
             return _beside_failures(lambda of: _replaced(of, sigma, rate))
-        return _beside_failures(lambda of: _sampled(of.exactly(1 / sigma), rate))
+        return _beside_failures(
+            lambda of: on_a_sample(GaussianCurve(of.exactly(1 / sigma)).level, rate)
+        )
     return None
 
 
@@ -119,6 +124,10 @@ def _beside_failures(make: Callable[[Arithmetic], Callable[[Interval], Level]]) 
         return level
 
     return made
+
+
+def _sampled(mu: Fraction, rate: Fraction) -> Maker:
+    return _beside_failures(lambda of: on_a_sample(GaussianCurve(of.exactly(mu)).level, rate))
 
 
 def _sums(check: ClosedCheck) -> Formula:
@@ -147,16 +156,6 @@ def _only_fails(part: Runs) -> bool:
     one = part.transform
     # a discrete Gaussian loss has no end of places
     return part.symmetric and type(one) is Finite and list(one.places) == [0]
-
-
-def _sampled(mu: Interval, rate: Fraction) -> Callable[[Interval], Level]:
-    curve = GaussianCurve(mu)
-
-    def level(eps: Interval) -> Level:
-        before = curve.level((1 + eps.expm1() / rate).log())
-        return Level(before.value * rate, before.complement * rate + (1 - rate))
-
-    return level
 
 
 def _replaced(of: Arithmetic, sigma: Fraction, rate: Fraction) -> Callable[[Interval], Level]:

@@ -10,12 +10,14 @@ from functools import lru_cache
 from gdpbridge_verify.allocation import allocated
 from gdpbridge_verify.arithmetic import Arithmetic, Work
 from gdpbridge_verify.document import Certificate
+from gdpbridge_verify.exponentials import Exponential, of_bounded_range, of_truncated_laplace
 from gdpbridge_verify.finite import (
     DiscreteGaussian,
     Finite,
     discrete_laplace,
     is_possible,
     listed,
+    of_rows,
     randomized_response,
     response_by_epsilon,
     two_valued,
@@ -91,6 +93,8 @@ def _numbers(part: Runs) -> Iterator[Fraction]:
     for one in (part.transform, part.reverse):
         if isinstance(one, Laplace):
             yield one.epsilon
+        elif isinstance(one, Exponential):
+            yield from (one.width, one.atom, one.failure)
         elif isinstance(one, Finite):
             yield one.unit.value
 
@@ -119,9 +123,10 @@ def _read(spec: Spec, times: int, work: Work) -> Composition:
     if not KINDS[kind].composes:
         raise Malformed("mechanism.kind", kind, "one that composes")
     if kind in _LEAVES:
-        # no permute-and-flip attains the loss that dominates all of them, but at one ε
-        nature: Nature = "bound" if kind == "permute-and-flip" else KINDS[kind].nature
-        return _of(_LEAVES[kind](values), times, nature)
+        # none of these attains the loss that dominates all of them, but at one ε
+        selects = kind in ("bounded-range", "permute-and-flip")
+        runs = times * int(values["runs"]) if "runs" in values else times
+        return _of(_LEAVES[kind](values), runs, "bound" if selects else KINDS[kind].nature)
     square, nature = square_of_gaussian(spec, values, work)
     return _of(_gaussian(square), times, nature)
 
@@ -192,6 +197,9 @@ def _response(values: Values) -> Transform:
 
 _LEAVES: dict[str, Callable[[Values], Transform]] = {
     "approx-dp": lambda given: two_valued(given["epsilon"], given["delta"]),
+    "bounded-range": lambda given: (
+        of_bounded_range(given["range"]) if given["range"] else two_valued(Fraction(0))
+    ),
     "discrete-gaussian": lambda given: DiscreteGaussian(given["sigma"], int(given["sensitivity"])),
     "discrete-laplace": lambda given: discrete_laplace(given["scale"], int(given["sensitivity"])),
     "laplace": lambda given: Laplace(given["sensitivity"] / given["scale"]),
@@ -201,6 +209,9 @@ _LEAVES: dict[str, Callable[[Values], Transform]] = {
     "pure-dp": lambda given: two_valued(given["epsilon"]),
     "randomized-response": _response,
     "sparse-vector": lambda given: two_valued(epsilon_of_sparse_vector(given)),
+    "truncated-laplace": lambda given: of_truncated_laplace(
+        given["sensitivity"] / given["scale"], given["delta"]
+    ),
 }
 
 
@@ -225,6 +236,15 @@ def _listed(spec: Spec, times: int, work: Work) -> Composition:
     # no mechanism has other losses
     is_own = "bound" not in spec and is_possible(one, of) and is_possible(other, of)
     return Composition((Runs(one, times, other),), "own" if is_own else "bound")
+
+
+def _rows(spec: Spec, times: int, work: Work) -> Composition:
+    """Read a table of guarantees, whose class has a worst mechanism."""
+    if not {"rows"} <= set(spec) <= {"kind", "neighbours", "rows"}:
+        raise Malformed("mechanism", ", ".join(sorted(spec)), "kind, neighbours and rows")
+    found = of_rows("mechanism.rows", spec["rows"] or "")
+    work.charge(_COST_OF_LOSS * len(found.places))
+    return _of(found, times, KINDS["table"].nature)
 
 
 def _allocated(spec: Spec, times: int, work: Work) -> Composition:
@@ -261,4 +281,5 @@ _OTHERS: dict[str, Callable[[Spec, int, Work], Composition]] = {
     "random-allocation": _allocated,
     "sequence": _sequence,
     "subsampled": _subsampled,
+    "table": _rows,
 }

@@ -61,7 +61,10 @@ KINDS = {
         composes=True,
     ),
     "bounded-range": Kind(
-        {"range": NON_NEGATIVE, "runs": _whole(1, 200)}, "class", per_record="range"
+        {"range": NON_NEGATIVE, "runs": _whole(1, 200)},
+        "class",
+        per_record="range",
+        composes=True,
     ),
     "clip-rectify": Kind(nature="bound", of_others=True, check="rectified.RectifiedCheck"),
     "composed": Kind({"times": _whole(1)}, of_others=True),
@@ -179,7 +182,8 @@ KINDS = {
             "scale": _POSITIVE,
             "sensitivity": _POSITIVE,
             "delta": _number(lambda value: 0 < 2 * value < 1, "in (0, 1/2)"),
-        }
+        },
+        composes=True,
     ),
     "tuned": Kind(
         {

@@ -24,6 +24,7 @@ from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
 from gdpbridge_verify.document import Evidence
 from gdpbridge_verify.ends import exact
 from gdpbridge_verify.evidence import Point
+from gdpbridge_verify.exponentials import Exponential
 from gdpbridge_verify.finite import Atoms, DiscreteGaussian, Finite, Unit
 from gdpbridge_verify.law import DiscreteCheck, Law
 from gdpbridge_verify.numbers import about
@@ -105,6 +106,12 @@ def pair_of(one: Transform, of: Arithmetic) -> Pair:
         far = half * (-width).exp()
         ends = [Atom(Fraction(0), far, half), Atom(2 * one.epsilon, half, far)]
         return Pair(-width, ends, Density(one.epsilon, Fraction(1)), False, Fraction(0))
+    if isinstance(one, Exponential):
+        width, atom = of.exactly(one.width), of.exactly(one.atom)
+        far = atom * (-width).exp()
+        ends = [Atom(Fraction(0), far, atom), Atom(2 * one.width, atom, far)]
+        between = Density(one.width, Fraction(1), one.density(of))
+        return Pair(-width, ends, between, False, one.failure)
     if isinstance(one, Sampled):
         density = one.density if isinstance(one, SampledLaplace) else None
         return Pair(*one.atoms(of), density, one.backward, one.failure)

@@ -20,7 +20,8 @@ class Tail:
     floor: Fraction | Interval = Fraction(0)  # what δ never falls below
     floor_from: Fraction | None = None  # and is from here on
     decay: Decay | None = None  # how it falls like a Gaussian
-    curve: Fraction | None = None  # μ², where the profile is a Gaussian curve
+    curve: Fraction | None = None  # μ² of a Gaussian curve that δ is nowhere above
+    is_curve: bool = True  # whether it is that curve
     nature: Nature | None = None  # where it is not the same for all of the kind
     known: bool = True  # whether anything is known of it
 

@@ -14,11 +14,9 @@ from gdpbridge_verify.refusal import Malformed, Words
 
 
 def with_rows(document: Certificate, folder: Path) -> Certificate:
-    """Return a document with the rows of the file that it names, if it names one."""
+    """Return a document with the rows of the file that it names."""
     table = document.table
-    if table is None or table.rows is not None:
-        return document
-    if table.file is None or table.delimiter is None:
+    if table is None or table.file is None or table.delimiter is None:
         raise Malformed("table", Words("empty"), "rows, or a file with a delimiter")
     content = content_of(folder / table.file, "table.file")
     found = hashlib.sha256(content).hexdigest()

@@ -6,17 +6,17 @@ stretches the scale of e^ε, so that δ' is convex in it as δ is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
 from gdpbridge_verify.arithmetic import Interval, Level
 from gdpbridge_verify.kinds import KINDS, SAMPLED
 from gdpbridge_verify.mechanisms import FormulasCheck, formulas_of
-from gdpbridge_verify.numbers import about
 from gdpbridge_verify.parameters import Spec, apart, parameters_of
 from gdpbridge_verify.parts import Bracket, Formulas, Part
 from gdpbridge_verify.profile import Tail
-from gdpbridge_verify.refusal import Malformed, Refused
+from gdpbridge_verify.refusal import Malformed
 
 
 def rate_of_poisson(own: Spec) -> Fraction:
@@ -27,14 +27,21 @@ def rate_of_poisson(own: Spec) -> Fraction:
     return parameters_of({name: own[name] for name in own if name not in how})["rate"]
 
 
+def on_a_sample(whole: Callable[[Interval], Level], rate: Fraction) -> Callable[[Interval], Level]:
+    """Return δ' from δ."""
+
+    def level(eps: Interval) -> Level:
+        before = whole((1 + eps.expm1() / rate).log())
+        return Level(before.value * rate, before.complement * rate + (1 - rate))
+
+    return level
+
+
 class SampledCheck(FormulasCheck):
     """The lines of a certificate about such a mechanism, at one precision."""
 
-    # μ² of the whole, if it is a Gaussian curve
-    unsampled: Fraction | None = None
-
     def formulas(self, brackets: list[Bracket]) -> Formulas:
-        """Return the base's formula on the new scale."""
+        """Return the base's formula on the new scale; of a Gaussian curve, μ_t is that of all."""
         own, base = apart(self.spec)
         rate = rate_of_poisson(own)
         if base.get("kind") not in SAMPLED:
@@ -42,36 +49,13 @@ class SampledCheck(FormulasCheck):
         if base.get("neighbours") not in (None, own.get("neighbours")):
             raise Malformed("mechanism.base.neighbours", base["neighbours"], "those of the sample")
         parts, tail = formulas_of(base, brackets, self.arithmetic)
-        nature = KINDS[base["kind"] or ""].nature
+        tail = replace(tail, nature=KINDS[base["kind"] or ""].nature)
         if rate == 1 or not parts:
-            return parts, replace(tail, nature=nature)
-        gamma, (whole,) = self.enclosed(rate), parts
-
-        def level(eps: Interval) -> Level:
-            before = whole.level((1 + eps.expm1() / gamma).log())
-            return Level(gamma * before.value, 1 - gamma + gamma * before.complement)
-
-        found = replace(tail, nature=nature)
-        self.unsampled = tail.curve
+            return parts, tail
         if tail.curve is not None:
-            found = replace(Tail.gaussian(tail.curve, None), nature=nature)
+            tail = replace(tail, why=Tail.gaussian(tail.curve, None).why, is_curve=False)
         elif tail.vanishes_from:
-            end = (1 + gamma * self.enclosed(tail.vanishes_from).expm1()).log()
-            found = replace(Tail.ends(end), nature=nature)
-        return (Part(whole.low, whole.high, level),), found
-
-    def upper_end(self) -> str:
-        """Prove that the statement holds with mu.high."""
-        square = self.unsampled
-        if square is not None and self.high is not None and square <= self.high**2:
-            return f"{self.covers}, with μ = {self.claim.mu.high}: a sample only lowers δ"
-        return super().upper_end()
-
-    def lower_end(self) -> str:
-        """Prove that the statement fails below mu.low."""
-        square = self.unsampled
-        if square is None or self.claim.statement != "whole" or not self.low:
-            return super().lower_end()
-        if square < self.low**2:
-            raise Refused("claim.mu.low", f"μ_t² is {about(square)}")
-        return f"{self.no_smaller}: it is at most the tail parameter"
+            end = (1 + self.enclosed(tail.vanishes_from).expm1() * rate).log()
+            tail = replace(tail, vanishes_from=end)
+        (whole,) = parts
+        return (Part(whole.low, whole.high, on_a_sample(whole.level, rate)),), tail

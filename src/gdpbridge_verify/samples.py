@@ -41,10 +41,12 @@ class Density(NamedTuple):
     Attributes:
         width: r.
         rate: γ; 1 without sampling.
+        amount: D, where it is not Laplace noise, whose D is 1/2.
     """
 
     width: Fraction
     rate: Fraction
+    amount: Interval | None = None
 
     def ends(self, of: Arithmetic) -> tuple[Interval, Interval]:
         """Return the places -r and r."""
@@ -57,7 +59,8 @@ class Density(NamedTuple):
 
     def between(self, low: Interval, high: Interval) -> tuple[Interval, Interval]:
         """Return the masses between two places under P' and Q; P is e^{(x-r)/2}/4."""
-        scale = low.of.exactly(-self.width / 2).exp() / 2
+        scale = low.of.exactly(-self.width / 2).exp()
+        scale = scale / 2 if self.amount is None else scale * self.amount
         q, p = (1 / low - 1 / high) * scale, (high - low) * scale
         return q * (1 - self.rate) + p * self.rate, q
 

@@ -342,7 +342,8 @@ class Check(ABC):
     @property
     def _is_its_own_proof(self) -> bool:
         """Whether the profile is a Gaussian curve, and the claim about that curve's μ."""
-        return self.tail.curve is not None and self.claim.statement != "approximate"
+        is_curve = self.tail.curve is not None and self.tail.is_curve
+        return is_curve and self.claim.statement != "approximate"
 
     @cached_property
     def bound(self) -> GaussianCurve:
@@ -365,9 +366,9 @@ class Check(ABC):
             if self.tail.curve < self.low**2:
                 raise Refused("claim.mu.low", f"μ² is {about(self.tail.curve)}")
             return f"{self.no_smaller}: the profile is a Gaussian curve"
-        if witness is None:
+        if witness is None and (self.tail.curve is None or self.tail.is_curve):
             raise Refused(line, "there is none for a positive mu.low")
-        if witness == "tail":
+        if witness in (None, "tail"):
             if not square or self.claim.statement != "whole":
                 raise Refused(line, "the tail is no witness for this claim")
             self.hold(line, self.enclosed(square - self.low**2))

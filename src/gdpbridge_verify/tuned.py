@@ -155,9 +155,9 @@ class TunedCheck(RenyiCheck):
         # the least power of two that it is shown to be at most, down to a last one
         size, more = 1, _LEAST_DELTA
         while size < more:
-            middle = (size + more) // 2
-            is_most = self._is_most(line, at, Fraction(1, 2**middle))
-            size, more = (middle + 1, more) if is_most else (size, middle)
+            half = (size + more) // 2
+            is_most = self._is_most(line, at, Fraction(1, 2**half))
+            size, more = (half + 1, more) if is_most else (size, half)
         high = Fraction(1, 2 ** (size - 1))
         for _ in range(_DELTA_BITS):
             middle = (low + high) / 2

@@ -17,7 +17,7 @@ from scipy.special import ndtr
 
 import gdpbridge as gdp
 from gdpbridge import profiles, verify
-from gdpbridge.certificate.reach import uncertifiable_beyond_because
+from gdpbridge.certificate.reach import uncertifiable_because, uncertifiable_beyond_because
 from gdpbridge_verify import allocation
 from gdpbridge_verify.allocation import allocated, takes_too_long
 from gdpbridge_verify.arithmetic import Arithmetic, Work
@@ -187,6 +187,15 @@ def test_masses_of_both_orders_are_those_of_one_pair() -> None:
         total = sum(one.masses(of), of.exactly(one.failure))
         assert total.high >= 1
         assert total.low <= 1 + 1e-25
+
+
+def test_several_runs_are_more_epochs() -> None:
+    """As many as the kind has; of more there is no certificate."""
+    one = profiles.RandomAllocation(noise_multiplier=2, steps=2, epochs=2)
+    more = profiles.RandomAllocation(noise_multiplier=2, steps=2, epochs=4)
+    assert one.compose(2).certified_as == more
+    assert not uncertifiable_because(one.compose(2))
+    assert one.as_runs(17) is None
 
 
 @cache

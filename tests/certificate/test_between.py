@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import mpmath
@@ -15,7 +16,9 @@ from changes import accepted
 
 import gdpbridge as gdp
 from gdpbridge.certificate.write_answers import Asked, write_answers
+from gdpbridge.cli import main
 from gdpbridge.errors import InputError
+from gdpbridge.fit import no_regret_because
 
 P = gdp.profiles
 Document = dict[str, Any]
@@ -112,6 +115,19 @@ def test_where_there_is_no_regret() -> None:
     """A head's regret is none, and composed losses have no certificate of one."""
     with pytest.raises(InputError, match="head"):
         gdp.regret_certificate(gdp.measure(P.Laplace(scale=1), eps_h=0.2))
+    lines = P.DPSGD(noise_multiplier=1, sample_rate=0.1, steps=9)
+    assert "composed by lines" in no_regret_because(lines, head=False)
+    assert not no_regret_because(P.Laplace(scale=1).compose(2), head=False)
+
+
+def test_where_there_is_no_regret_is_told_first(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Nothing is measured for a document that will not come."""
+    monkeypatch.setattr(gdp, "measure", lambda *_, **__: pytest.fail("it was measured"))
+    words = "dpsgd --noise-multiplier 1 --sample-rate .1 --steps 9 --regret --certificate"
+    assert main(["measure", *words.split(), str(tmp_path / "cert.json")]) == 2
+    assert "composed by lines" in capsys.readouterr().err
 
 
 # --- nothing false ------------------------------------------------------------------------------

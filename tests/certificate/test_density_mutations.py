@@ -240,6 +240,30 @@ def test_a_ratio_that_turns_within_a_cell() -> None:
                 assert found.high - found.low < 1e-18
 
 
+@pytest.mark.parametrize(
+    ("q", "forward", "backward", "bits"),
+    [
+        ("0.3 + 1.4*x", Fraction(10, 3), Fraction(17, 10), 48),
+        ("18*(1 + abs(x - 1/3))/23", Fraction(23, 18), Fraction(30, 23), 48),
+        # flat where it is largest, within every cell
+        ("0.9 + 0.9*(x - 1/3)**2", Fraction(10, 9), Fraction(13, 10), 96),
+    ],
+)
+def test_the_largest_ratio_is_between_its_ends(
+    q: str, forward: Fraction, backward: Fraction, bits: int
+) -> None:
+    """Exactly, also to few digits, of which each is rounded."""
+    ends = Fraction(0), Fraction(1)
+    nodes = nodes_of({"p": "1", "q": q, "ratio": None}, {})
+    pair = Pair(nodes, ends, Arithmetic(bits, Work()), integers=False)
+    for ratio, way in ((forward, False), (backward, True)):
+        top = pair.largest(backward=way)
+        assert top is not None
+        low, high = (Fraction(*map(int, end.as_integer_ratio())) for end in (top.low, top.high))
+        assert low <= ratio <= high
+        assert high - low < Fraction(1, 10**9)
+
+
 def test_a_root_that_newton_does_not_reach() -> None:
     """Next to where (1 + x³)/2 is flat the signs on either side are proved, however far apart."""
     texts = {"p": "(1 + x**3)/2", "q": "1/2", "ratio": None}
@@ -365,6 +389,30 @@ def of_advantage(mechanism: dict[str, str | None], low: str, high: str) -> Docum
 
 
 @pytest.mark.parametrize(
+    ("text", "least", "largest"),
+    [
+        ("abs(x - 1/4)", Fraction(0), Fraction(3, 4)),
+        ("abs(3/4 - x)", Fraction(0), Fraction(3, 4)),
+        ("min(x, 3/4 - x)", Fraction(-1, 4), Fraction(3, 8)),
+        ("max(x, 3/4 - x)", Fraction(3, 8), Fraction(1)),
+    ],
+)  # fmt: skip
+def test_about_a_kink_values_and_slopes_are_known(
+    text: str, least: Fraction, largest: Fraction
+) -> None:
+    """On [0, 1] they are enclosed, and no other derivative is."""
+    taylor = Taylor(Arithmetic(64, Work()), 4)
+    found = taylor.about(density_of("p", text, {}), taylor.of.between(Fraction(0), Fraction(1)))
+    assert found[0].low <= least <= largest <= found[0].high
+    assert found[0].low >= least - 1
+    assert found[0].high <= largest + 1
+    # both slopes, and nothing further
+    assert found[1].low <= -1
+    assert found[1].high >= 1
+    assert not any(one.low > float("-inf") or one.high < float("inf") for one in found[2:])
+
+
+@pytest.mark.parametrize(
     "given",
     [
         {"q": "3*x - 0.5"}, {"q": "x"}, {"q": "log(0 - 1)"}, {"q": "1/x"}, {"q": "eps"}, {"q": ""},
@@ -388,9 +436,12 @@ def test_what_is_no_pair_of_densities(given: dict[str, str | None]) -> None:
 
 _PLAIN = {
     "with two ends": {"p": "1", "q": "0.5 + x", "low": "0", "high": "1", "integers": "false"},
-    "two numbers": {"p": "0.5", "q": "0.25 + x/2", "low": "0", "high": "1", "integers": "true"},
+    # which are 0 and 1
+    "two numbers": {
+        "p": "0.5", "q": "0.25 + x/2", "low": "-0.75", "high": "1.5", "integers": "true",
+    },
     "without an end": {"p": "2*3**(x - 1)", "q": "2**(x - 1)", "high": "0", "integers": "true"},
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ within their range, or of what is seen at the two ends of the range, is the supr
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import defaultdict
 from fractions import Fraction
@@ -24,11 +25,12 @@ from gdpbridge_verify.finite import (
     DiscreteGaussian,
     discrete_laplace,
     listed,
+    of_rows,
     randomized_response,
     two_valued,
 )
 from gdpbridge_verify.law import DiscreteCheck, Law
-from gdpbridge_verify.refusal import Malformed
+from gdpbridge_verify.refusal import Malformed, Refused
 
 Document = dict[str, Any]
 
@@ -49,6 +51,10 @@ EXAMPLES = {
     "on samples, failing": (
         profiles.ApproxDP(epsilon=0.5, delta=0.01).subsample(0.25).compose(2),
         {"failure": 0.03},
+    ),
+    "table": (
+        profiles.Table(pairs=[(0, 0.45), (0.5, 0.25), (1, 0.05)]).compose(2),
+        {"failure": 0.12},
     ),
     "gaussian": (profiles.DiscreteGaussian(sigma=0.75), {}),
     "gaussian, head": (profiles.DiscreteGaussian(sigma=1.5, sensitivity=2), {"eps_h": 1}),
@@ -110,6 +116,8 @@ def atoms_of(spec: dict[str, str], backward: bool) -> tuple[dict[Any, Any], Any]
     if spec["kind"] == "subsampled":
         base = {k.removeprefix("base."): v for k, v in spec.items() if k.startswith("base.")}
         return on_samples(base, mpmath.mpf(spec["rate"]), backward)
+    if spec["kind"] == "table":
+        return worst_of_rows(spec["rows"])
     exact = {k: mpmath.mpf(v) for k, v in spec.items() if k not in ("kind", "neighbours", *LISTED)}
     if spec["kind"] in ("approx-dp", "pure-dp"):
         eps, failure = exact["epsilon"], exact.get("delta", mpmath.mpf(0))
@@ -151,6 +159,19 @@ def atoms_of(spec: dict[str, str], backward: bool) -> tuple[dict[Any, Any], Any]
     for x in range(-far, far + 1):
         atoms[loss(mpmath.mpf(x))] += weigh(x) / norm
     return atoms, mpmath.mpf(0)
+
+
+def worst_of_rows(text: str) -> tuple[dict[Any, Any], Any]:
+    """Those of the pair whose δ is linear in e^ε between rows: what a slope changes by is Q's."""
+    rows = [tuple(map(mpmath.mpf, row.split(":"))) for row in text.split()]
+    corners = [(mpmath.mpf(-1), mpmath.mpf(1)), *((mpmath.exp(e), d) for e, d in rows)]
+    slopes = [(y - v) / (u - x) for (x, y), (u, v) in itertools.pairwise(corners)]
+    found: dict[Any, Any] = defaultdict(mpmath.mpf)
+    for (eps, _), one, other in zip(rows, slopes, [*slopes[1:], mpmath.mpf(0)], strict=True):
+        # P and Q change places at -ε
+        found[eps] += (one - other) * mpmath.exp(eps)
+        found[-eps] += one - other
+    return found, rows[-1][1]
 
 
 def on_samples(base: dict[str, str], rate: Any, backward: bool) -> tuple[dict[Any, Any], Any]:
@@ -250,7 +271,8 @@ def is_true(document: Document) -> bool:
         )
         tail = mpmath.inf if fails else mpmath.sqrt(variance)
         ends = [mpmath.mpf(claim["mu_tail"][end]) for end in ("low", "high")]
-        if spec["kind"] == "skellam":
+        if spec["kind"] == "skellam" or "base.rows" in spec:
+            # nothing is claimed of it
             tail = mpmath.mpf(1)
             if claim["verdict"] != "unknown" or ends != [0, mpmath.inf]:
                 return False
@@ -467,3 +489,35 @@ def test_a_law_encloses_what_is_added_up(tilt: Fraction, eps: Fraction) -> None:
             assert low * (1 - near * near) <= right <= high * (1 + near * near)
             # a tilt that suits none of these ε is less sharp
             assert bits == 64 or tilt > 1 or high - low <= near * near * right
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "1:0.1 0.5:0.2",
+        "0.5:0.2 1:0.2",
+        "0.5:1.1",
+        "0.5:1",
+        "0.5",
+        "-1:0.1",
+        "0.5:0.2 1:0.19 2:0.01",
+    ],
+    ids=["unsorted", "flat", "above 1", "of 1", "half", "negative", "implied"],
+)
+def test_rows_that_are_no_corners_are_refused(rows: str) -> None:
+    """The last of these says less than the others imply, as its slopes rise."""
+    with pytest.raises((Malformed, Refused)):
+        of_rows("rows", rows).masses(Arithmetic(96))
+
+
+def test_rows_of_a_table_and_their_worst_mechanism() -> None:
+    """Both of its laws are of mass 1, and its δ at the rows is theirs."""
+    of = Arithmetic(160)
+    rows = [(Fraction(0), Fraction(7, 20)), (Fraction(1, 2), Fraction(1, 5)), (Fraction(1), 0)]
+    found = of_rows("rows", "0:0.35 0.5:0.2 1:0")
+    assert list(found.places) == [-2, -1, 0, 1, 2]
+    assert abs(float((sum(found.masses(of)) - 1).high)) < 1e-40
+    assert abs(float((found.atoms(of, Fraction(-1)).total - 1).high)) < 1e-40
+    law = Law([(found, 1)], Fraction(0), of)
+    for eps, delta_there in rows:
+        assert abs(float((law.enclose(of.exactly(eps)) - delta_there).high)) < 1e-40

@@ -127,6 +127,7 @@ def test_every_kind(kind: str) -> None:
     text, found = document.to_json().encode(), []
     lines = sum(reading.lines_read(lambda: found.append(verify(text).valid)).values())
     assert found == [True]
+    assert lines <= reading.MOST_READ.get(kind, reading.MOST_OF_ANY)
     # rounded on the page, and the checker changes
     assert lines == pytest.approx(read_on_page().get(kind, lines), rel=0.1)
 
@@ -423,9 +424,10 @@ def checked(document: gdp.Certificate | None, folder: Path | None = None) -> str
     """The size of a document, and how long it took to check it."""
     if document is None:
         return " | "
-    started = time.perf_counter()
+    # of work, as machines are busy now and then
+    started = time.process_time()
     assert gdp.verify(document, folder=folder).valid
-    taken = time.perf_counter() - started
+    taken = time.process_time() - started
     return f"{len(document.to_json()) / 1000:.1f} kB | {taken:.2f} s"
 
 

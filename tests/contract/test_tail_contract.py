@@ -67,6 +67,18 @@ EXAMPLES = [
     Example(tails.AssumedTail(TWO, Fraction(100), "gaussian:2"), gaussian_curve(TWO)),
     Example(tails.AssumedTail(None, Fraction(100), "slow"), lambda eps: -eps),
     Example(tails.PlateauTail(ONE, HALF), lambda eps: ball(HALF).log() - eps),
+    Example(
+        tails.SettledTail(
+            tails.PlateauTail(ONE, Fraction(1, 10**12)),
+            tails.CoarseDecayTail(ONE, TWO, ONE, Interval(0, 2)),
+            lambda: Fraction(9),
+        ),
+        lambda eps: -1 - eps * eps / 8,
+    ),
+    Example(
+        tails.SettledTail(tails.PlateauTail(ONE, HALF), tails.SlowerTail("ε", ONE)),
+        lambda eps: ball(HALF).log() - eps,
+    ),
     Example(tails.UnknownTail(), lambda eps: -eps),
 ]
 

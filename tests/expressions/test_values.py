@@ -11,11 +11,13 @@ from flint import arb, arb_series
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from gdpbridge.expressions.asymptotics import Sum, UnknownGrowthError, growth_of
+from gdpbridge.expressions.asymptotics import growth_of, log_of
 from gdpbridge.expressions.evaluate import Evaluation, is_non_negative
+from gdpbridge.expressions.exponents import exponent_of
 from gdpbridge.expressions.isolate import isolated
 from gdpbridge.expressions.parse import parse_equation, parse_expression
 from gdpbridge.expressions.shape import shape_of
+from gdpbridge.expressions.sums import Sum, UnknownGrowthError
 from gdpbridge.expressions.symbolic import to_sympy
 from gdpbridge.expressions.tree import Call, Name, Node, Number, constants_folded
 from gdpbridge.numeric.flint_context import precision
@@ -194,3 +196,38 @@ def test_deep_but_allowed_trees_evaluate() -> None:
     """A tree as deep as the limit allows is no trouble for any recursion."""
     node = parse_expression("exp(-" * 45 + "eps" + ")" * 45, "text")
     assert value(node, Fraction(1)).is_finite()
+
+
+@pytest.mark.parametrize(
+    ("text", "leading"),
+    [
+        # what cancels is dropped, also where its factor is no float, or a multiple of a constant
+        ("exp(-(eps-1/3)**2/(2*0.7**2))/exp(-eps**2/(2*0.7**2))", 1 / 3 / 0.49),
+        ("0.3**(eps-1)*eps/0.3**eps", None),
+        ("exp(-eps/0.7)/(1+exp(-eps/0.7))**2/exp(-(eps-1)/0.7)", None),
+    ],
+)
+def test_growth_of_quotients(text: str, leading: float | None) -> None:
+    """The logarithm of a quotient grows like its exact remainder: c·ε, or slower."""
+    growth = log_of(growth_of(constants_folded(parse_expression(text, "text")), arb(16)))
+    linear = growth.terms.get((Fraction(1), Fraction(0)))
+    if leading is None:
+        assert linear is None
+    else:
+        assert linear is not None
+        assert float(linear) == pytest.approx(leading, rel=1e-14)
+    assert (Fraction(2), Fraction(0)) not in growth.terms
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("3*exp(-(x-2)**2/8)/sqrt(pi)", {2: Fraction(-1, 8), 1: Fraction(1, 2)}),
+        ("exp(x)**2/exp(2*x+1)", {}),
+        ("exp(-abs(x))", None),
+        ("exp(x)+1", None),
+    ],
+)
+def test_exponents(text: str, found: dict[int, Fraction] | None) -> None:
+    """A constant times e to the power of a polynomial is recognized as that, nothing else is."""
+    assert exponent_of(parse_expression(text, "text"), "x") == found

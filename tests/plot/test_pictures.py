@@ -325,6 +325,9 @@ def test_plan() -> None:
     assert x.tolist() == [128, 512]
     assert y.tolist() == [one.noise_per_sample for one in rows if one.given["epochs"] == 2]
     assert "noise multiplier" in plot.plan(rows, "noise_multiplier").title
+    alike = [_row(batch, 1, 2.0) for batch in (128, 512)]
+    title = plot.plan(alike, "noise_multiplier").title
+    assert title == "noise multiplier σ 2 in each setting"
     for bad, shown in ((rows[:1], None), (rows, "mu")):
         with pytest.raises(InputError):
             plot.plan(bad, shown)

@@ -145,6 +145,8 @@ def test_grids() -> None:
         (a, b) for a in (1, 2) for b in (0.1, 0.2, 0.3)
     ]
     for bad in ({"a": 1}, {"a": []}, {"a": "1:2"}, {"a": "1:2:0"}, 5):
+        with pytest.raises(InputError, match="kind is missing"):
+            grid({})
         with pytest.raises(InputError, match="grid"):
             grid({"kind": "x", "grid": bad})
 

@@ -71,7 +71,7 @@ def test_a_pair_of_its_own() -> None:
 
 
 def test_measured() -> None:
-    """A range with ends and bounded losses is GDP; one without ends needs a failure probability."""
+    """Bounded losses are GDP; without ends the range beside a failure probability is given too."""
     whole = gdp.measure(LINES)
     assert (whole.verdict, whole.statement, whole.certified) == ("gdp", "whole", True)
     # TV is the integral of 0.6 - 1.2x up to 1/2
@@ -80,6 +80,9 @@ def test_measured() -> None:
     )
     found = gdp.measure(LAPLACE, tol=1e-7)
     exact = gdp.measure(P.Laplace(scale=1), failure=1e-10, tol=1e-7)
+    whole_range = found.whole_range_mu
+    assert whole_range is not None
+    assert abs(whole_range.high - gdp.measure(P.Laplace(scale=1)).mu.high) < Fraction(1, 10**6)
     assert (found.statement, found.failure_probability) == ("approximate", 1e-10)
     assert abs(found.mu.high - exact.mu.high) < Fraction(1, 10**6)
     assert pickle.loads(pickle.dumps(LINES)) == LINES
@@ -129,6 +132,84 @@ def test_no_density(given: dict[str, Any], words: str) -> None:
     """What does not integrate to 1 is refused as soon as it is looked at."""
     with pytest.raises(gdp.InputError, match=words):
         gdp.measure(P.Densities(**given))
+
+
+STUDENT = "2/(pi*sqrt(3)*(1+(x-m)**2/3)**2)"
+LOGISTIC = "exp(-(x-m)/0.7)/(0.7*(1+exp(-(x-m)/0.7))**2)"
+TENT = "max(0,1-abs(x-m))"
+
+
+def shifted(text: str, by: str = "1", **rest: Any) -> gdp.Profile:
+    return P.Densities(p=text.replace("x-m", "x"), q=text.replace("x-m", f"x-{by}"), **rest)
+
+
+@pytest.mark.parametrize(
+    ("profile", "verdict", "mu_t"),
+    [
+        # bounded losses
+        (LAPLACE, "gdp", 0),
+        (WHOLE, "gdp", 0),
+        (shifted(STUDENT), "gdp", 0),
+        (shifted(LOGISTIC), "gdp", 0),
+        (P.Densities(p="0.5**abs(x)/3", q="0.5**abs(x-1)/3", integers=True), "gdp", 0),
+        # -log δ like ε: e^-ε/4; under the wider one of two normal laws; of two exponential laws
+        (P.Densities(p="1", q="2*x", low=0, high=1), "not-gdp", math.inf),
+        (P.Densities(p="exp(-x)", q="2*exp(-2*x)", low=0), "not-gdp", math.inf),
+        (P.Densities(p="0.5**(x+1)", q="0.6*0.4**x", integers=True, low=0), "not-gdp", math.inf),
+        pytest.param(
+            P.Densities(p="3*x**2/2", q="(1+x)/2", low=-1, high=1),
+            "not-gdp",
+            math.inf,
+            id="zeros of both",
+        ),
+        # as slow as the Gaussian curve of the sampled one
+        (
+            P.Densities(
+                p=NORMAL.replace("m", "0"),
+                q=f"({NORMAL.replace('m', '0')}+{NORMAL.replace('m', '1')})/2",
+            ),
+            "gdp",
+            1,
+        ),
+    ],
+)
+def test_tails(profile: gdp.Profile, verdict: str, mu_t: float) -> None:
+    """Whether a finite μ covers every ε is decided where the range ends, or a density is 0."""
+    found = gdp.identify(profile)
+    assert (found.verdict, found.tail_status) == (verdict, "proved")
+    assert found.mu_tail is not None
+    assert found.mu_tail.low <= mu_t <= found.mu_tail.high
+
+
+def test_infinite_losses() -> None:
+    """Two tents, a half of each where the other one is not: δ does not fall below 1/2."""
+    found = gdp.measure(shifted(TENT, low=-1, high=2), tol=1e-4)
+    assert (found.verdict, found.statement) == ("not-gdp", "approximate")
+    assert Fraction(1, 2) < found.failure < Fraction(1, 2) + Fraction(1, 10**9)
+    low, high = shifted(TENT, low=-1, high=2).delta_bounds(3.0)
+    # where p > t·q on [0, 1/2], up to 1/(1 + t)
+    t = math.exp(3)
+    exact = 0.5 + 1 / (1 + t) - 1 / (2 * (1 + t) ** 2) * (1 + t)
+    assert low <= exact * (1 + 1e-14)
+    assert exact <= high * (1 + 1e-14)
+
+
+def test_normal_densities_are_gaussian_noise() -> None:
+    """One variance: μ is |m - m'|/σ exactly, of several runs too, with a certificate of it."""
+    given = {"m": 0.25, "s": 1.5}
+    text = "exp(-(x-{})**2/(2*s**2))/(s*sqrt(2*pi))"
+    profile = P.Densities(p=text.format("m"), q=text.format("-m"), set=given)
+    found = gdp.measure(profile)
+    assert (found.verdict, found.statement) == ("gdp", "whole")
+    assert found.mu.low <= Fraction(1, 3) <= found.mu.high
+    assert found.certificate is not None
+    assert gdp.verify(found.certificate).valid
+    again = gdp.measure(profile.compose(9))
+    assert (str(again.profile_is), float(again.mu.low), float(again.mu.high)) == ("own", 1, 1)
+    root = P.Densities(p="exp(-x**2/4)/sqrt(4*pi)", q="exp(-(x-1)**2/4)/sqrt(4*pi)")
+    whole = gdp.measure(root)
+    assert float(whole.mu.low) <= math.sqrt(0.5) <= float(whole.mu.high)
+    assert whole.certificate is None
 
 
 def test_orders_of_which_one_ends_first() -> None:

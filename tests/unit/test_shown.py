@@ -46,6 +46,15 @@ def test_results(found: object) -> None:
     assert found.to_frame().num_rows == 1
 
 
+def test_a_verdict() -> None:
+    """A verdict shows why, and how μ_t is known."""
+    found = gdp.identify(LAPLACE)
+    assert repr(found) == "<Identification: gdp, μ_t = 0, proved>"
+    html = found._repr_html_()
+    assert "Because      the privacy loss is bounded" in html
+    assert html.rstrip().endswith("Tail         μ_t = 0, proved\n</pre>")
+
+
 def test_profiles() -> None:
     """A profile is written as the call that makes it, without what goes without saying."""
     assert repr(LAPLACE) == "Laplace(scale=0.5)"

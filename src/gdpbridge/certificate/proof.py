@@ -86,7 +86,7 @@ class Proof:
     tail_from: Fraction | None = None
     bits: int = 256
     directions: tuple[ProvedDirection, ...] = field(default=(), compare=False)
-    witness_line: WitnessLine = None
+    witness_line: WitnessLine = field(default=None, compare=False)
     unshown: Callable[[], tuple[tuple[ProvedDirection, ...], WitnessLine]] | None = field(
         default=None, compare=False, repr=False
     )

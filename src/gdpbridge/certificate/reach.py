@@ -43,6 +43,11 @@ def uncertifiable_because(profile: Profile) -> str:
         known = KINDS[one.kind]
         if known.relations and one.neighbours not in known.relations:
             return f"there is no certificate for {one.kind} with {one.neighbours} neighbours yet"
+        if one.kind == "table" and one is not named and named.kind in ("composed", "sequence"):
+            # its class has a worst mechanism
+            if _is_log(one):
+                return "there is no certificate yet for compositions of a table of log δ"
+            continue
         if named.kind in ONLY_COMPOSED and not (
             KINDS[one.kind].composes or KINDS[one.kind].of_others
         ):
@@ -110,11 +115,14 @@ def _has_sampled_density(profile: Profile) -> bool:
 
 def needs_lattice(profile: Profile) -> bool:
     """Whether nothing but a lattice will do for a composition of bounded losses."""
+    from gdpbridge_verify.exponentials import Exponential
     from gdpbridge_verify.finite import Finite
     from gdpbridge_verify.samples import SampledFinite, SampledLaplace
 
     parts = [part.transform for part in _parts(profile) or ()]
     if profile.curve.form is Form.BETWEEN or any(isinstance(o, SampledLaplace) for o in parts):
+        return True
+    if profile.curve.form is Form.POINTS and any(isinstance(one, Exponential) for one in parts):
         return True
     finite = all(isinstance(one, Finite | SampledFinite) for one in parts)
     return finite and any(isinstance(one, SampledFinite) for one in parts)
@@ -132,19 +140,29 @@ def _parts(profile: Profile) -> Sequence[Runs] | None:
 
 
 def _has_place(part: Runs) -> bool:
+    from gdpbridge_verify.exponentials import Exponential
     from gdpbridge_verify.finite import DiscreteGaussian, Finite
     from gdpbridge_verify.samples import Sampled
     from gdpbridge_verify.transforms import Laplace
 
     one = part.transform
-    return isinstance(one, Finite | Laplace | Sampled) and not isinstance(one, DiscreteGaussian)
+    known = Exponential | Finite | Laplace | Sampled
+    return isinstance(one, known) and not isinstance(one, DiscreteGaussian)
+
+
+def _is_log(profile: Profile) -> bool:
+    from gdpbridge.mechanisms.table import Table
+
+    return isinstance(profile, Table) and profile.is_log
 
 
 def _is_sampled(profile: Profile) -> bool:
+    # what is not used is not loaded
+    if profile.kind != "subsampled":
+        return False
     from gdpbridge.transformations.subsample import Subsampled
 
-    if not isinstance(profile, Subsampled):
-        return False
+    assert isinstance(profile, Subsampled)
     return profile.base.kind in SAMPLED and profile.rate is not None
 
 

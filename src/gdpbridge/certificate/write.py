@@ -18,7 +18,7 @@ from gdpbridge.certificate.rho import rho_of
 from gdpbridge.certificate.write_closed import with_formula
 from gdpbridge.certificate.write_composed import with_directions
 from gdpbridge.certificate.write_convex import with_cells, with_chords
-from gdpbridge.certificate.write_discrete import with_laws
+from gdpbridge.certificate.write_discrete import above, with_laws
 from gdpbridge.certificate.write_lattice import with_lattice
 from gdpbridge.certificate.write_zcdp import with_tangents
 from gdpbridge.curves.base import Form
@@ -48,6 +48,8 @@ from gdpbridge_verify.refusal import OutOfWork
 
 __all__ = ["begun", "range_of", "write"]
 
+# beyond which lines, which are long, are left for a lattice
+_MOST_BYTES = 100_000
 # of squares, relatively
 _TOO_CLOSE = Fraction(1, 500)
 # by which another bound may be above that which was measured
@@ -111,7 +113,9 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     if not needs_lattice(profile):
         # as closely as it was measured, if that is not too much for the checker
         try:
-            return _as_measured(profile, claim, proof)
+            found = _as_measured(profile, claim, proof)
+            if len(found.to_json()) <= _MOST_BYTES:
+                return found
         except (OutOfWork, UndecidedError):
             pass
     return with_lattice(begun(profile, claim, proof.bits), proof, profile)
@@ -161,24 +165,16 @@ def _of_allocation(bare: Certificate, proof: Proof, profile: RandomAllocation) -
     claim = bare.claim
     bare = replace(bare, evidence=replace(bare.evidence, witness=None))
     for wider in _ANOTHER:
-        mu = Range(low="0", high=_above(claim.mu.high, wider))
+        mu = Range(low="0", high=above(claim.mu.high, wider))
         # δ(ε_h) of a head is the checker's too
         is_head = claim.statement == "head"
-        failure = _above(claim.failure_probability, wider if is_head else Fraction(0))
+        failure = above(claim.failure_probability, wider if is_head else Fraction(0))
         wide = replace(claim, mu=mu, failure_probability=failure)
         try:
             return with_laws(replace(bare, claim=wide), proof, profile)
         except UndecidedError:
             continue
     raise UndecidedError("the checker's bound is not as good")
-
-
-def _above(text: str, wider: Fraction) -> str:
-    """Return a number that is so much larger, with as many decimals."""
-    if text == "inf" or not wider:
-        return text
-    scale = 10 ** len(text.partition(".")[2])
-    return decimal_text(Fraction(math.ceil(Fraction(text) * (1 + wider) * scale), scale))
 
 
 def _covering(bare: Certificate, profile: Profile) -> Certificate:

@@ -156,11 +156,11 @@ def _shown(bare: Certificate, at: Fraction) -> tuple[Claim, Fraction]:
     elif claim.statement == "approximate":
         failure = Fraction(claim.failure_probability)
     above, below = ((one - failure) / (1 - failure) for one in (above, below))
-    high = low = Fraction(0)
-    if 0 < above < 1:
-        high = Fraction(mu_upper(decimal_text(at), _near(above)))
-    if 0 < below < 1:
-        low = Fraction(mu_lower(decimal_text(at), _near(below))) * (1 - _HAIR)
+    ends = mu_lower(decimal_text(at), _near(below)), mu_upper(decimal_text(at), _near(above))
+    if not all(map(math.isfinite, ends)):
+        # 1 - δ is too small to be told from 0
+        raise UndecidedError("the losses are too large for a lattice")
+    low, high = Fraction(ends[0]) * (1 - _HAIR), Fraction(ends[1])
     if claim.mu.high != "inf":
         high = max(high, Fraction(claim.mu.high))
     low = min(low, Fraction(claim.mu.low))
@@ -170,6 +170,7 @@ def _shown(bare: Certificate, at: Fraction) -> tuple[Claim, Fraction]:
 
 
 def _near(value: Fraction) -> Decimal:
+    value = min(max(value, Fraction(0)), Fraction(1))
     return Decimal(value.numerator) / Decimal(value.denominator)
 
 

@@ -109,9 +109,12 @@ class Group(TyperGroup):
             raise CommandLineError(
                 self.noun,
                 words[0],
-                f"{self.noun} is {shown(words[0])}: must be {one_of}"
-                f"{did_you_mean(words[0], known)}",
+                f"{self.noun} is {shown(words[0])}: must be {one_of}{self.hint(words[0], known)}",
             )
+
+    def hint(self, word: str, known: Sequence[str]) -> str:
+        """Return what may be meant by an unknown first word."""
+        return did_you_mean(word, known)
 
 
 def _described(option: TyperOption | None) -> TyperOption | None:

@@ -125,6 +125,16 @@ class _Program(Group):
         """Return the commands without loading them."""
         return list(_COMMANDS.items())
 
+    def hint(self, word: str, known: Sequence[str]) -> str:
+        """Return what may be meant, which may be what is done to a mechanism that is named."""
+        from gdpbridge.mechanisms.registry import find_class
+
+        if word == "help":
+            return " (did you mean --help?)"
+        if find_class(word) is not None:
+            return f" (did you mean measure {word}?)"
+        return super().hint(word, known)
+
 
 def _app() -> typer.Typer:
     app = typer.Typer(cls=_Program, rich_markup_mode=None, add_completion=False)

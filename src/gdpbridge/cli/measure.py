@@ -117,12 +117,16 @@ def measure(
     json: AsJson = False,
 ) -> Output:
     """Answer with the statement and the interval for μ."""
+    from gdpbridge.fit import no_regret_because
+
     if certificate is not None and also:
         raise InputError(
             "certificate", certificate, Advice("leave --and out: it is of one mechanism")
         )
     if certificate is not None:
         _check_certificate(profile, method, certificate)
+        if regret and (why := no_regret_because(profile, head=eps_h is not None)):
+            raise InputError("regret", profile.kind, Advice(f"leave it out: {why}"))
     elif regret:
         raise InputError("regret", "given", Advice("give it with --certificate FILE"))
     places = None if digits is None else _places(digits)

@@ -158,6 +158,15 @@ class _Mechanisms(Group):
         if not words or find_class(words[0]) is None:
             super().check_choice(ctx, words)
 
+    def hint(self, word: str, known: Sequence[str]) -> str:
+        """Return what may be meant, which may be a file in the place of a mechanism."""
+        ending = Path(word).suffix.lower()
+        if ending in (".toml", ".json"):
+            return f" (did you mean --spec {word}?)"
+        if ending in (".csv", ".parquet"):
+            return f" (did you mean table {word}?)"
+        return super().hint(word, known)
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Let the command's own options stand before the mechanism too, or --spec instead of it."""
         words, args = self._own_words(ctx, args)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -13,6 +13,8 @@ from flint import arb
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.composition import cut_off
 from gdpbridge.curves.loss_distribution import loss_curve
+from gdpbridge.curves.tail import Tail
+from gdpbridge.curves.tails import PlateauTail
 from gdpbridge.losses.densities import Pair
 from gdpbridge.losses.transforms.base import Number
 from gdpbridge.numeric.arrays import Floats
@@ -27,16 +29,18 @@ class _Atoms:
 
     Attributes:
         rows: each with its mass, by growing loss.
-        rest: what the chance of an infinite one is at most.
+        infinite: what the chance of an infinite one is at least.
+        rest: and at most.
     """
 
     rows: Sequence[tuple[arb, arb]]
+    infinite: arb
     rest: Fraction
 
     @property
     def failure(self) -> Number:
         """What is known of the chance of an infinite loss."""
-        return (lambda: arb(0).union(ball(self.rest))) if self.rest else Fraction(0)
+        return (lambda: self.infinite.union(ball(self.rest))) if self.rest else Fraction(0)
 
     @cached_property
     def losses(self) -> Floats:
@@ -62,6 +66,15 @@ class _Atoms:
         return lambda: self.rows[-1][0]
 
 
-def atoms_curve(pairs: Sequence[Pair]) -> Curve:
-    """Return the curve of whole numbers, in one direction or in both."""
-    return cut_off(loss_curve([_Atoms(one.atoms(), one.rest[0]) for one in pairs]))
+def atoms_curve(
+    pairs: Sequence[Pair],
+    settled: Callable[[PlateauTail, Callable[[arb], arb]], Tail] | None = None,
+) -> Curve:
+    """Return the curve of whole numbers, in one direction or in both.
+
+    Args:
+        pairs: the directions.
+        settled: adds to the tail, if δ is known up to a rest only; it is given δ too.
+    """
+    atoms = [_Atoms(one.atoms(), one.infinite.lower(), one.rest[0]) for one in pairs]
+    return cut_off(loss_curve(atoms), settled)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ from gdpbridge.curves.tails import (
     FloorTail,
     GaussianBoundTail,
     PlateauTail,
+    SettledTail,
 )
 from gdpbridge.errors import InputError
 from gdpbridge.numeric.flint_context import precision
@@ -153,12 +155,26 @@ def cut_off_curve(part: Part) -> Curve:
     return cut_off(loss_curve(known))
 
 
-def cut_off(found: Curve) -> Curve:
-    """Return a curve whose failures are at most as likely as it says."""
+def cut_off(
+    found: Curve,
+    settled: Callable[[PlateauTail, Callable[[arb], arb]], Tail] | None = None,
+) -> Curve:
+    """Return a curve whose failures are at most as likely as it says.
+
+    Args:
+        found: the curve.
+        settled: adds to the tail what else is known of it, from δ.
+    """
     level = found.tail.level
     if not isinstance(found, LinearCurve) or level is None or level.value == 0:
         return found
-    return _CutOff(found.lines, found.pieces, PlateauTail(level.start, upper_bound(level.value)))
+    plateau = PlateauTail(level.start, upper_bound(level.value))
+    if settled is None:
+        return _CutOff(found.lines, found.pieces, plateau)
+    tail = settled(plateau, lambda eps: 1 - found.enclose(eps).log_complement().exp())
+    beyond = tail.beyond if isinstance(tail, SettledTail) else None
+    end = beyond.start if isinstance(beyond, ConstantTail) else None
+    return _CutOff(found.lines, found.pieces, tail, end)
 
 
 class _CutOff(LinearCurve):

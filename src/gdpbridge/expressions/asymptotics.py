@@ -3,172 +3,45 @@
 A formula is enclosed there by a sum of terms c·ε^p·(log ε)^q, each c an interval in which the true
 factor lies for every ε ≥ E, or by ± e to the power of such a sum. Lower terms are folded into the
 intervals of higher ones where that is needed, so that every step is an inclusion and nothing is a
-limit: what comes out holds from E on. Parts that cancel leave nothing to go by and are given up.
+limit: what comes out holds from E on. Factors that are rational numbers, or rational multiples of
+products of constants such as log(2), are also kept exactly, so that terms that cancel are dropped;
+parts that cancel otherwise leave nothing to go by and are given up.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
-from flint import arb, fmpq
+from flint import arb
 
 from gdpbridge.expressions.evaluate import Evaluation
-from gdpbridge.expressions.tree import Call, Name, Node, Number, names
+from gdpbridge.expressions.sums import (
+    MAX_TERMS,
+    ONE,
+    Exact,
+    Exponential,
+    Growth,
+    Monomial,
+    Sum,
+    UnknownGrowthError,
+    as_rational,
+    from_zero,
+)
+from gdpbridge.expressions.tree import Call, Name, Node, Number, names, text
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.kinds import BALLS, ball
 
-__all__ = ["Exponential", "Growth", "Monomial", "Sum", "UnknownGrowthError", "growth_of"]
+__all__ = ["growth_of", "log_of"]
 
-# (p, q) for ε^p (log ε)^q; tuples compare as the monomials do for large ε
-Monomial = tuple[Fraction, Fraction]
-
-_ONE: Monomial = (Fraction(0), Fraction(0))
-_MAX_TERMS = 12
+_EPS: Monomial = (Fraction(1), Fraction(0))
+# powers that are multiplied out
+_MULTIPLIED = 8
 # what is small beside a leading term is folded into a term lower than it by one of these powers
 _NEGLIGIBLE = (Fraction(10), Fraction(1), Fraction(1, 4))
 
 
-class UnknownGrowthError(Exception):
-    """The formula's growth is not one of those known here."""
-
-
-def _from_zero(most: arb) -> arb:
-    return arb(0).union(most)
-
-
-@dataclass(frozen=True)
-class Sum:
-    """A function enclosed by Σ c·ε^p·(log ε)^q for every ε ≥ start.
-
-    Attributes:
-        terms: the intervals c by monomial; empty for zero.
-        start: E, at least 16.
-    """
-
-    terms: dict[Monomial, arb]
-    start: arb
-
-    @classmethod
-    def constant(cls, value: arb, start: arb) -> Sum:
-        """Return a constant."""
-        return cls({} if value.is_zero() else {_ONE: value}, start)
-
-    def of(self, terms: dict[Monomial, arb]) -> Sum:
-        """Return a sum on the same half-line."""
-        kept = {monomial: c for monomial, c in terms.items() if not c.is_zero()}
-        if len(kept) > _MAX_TERMS:
-            raise UnknownGrowthError
-        if not all(c.is_finite() for c in kept.values()):
-            raise UnknownGrowthError
-        return Sum(kept, self.start)
-
-    def __add__(self, other: Sum) -> Sum:
-        terms = dict(self.terms)
-        for monomial, c in other.terms.items():
-            terms[monomial] = terms.get(monomial, arb(0)) + c
-        return self.of(terms)
-
-    def __neg__(self) -> Sum:
-        return Sum({monomial: -c for monomial, c in self.terms.items()}, self.start)
-
-    def __mul__(self, other: Sum) -> Sum:
-        terms: dict[Monomial, arb] = {}
-        for (p, q), c in self.terms.items():
-            for (r, s), d in other.terms.items():
-                monomial = (p + r, q + s)
-                terms[monomial] = terms.get(monomial, arb(0)) + c * d
-        return self.of(terms)
-
-    def scaled(self, factor: arb) -> Sum:
-        """Return the sum times a constant, or times a function that stays in an interval."""
-        return self.of({monomial: c * factor for monomial, c in self.terms.items()})
-
-    def times_monomial(self, by: Monomial) -> Sum:
-        """Return the sum times a monomial."""
-        return Sum({(p + by[0], q + by[1]): c for (p, q), c in self.terms.items()}, self.start)
-
-    def leading(self) -> tuple[Monomial, arb]:
-        """Return the leading monomial and its interval, which does not hold 0."""
-        if not self.terms:
-            raise UnknownGrowthError
-        monomial = max(self.terms)
-        if self.terms[monomial].contains(0):
-            raise UnknownGrowthError
-        return monomial, self.terms[monomial]
-
-    def split(self) -> tuple[Monomial, arb, Sum]:
-        """Return M, c and r with f = c·M·(1 + r), r a sum of monomials that tend to 0."""
-        monomial, c = self.leading()
-        rest = self.of({key: value for key, value in self.terms.items() if key != monomial})
-        return monomial, c, rest.times_monomial((-monomial[0], -monomial[1])).scaled(1 / c)
-
-    def range(self) -> arb:
-        """Enclose all the values; only for sums whose monomials do not grow."""
-        total = arb(0)
-        for monomial, c in self.terms.items():
-            total += c if monomial == _ONE else c * _from_zero(_most(monomial, self.start))
-        return total
-
-    def sign(self) -> int:
-        """Return the sign that the function has everywhere."""
-        if not self.terms:
-            return 0
-        _, c, rest = self.split()
-        if not certainly(1 + rest.range() > 0):
-            raise UnknownGrowthError
-        # it does not hold 0
-        return 1 if certainly(c > 0) else -1
-
-    def grows(self) -> bool:
-        """Whether the size of the function tends to infinity."""
-        return bool(self.terms) and max(self.terms) > _ONE
-
-    def most(self) -> arb:
-        """Return an upper bound of a function that falls to -∞ or is bounded."""
-        if not self.grows():
-            return self.range().upper()
-        monomial, c, rest = self.split()
-        factor = 1 + rest.range()
-        p, q = monomial
-        rising = q >= 0 or certainly(self.start.log() > _rational(-q / p))
-        if not (certainly(c < 0) and certainly(factor > 0) and rising):
-            raise UnknownGrowthError
-        return (c * factor.lower() * _value(monomial, self.start)).upper()
-
-
-@dataclass(frozen=True)
-class Exponential:
-    """A function enclosed by ± e^f for every ε ≥ start."""
-
-    positive: bool
-    exponent: Sum
-
-
-Growth = Sum | Exponential
-
-
-def _value(monomial: Monomial, at: arb) -> arb:
-    log = at.log()
-    return (_rational(monomial[0]) * log + _rational(monomial[1]) * log.log()).exp()
-
-
-def _rational(value: Fraction) -> arb:
-    return arb(fmpq(value.numerator, value.denominator))
-
-
-def _most(monomial: Monomial, start: arb) -> arb:
-    """Bound a monomial below 1 on [start, ∞) from above: it falls from (log ε) = -q/p on."""
-    p, q = monomial
-    if not monomial < _ONE:
-        raise UnknownGrowthError
-    if q <= 0 or p == 0 or certainly(start.log() >= _rational(-q / p)):
-        return _value(monomial, start).upper()
-    return (_rational(q) * (_rational(-q / p).log() - 1)).exp().upper()
-
-
 def growth_of(node: Node, start: arb) -> Growth:
-    """Enclose a formula of eps, without piecewise, on [start, ∞).
+    """Enclose a formula of eps and pi, without piecewise, on [start, ∞).
 
     Raises:
         UnknownGrowthError: if its parts cancel, or are of a kind not known here.
@@ -176,23 +49,35 @@ def growth_of(node: Node, start: arb) -> Growth:
     return _Growth(start).of(node)
 
 
+def _has_known_parts(node: Node) -> bool:
+    """Whether a constant is best known by its parts."""
+    match node:
+        case Call("+" | "-" | "*" | "neg"):
+            return True
+        case Call("/", (_, Number(value))):
+            return bool(value)
+    return False
+
+
 class _Growth:
     def __init__(self, start: arb) -> None:
         self.start = start
 
     def of(self, node: Node) -> Growth:
-        if not names(node):
-            value = Evaluation(BALLS, {}).value(node)
+        if not names(node) - {"pi"} and not _has_known_parts(node):
+            value = Evaluation(BALLS, {"pi": arb.pi()}).value(node)
             if not value.is_finite():
                 raise UnknownGrowthError
-            return Sum.constant(value, self.start)
+            if isinstance(node, Number):
+                return Sum.rational(node.value, self.start)
+            return Sum.constant(value, self.start, {(text(node),): Fraction(1)})
         match node:
             case Name("eps"):
-                return Sum({(Fraction(1), Fraction(0)): arb(1)}, self.start)
+                return Sum({_EPS: arb(1)}, self.start, {_EPS: {(): Fraction(1)}})
             case Call("**", (base, Number(exponent))):
                 return _power(self.of(base), exponent)
             case Call("**", (base, exponent)):
-                return _exp(_product(self.of(exponent), _log(self.of(base))))
+                return _exp(_product(self.of(exponent), log_of(self.of(base))))
             case Call(function, arguments):
                 return self._applied(function, [self.of(part) for part in arguments])
         raise UnknownGrowthError
@@ -214,9 +99,9 @@ class _Growth:
             case "exp":
                 return _exp(first)
             case "log":
-                return _log(first)
+                return log_of(first)
             case "log1p":
-                return _log(_total(one, first))
+                return log_of(_total(one, first))
             case "expm1":
                 return _total(_exp(first), -one)
             case "sqrt":
@@ -257,7 +142,7 @@ def _as_exponential(f: Growth) -> Exponential:
     if isinstance(f, Exponential):
         return f
     positive = f.sign() > 0
-    log = _log(f if positive else -f)
+    log = log_of(f if positive else -f)
     assert isinstance(log, Sum)
     return Exponential(positive, log)
 
@@ -291,7 +176,7 @@ def _with_negligible(f: Growth, a: Exponential, b: Exponential, difference: Sum)
         change = -change
     if isinstance(f, Sum):
         return f + f * change
-    log = _log(Sum.constant(arb(1), start) + change)
+    log = log_of(Sum.constant(arb(1), start) + change)
     assert isinstance(log, Sum)
     return Exponential(a.positive, a.exponent + log)
 
@@ -301,7 +186,7 @@ def _folded(exponent: Sum) -> Sum:
     for power in _NEGLIGIBLE:
         rate = Sum({(Fraction(0), Fraction(1)): ball(power)}, exponent.start)
         try:
-            share = _from_zero((exponent + rate).most().exp())
+            share = from_zero((exponent + rate).most().exp())
         except UnknownGrowthError:
             continue
         return Sum({(-power, Fraction(0)): share}, exponent.start)
@@ -324,8 +209,16 @@ def _power(f: Growth, k: Fraction) -> Growth:
         if not f.positive and not whole:
             raise UnknownGrowthError
         positive = f.positive or k.numerator % 2 == 0
-        return Exponential(positive, f.exponent.scaled(ball(k)))
+        return Exponential(positive, f.exponent * Sum.rational(k, f.exponent.start))
+    if whole and 1 <= k <= _MULTIPLIED and len(f.terms) * k <= MAX_TERMS:
+        product = f
+        for _ in range(int(k) - 1):
+            product = product * f
+        return product
     (p, q), c, rest = f.split()
+    known = as_rational(f.exact.get((p, q)))
+    if whole and known is not None and not rest.terms:
+        return Sum.rational(known**k.numerator, f.start).times_monomial((p * k, q * k))
     spread = 1 + rest.range()
     if not certainly(spread > 0) or not (whole or certainly(c > 0)):
         raise UnknownGrowthError
@@ -336,7 +229,12 @@ def _power(f: Growth, k: Fraction) -> Growth:
     return series.scaled(BALLS.power(c, k)).times_monomial((p * k, q * k))
 
 
-def _log(f: Growth) -> Sum:
+def log_of(f: Growth) -> Sum:
+    """Enclose the logarithm of what is enclosed.
+
+    Raises:
+        UnknownGrowthError: if it is not known to be positive.
+    """
     if isinstance(f, Exponential):
         if not f.positive:
             raise UnknownGrowthError
@@ -346,13 +244,14 @@ def _log(f: Growth) -> Sum:
     if not (certainly(c > 0) and certainly(spread > 0)):
         raise UnknownGrowthError
     start = f.start
+    known = as_rational(f.exact.get((p, q)))
+    exact: Exact | None = None if known is None else {(f"log({known})",): Fraction(1)}
     # log(1 + r) = r/(1 + s), s between 0 and r
-    total = Sum.constant(c.log(), start) + rest.scaled(1 / arb(1).union(spread))
+    total = Sum.constant(c.log(), start, exact) + rest.scaled(1 / arb(1).union(spread))
     # log log ε is at most this share of log ε, as log x / x falls from e on
-    share = _from_zero(start.log().log() / start.log())
-    return total + Sum.constant(ball(p) + ball(q) * share, start).times_monomial(
-        (Fraction(0), Fraction(1))
-    )
+    share = from_zero(start.log().log() / start.log())
+    powers = Sum.constant(ball(p) + ball(q) * share, start) if q else Sum.rational(p, start)
+    return total + powers.times_monomial((Fraction(0), Fraction(1)))
 
 
 def _exp(f: Growth) -> Growth:
@@ -360,11 +259,11 @@ def _exp(f: Growth) -> Growth:
         raise UnknownGrowthError
     if f.grows():
         return Exponential(True, f)
-    constant = f.terms.get(_ONE, arb(0))
+    constant = f.terms.get(ONE, arb(0))
     rest = (
         f + Sum.constant(-constant, f.start)
         if constant.is_exact()
-        else f.of({monomial: c for monomial, c in f.terms.items() if monomial != _ONE})
+        else f.of({monomial: c for monomial, c in f.terms.items() if monomial != ONE})
     )
     # e^r = 1 + r + e^s r²/2, s between 0 and r
     second = arb(0).union(rest.range()).exp() / 2
@@ -381,8 +280,8 @@ def _erfc(f: Growth) -> Growth:
     if f.sign() < 0:
         return _total(Sum.constant(arb(2), f.start), _negative(_erfc(-f)))
     least = -((-f).most())
-    correction = _from_zero((1 - 1 / (2 * least * least)).log())
+    correction = from_zero((1 - 1 / (2 * least * least)).log())
     if not correction.is_finite():
         raise UnknownGrowthError
     constant = Sum.constant(correction - arb.pi().log() / 2, f.start)
-    return Exponential(True, -(f * f) + -_log(f) + constant)
+    return Exponential(True, -(f * f) + -log_of(f) + constant)

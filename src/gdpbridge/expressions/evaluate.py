@@ -23,10 +23,21 @@ __all__ = ["Evaluation", "constant_value", "is_non_negative"]
 _HALF = Fraction(1, 2)
 # a formula has far fewer; each holds one ball
 _CONSTANTS = 4096
+_SIGNS: dict[int, tuple[Node, bool]] = {}
 
 
 def is_non_negative(node: Node) -> bool:
     """Whether a formula without piecewise is plainly ≥ 0 (or undefined) for every ε, δ ≥ 0."""
+    # the same few trees are asked about at every place
+    known = _SIGNS.get(id(node))
+    if known is None or known[0] is not node:
+        if len(_SIGNS) >= _CONSTANTS:
+            _SIGNS.clear()
+        known = _SIGNS[id(node)] = node, _is_non_negative(node)
+    return known[1]
+
+
+def _is_non_negative(node: Node) -> bool:
     match node:
         case Number(value):
             return value >= 0

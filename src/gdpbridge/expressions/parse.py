@@ -129,7 +129,9 @@ def _parse(text: str, field: str, start: str) -> Any:
         tree = _lark().parse(shown, start=start)
     except UnexpectedCharacters as error:
         found = repr(shown[error.column - 1])
-        raise _at(text, field, error.column, f"{found} is not part of any formula") from None
+        power = "; a power is written **" if shown[error.column - 1] in "^²³" else ""
+        said = f"{found} is not part of any formula{power}"
+        raise _at(text, field, error.column, said) from None
     except UnexpectedToken as error:
         at_end = error.token.type == "$END"
         column = len(text) + 1 if at_end else int(error.column)

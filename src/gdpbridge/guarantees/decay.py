@@ -8,14 +8,8 @@ from flint import arb
 
 from gdpbridge.curves.tail import Tail
 from gdpbridge.curves.tails import CoarseDecayTail, GaussianDecayTail, SlowDecayTail, SlowerTail
-from gdpbridge.expressions.asymptotics import (
-    Exponential,
-    Growth,
-    Monomial,
-    Sum,
-    UnknownGrowthError,
-    growth_of,
-)
+from gdpbridge.expressions.asymptotics import growth_of
+from gdpbridge.expressions.sums import Exponential, Growth, Monomial, Sum, UnknownGrowthError
 from gdpbridge.expressions.tree import Call, Node
 from gdpbridge.interval import Interval
 from gdpbridge.numeric.decide import certainly
@@ -23,7 +17,7 @@ from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import ball, fraction_above, to_fraction
 
-__all__ = ["proved_tail"]
+__all__ = ["monomial_text", "proved_tail"]
 
 _BITS = 192
 # larger starts tell more, and leave more for the cells of the head
@@ -75,7 +69,7 @@ def _tail(log: Node, start: int) -> Tail:
         raise UnknownGrowthError
     if monomial < _SQUARE:
         growth.most()
-        return SlowerTail(_monomial_text(monomial), Fraction(start))
+        return SlowerTail(monomial_text(monomial), Fraction(start))
     return _faster(log, start) if monomial > _SQUARE else _gaussian(log, growth, start)
 
 
@@ -139,8 +133,13 @@ def _gaussian(log: Node, growth: Sum, start: int) -> Tail:
     return CoarseDecayTail(Fraction(0), width, Fraction(start), around)
 
 
-def _monomial_text(monomial: Monomial) -> str:
+def monomial_text(monomial: Monomial) -> str:
+    """Return a monomial of ε and log ε as text."""
     power, logs = monomial
-    parts = [] if power == 0 else ["ε" if power == 1 else f"ε^{power}"]
-    parts += [] if logs == 0 else ["log ε" if logs == 1 else f"(log ε)^{logs}"]
+    parts = [] if power == 0 else ["ε" if power == 1 else f"ε^{_exponent(power)}"]
+    parts += [] if logs == 0 else ["log ε" if logs == 1 else f"(log ε)^{_exponent(logs)}"]
     return "·".join(parts)
+
+
+def _exponent(value: Fraction) -> str:
+    return f"{value}" if value.denominator == 1 and value > 0 else f"({value})"

@@ -75,7 +75,8 @@ def follow(
     with precision(BITS):
         start, end = whole.start(), whole.end()
     if start is None and not naive:
-        allowed = f"a formula for delta that falls below 1 for some eps up to {whole.reach}"
+        reach = f"{float(whole.reach):.6g}"
+        allowed = f"a formula for delta that falls below 1 for some eps up to {reach}"
         raise InputError(whole.field, whole.text, allowed)
     if end == 0 and _is_negative_at_zero(whole):
         allowed = "a formula for delta that is not negative at eps = 0"

@@ -61,6 +61,11 @@ class Pair:
         high: where it ends.
         integers: whether x is a whole number.
 
+    Attributes:
+        bounded: whether it begins and ends somewhere.
+        covered: where the cells begin and end, of a range that does not.
+        shift: what the loss is above log p/q, of densities that are not quite normalized.
+
     Raises:
         UndecidedError: for densities that could not be integrated in a bounded number of cells.
     """
@@ -76,6 +81,7 @@ class Pair:
     ) -> None:
         self._p, self._q = p, q
         self.bounded = low is not None and high is not None
+        self.shift = arb(0)
         with precision(_BITS, ORDER + 1):
             cut = self._points if integers else self._cut
             if integers:
@@ -94,7 +100,7 @@ class Pair:
 
         found = copy(self)
         with precision(_BITS):
-            shift = (self.q_mass / self.p_mass).log()
+            found.shift = shift = (self.q_mass / self.p_mass).log()
             p, q = self._p, self._q
             found._p = Density(
                 lambda x: p.value(x) / self.p_mass, lambda x: p.log(x) - self.p_mass.log()
@@ -108,6 +114,7 @@ class Pair:
                     p=scaled(one.p, self.p_mass),
                     q=scaled(one.q, self.q_mass),
                     loss=one.loss + shift,
+                    course=_shifted(one.course, float(shift)),
                 )
                 for one in self._cells
             ]
@@ -117,8 +124,9 @@ class Pair:
     def backward(self) -> Pair:
         """Return Q and P."""
         found = copy(self)
-        for name in ("rest", "range", "_table"):
+        for name in ("rest", "range", "infinite", "_table"):
             found.__dict__.pop(name, None)
+        found.shift = -self.shift
         found._p, found._q, found.p_mass, found.q_mass = self._q, self._p, self.q_mass, self.p_mass
         found._cells = [
             replace(
@@ -126,6 +134,7 @@ class Pair:
                 p=one.q,
                 q=one.p,
                 loss=-one.loss,
+                course=tuple(-term for term in one.course),
                 rises=None if one.rises is None else not one.rises,
             )
             for one in self._cells
@@ -140,6 +149,7 @@ class Pair:
         high: Fraction | None,
         cut: Callable[[arb, arb], list[Cell]],
     ) -> list[Cell]:
+        self.covered: tuple[Fraction | None, Fraction | None] = (None, None)
         if low is not None and high is not None:
             return cut(ball(low), ball(high))
         ends = [ball(one) for one in (low, high) if one is not None]
@@ -155,6 +165,10 @@ class Pair:
                 left -= step
             if all(certainly(1 - mass < _REST) for mass in _totals(found)):
                 break
+        self.covered = (
+            None if low is not None else to_fraction(left),
+            None if high is not None else to_fraction(right),
+        )
         return found
 
     def _points(self, low: arb, high: arb) -> list[Cell]:
@@ -201,9 +215,10 @@ class Pair:
         p, q = (side_of(one, middle, radius, around) for one in (self._p, self._q))
         if p is None or q is None:
             return None
-        if p.mass.is_zero() and q.mass.is_zero():
-            return Cell(low, high, p, q, arb(0), None)
-        loss, slope = self._spread(middle, radius, around)
+        if p.mass.is_zero() or q.mass.is_zero():
+            known = p.mass.is_zero() and q.mass.is_zero()
+            return Cell(low, high, p, q, arb(0) if known else _ANY, None)
+        loss, slope, course = self._spread(middle, radius, around)
         rises = True if certainly(slope >= 0) else (False if certainly(slope <= 0) else None)
         flat = loss.is_finite() and certainly(2 * arb(loss.rad()) < _FLAT)
         unseen = certainly(p.mass < _UNSEEN) and certainly(q.mass < _UNSEEN)
@@ -211,17 +226,17 @@ class Pair:
             return Cell(low, high, p, q, loss if loss.is_finite() else _ANY, None)
         if rises is None or not loss.is_finite():
             return None
-        return Cell(low, high, p, q, loss, rises)
+        return Cell(low, high, p, q, loss, rises, course)
 
-    def _spread(self, middle: arb, radius: arb, around: arb) -> tuple[arb, arb]:
-        """Enclose the loss and its slope on a cell, by its polynomial about the middle."""
+    def _spread(self, middle: arb, radius: arb, around: arb) -> tuple[arb, arb, tuple[float, ...]]:
+        """Enclose the loss and its slope on a cell, and return its polynomial in floats."""
         at, over = (
             self._p.log(x) - self._q.log(x)
             for x in (arb_series([one, 1], ORDER + 1) for one in (middle, around))
         )
         coarse = over[0], over[1]
         if not over[ORDER].is_finite():
-            return coarse
+            return *coarse, ()
         slope, reach = ORDER * over[ORDER], arb(0, radius)
         for order in range(ORDER - 1, 0, -1):
             slope = slope * reach + order * at[order]
@@ -230,7 +245,7 @@ class Pair:
             fine.intersection(one) if one.is_finite() and fine.is_finite() else fine
             for fine, one in zip((loss, slope), coarse, strict=True)
         )
-        return loss, slope
+        return loss, slope, tuple(float(at[order]) for order in range(ORDER))
 
     def _loss(self, x: arb) -> tuple[arb, arb]:
         """Return the loss and its slope at x."""
@@ -310,7 +325,7 @@ class Pair:
         low, high = cell.low, cell.high
         sign = 1 if cell.rises else -1
         width = (high - low) * _BRACKET
-        at = cell.middle
+        at = cell.guess(float(eps)).max(low).min(high).mid()
         for _ in range(_NEWTON_STEPS):
             value, slope = self._loss(at)
             # no place is known better than the loss is there
@@ -347,6 +362,22 @@ class Pair:
                 ]
             p, q = (to_fraction(one.upper()) for one in found)
         return p, q
+
+    @property
+    def unknown(self) -> list[Cell]:
+        """The cells on which no loss is known, though there is mass of P."""
+        return [
+            one
+            for one in self._cells
+            if not (one.loss.is_finite() or one.p.mass.is_zero() or one.q.mass.is_zero())
+        ]
+
+    @cached_property
+    def infinite(self) -> arb:
+        """Enclose the mass of P where Q has none at all, on the cells."""
+        masses = (one.p.mass for one in self._cells if one.q.mass.is_zero())
+        with precision(_BITS):
+            return sum(masses, arb(0))
 
     @cached_property
     def range(self) -> tuple[arb, arb]:
@@ -397,6 +428,10 @@ class Pair:
 
 
 _ANY = arb(0, float("inf"))
+
+
+def _shifted(course: tuple[float, ...], by: float) -> tuple[float, ...]:
+    return (course[0] + by, *course[1:]) if course else ()
 
 
 def _totals(cells: Iterable[Cell]) -> tuple[arb, arb]:

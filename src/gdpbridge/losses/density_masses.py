@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,11 +13,12 @@ from gdpbridge.numeric.decide import certainly
 __all__ = ["ORDER", "Cell", "Density", "Side", "side_of"]
 
 # of Taylor polynomials
-ORDER = 16
+ORDER = 28
 # of a mass, what its enclosure may be wide; where a formula has a kink, of 1
 _RELATIVE = arb(2) ** -80
 _AT_KINKS = arb(2) ** -90
 _TINY = arb(2) ** -2000
+_FLOAT_STEPS, _NEAR = 30, 2.0**-48
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ class Cell:
         q: Q on it.
         loss: encloses the loss on all of it.
         rises: whether the loss rises; None where it hardly varies.
+        course: the loss as a polynomial about the middle, in floats; empty where it has none.
     """
 
     low: arb
@@ -66,11 +69,30 @@ class Cell:
     q: Side
     loss: arb
     rises: bool | None
+    course: tuple[float, ...] = ()
 
     @property
     def middle(self) -> arb:
         """Return what the polynomials are about."""
         return ((self.low + self.high) / 2).mid()
+
+    def guess(self, loss: float) -> arb:
+        """Return where the loss is about so large: by Newton's method in floats."""
+        if not self.course:
+            return self.middle
+        reach = float((self.high - self.low) / 2)
+        shift = 0.0
+        for _ in range(_FLOAT_STEPS):
+            value = slope = 0.0
+            for term in reversed(self.course):
+                value, slope = value * shift + term, slope * shift + value
+            if not slope:
+                return self.middle
+            moved = min(max(shift - (value - loss) / slope, -reach), reach)
+            if abs(moved - shift) <= _NEAR * reach:
+                break
+            shift = moved
+        return (self.middle + moved).mid() if math.isfinite(moved) else self.middle
 
 
 def side_of(density: Density, middle: arb, radius: arb, around: arb) -> Side | None:

@@ -140,6 +140,10 @@ class Profile(Described, Evaluated, BaseModel):
         """The mechanism that a certificate is about: this one, or the same in other words."""
         return self
 
+    def as_runs(self, times: int) -> Profile | None:
+        """Return several runs as one mechanism of the kind, None where that is no other word."""
+        return None
+
     @property
     def composes_beside_others_only(self) -> bool:
         """Whether several runs need a part with a Gaussian tail beside them to be composed."""

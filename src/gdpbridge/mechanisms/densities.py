@@ -9,44 +9,51 @@ integrated, some 10⁻²³, counts as an outright failure, and δ(ε) is known u
 Several runs are bounded by the composed loss of a pair on a lattice that dominates: δ of one run is
 there the chord of this one, between multiples of a unit of the loss (Doroshenko, Ghazi, Kamath,
 Kumar and Manurangsi 2022).
+
+Whether a finite μ covers every ε is decided by how the loss and the densities grow where the range
+ends, or where one of them is 0 (see ``guarantees/ends.py``). Two normal densities of one variance
+are Gaussian noise: δ(ε) is the Gaussian curve with μ = |m - m'|/σ, also of several runs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-import numpy as np
 from flint import arb, arb_series
 from pydantic import Field
 
 from gdpbridge.curves.atoms import atoms_curve
 from gdpbridge.curves.base import DEFAULT_FAILURE, Curve
 from gdpbridge.curves.composition import cut_off_curve
+from gdpbridge.curves.constants import square_root
+from gdpbridge.curves.gains import gain_of
+from gdpbridge.curves.gaussian import gaussian_curve
 from gdpbridge.curves.largest import largest_of
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.pieces import Formula, Piece
 from gdpbridge.curves.smooth import SmoothCurve, zero_curve
-from gdpbridge.curves.tail import Tail
-from gdpbridge.curves.tails import ConstantTail, PlateauTail
+from gdpbridge.curves.tail import Tail, Verdict
+from gdpbridge.curves.tails import ConstantTail, FloorTail, PlateauTail, SettledTail, covering_mu
 from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.expressions.evaluate import Evaluation
+from gdpbridge.expressions.exponents import exponent_of
 from gdpbridge.expressions.parse import SPELLINGS, parse_expression
 from gdpbridge.expressions.tree import Call, Node, Number, names, substituted
+from gdpbridge.guarantees.ends import End, losses_at, tail_of
 from gdpbridge.losses.densities import Pair
 from gdpbridge.losses.density_masses import Density
 from gdpbridge.mechanisms.base import Profile, Real, parameter
+from gdpbridge.mechanisms.gaussian import Gaussian, gaussian_losses
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.exact import decimal_text, exact
-from gdpbridge.numeric.flint_context import precision, working_precision
+from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import (
     BALLS,
-    FLOATS,
     SERIES,
-    Operations,
-    Probability,
     ball,
     to_fraction,
 )
@@ -58,8 +65,6 @@ __all__ = ["Densities"]
 
 MAX_END = 1_000_000
 _BITS = 192
-# values of δ: the next cell begins where one ends
-_KEPT = 256
 # what a density may miss of 1, as written with few digits
 _ROUNDED = Fraction(1, 10**9)
 # multiples of the unit that one run's loss takes in compositions, and all runs' together
@@ -190,9 +195,56 @@ class Densities(Profile):
     def _both(self) -> tuple[Pair, Pair]:
         return self.pair, self.pair.backward()
 
+    @cached_property
+    def _beyond(self) -> tuple[Tail | None, arb | None]:
+        """What is proved of δ besides what the cells say, and the largest loss, if known.
+
+        Where a loss may be infinite δ does not fall to 0. Else the losses are bounded but at ends
+        of the range and where a density is 0; there formulas tell.
+        """
+        with precision(_BITS):
+            infinite = max(to_fraction(one.infinite.lower()) for one in self._both)
+            if infinite > 0:
+                return FloorTail(infinite), None
+            largest = arb(0)
+            for one in self._both:
+                largest = largest.max(one.range[1])
+            growing, known = [], True
+            for number, pair in enumerate(self._both):
+                for places in self._ends(pair):
+                    looks = (losses_at(*self._nodes(), end) for end in places)
+                    at = next((one for one in looks if one is not None), None)
+                    if at is None:
+                        known = False
+                        continue
+                    at = at.backward() if number else at
+                    if at.bounded:
+                        largest = largest.max(at.largest + pair.shift)
+                    else:
+                        growing.append(at)
+            if growing:
+                found = tail_of(growing, largest)
+                decided = known or (found is not None and found.verdict is Verdict.NOT_GDP)
+                return found if decided else None, None
+        return (ConstantTail(_fixed(largest), Fraction(0)), largest) if known else (None, None)
+
+    def _ends(self, pair: Pair) -> Iterator[list[End]]:
+        """Yield where no loss of P is known, each in one way or two."""
+        for covered, upwards in zip(pair.covered, (False, True), strict=True):
+            if covered is not None:
+                yield [End.beyond(covered, upwards=upwards)]
+        if not self.integers:
+            for cell in pair.unknown:
+                low, high = (to_fraction(end) for end in (cell.low, cell.high))
+                yield [
+                    End.next_to(place, high - low, upwards=place == low) for place in (low, high)
+                ]
+
     @property
     def default_failure(self) -> Fraction | None:
         """More than what lies beyond all that was integrated."""
+        if self._normal is not None:
+            return None
         rest = max(self.pair.rest)
         if not rest:
             return None
@@ -211,6 +263,8 @@ class Densities(Profile):
     @property
     def beyond_certificates(self) -> str:
         """They are of formulas that the checker can read."""
+        if self._normal is not None and not isinstance(square_root(self._normal), Fraction):
+            return "there is no certificate for two normal densities whose μ is not rational"
         from gdpbridge_verify.refusal import Malformed
         from gdpbridge_verify.taylor import density_of
 
@@ -235,32 +289,76 @@ class Densities(Profile):
         return found | ({"integers": "true"} if self.integers else {})
 
     @property
+    def certified_as(self) -> Profile:
+        """Gaussian noise, where the densities are those of it."""
+        mu = None if self._normal is None else square_root(self._normal)
+        if not isinstance(mu, Fraction) or not mu:
+            return self
+        return Gaussian(sensitivity=mu.numerator, sigma=mu.denominator, neighbours=self.neighbours)
+
+    @property
     def composed_is(self) -> Nature:
-        """A bound: the pair on the lattice dominates."""
-        return Nature.BOUND
+        """A bound, as the pair on the lattice dominates; exact of normal densities."""
+        return Nature.BOUND if self._normal is None else Nature.OWN
+
+    @cached_property
+    def _normal(self) -> Fraction | None:
+        """The μ² of two normal densities of one variance: |m - m'|/σ, squared."""
+        if self.integers or not (self.low is None and self.high is None):
+            return None
+        p, q = (exponent_of(node, "x") for node in self._nodes())
+        if p is None or q is None or {*p, *q} - {1, 2} or p.get(2, 0) != q.get(2, 0):
+            return None
+        with precision(_BITS):
+            slack = ball(_ROUNDED) ** 2
+            off = (abs(1 - mass) for mass in (self.pair.p_mass, self.pair.q_mass))
+            if not all(certainly(one < slack) for one in off):
+                return None
+        between = p.get(1, Fraction(0)) - q.get(1, Fraction(0))
+        # what integrates on the whole line has a negative factor of x²
+        return between**2 / (-2 * p[2])
 
     def build_curve(self) -> Curve:
         """Return the larger one of both orders."""
+        if self._normal is not None:
+            return gaussian_curve(square_root(self._normal))
         if self.integers:
-            return atoms_curve(self._both)
+            return atoms_curve(self._both, self._settled)
         rest, ends = max(self.pair.rest), [one.range[1] for one in self._both]
         largest = ends[0].max(ends[1])
         if not rest and largest.is_zero():
             return zero_curve()
-        piece = Piece(
-            Fraction(0), largest_of([_formula_of(one) for one in self._both]), by_chords=True
-        )
+        if not rest:
+            formula = self._larger(None)
+            piece, last = Piece(Fraction(0), formula, by_chords=True), _fixed(largest)
+            return SmoothCurve((piece,), ConstantTail(last, Fraction(0)), last)
+        _, most = self._beyond
+        formula, end = self._larger(most), None if most is None else _fixed(most)
+        piece = Piece(Fraction(0), formula, by_chords=True)
 
-        def end() -> arb:
-            return largest
+        def delta(eps: arb) -> arb:
+            return 1 - formula(eps, BALLS).log_complement().exp()
 
-        tail: Tail = PlateauTail(end, rest) if rest else ConstantTail(end, Fraction(0))
-        return SmoothCurve((piece,), tail, None if rest else end)
+        tail = self._settled(PlateauTail(_fixed(largest), rest), delta)
+        return SmoothCurve((piece,), tail, end)
+
+    def _larger(self, last: arb | None) -> Formula:
+        return largest_of([gain_of(one, last) for one in self._both])
+
+    def _settled(self, plateau: PlateauTail, delta: Callable[[arb], arb]) -> Tail:
+        """Add to what the cells say what is proved besides."""
+        beyond, _ = self._beyond
+        if beyond is None:
+            return plateau
+        above = partial(covering_mu, delta, beyond) if beyond.verdict is Verdict.GDP else None
+        return SettledTail(plateau, beyond, above)
 
     def composed_curve(self, times: int) -> Curve:
         """Return the curve of one run, or one that bounds that of several."""
         from gdpbridge.losses.moments import Part
 
+        if self._normal is not None:
+            return gaussian_curve(square_root(times * self._normal))
         return self.curve if times == 1 else cut_off_curve(Part(self._transform(times), times))
 
     def privacy_losses(self) -> Losses:
@@ -271,6 +369,9 @@ class Densities(Profile):
         """
         from gdpbridge.losses.moments import Part
 
+        mu = None if self._normal is None else square_root(self._normal)
+        if isinstance(mu, Fraction):
+            return gaussian_losses(mu)
         if any(self.pair.rest):
             raise InputError(
                 "mechanism",
@@ -296,49 +397,5 @@ def _series(value: Any, x: arb_series) -> arb_series:
     return value if isinstance(value, arb_series) else arb_series([value], x.prec)
 
 
-def _formula_of(pair: Pair) -> Formula:
-    """Return ∫(p - e^ε·q)⁺ dx."""
-
-    @lru_cache(maxsize=_KEPT)
-    def at(eps: Fraction, _: int) -> tuple[arb, arb, arb]:
-        total, q, density = pair.delta(ball(eps))
-        rest = ball(pair.rest[0])
-        return total.max(arb(0)) + arb(0).union(rest), q, density
-
-    def value(eps: arb) -> tuple[arb, arb, arb]:
-        return at(to_fraction(eps), working_precision())
-
-    def enclosed(eps: arb) -> arb:
-        low, high = (value(arb(end))[0] for end in (eps.upper(), eps.lower().max(arb(0)).lower()))
-        return low.union(high)
-
-    def delta(eps: Any, ops: Operations) -> Probability:
-        if ops is FLOATS:
-            return _on_floats(value, eps)
-        if ops is BALLS:
-            found = value(eps)[0] if eps.is_exact() else enclosed(eps)
-            return Probability(found.log, (1 - found).log)
-        if not eps[0].is_exact():
-            # on a range the chord is looked at
-            nothing = arb_series([arb.nan()] * eps.prec, eps.prec)
-            return Probability(lambda: nothing, lambda: nothing)
-        total, q, density = value(eps[0])
-        t, step = eps[0].exp(), eps - eps[0]
-        first, second = -t * q, t * (density - q) / 2
-        series = total + first * step + second * step * step
-        return Probability(series.log, (1 - series).log)
-
-    return delta
-
-
-def _on_floats(value: Any, eps: Any) -> Probability:
-    shape, logs, rests = np.shape(eps), [], []
-    with precision(_BITS):
-        for at in np.ravel(eps).tolist():
-            found = value(arb(at))[0]
-            middle = arb(found.mid())
-            logs.append(float(middle.log()) if certainly(middle > 0) else -np.inf)
-            rests.append(float((1 - middle).log()))
-    return Probability(
-        lambda: np.array(logs).reshape(shape), lambda: np.array(rests).reshape(shape)
-    )
+def _fixed(value: arb) -> Callable[[], arb]:
+    return lambda: value

@@ -106,6 +106,11 @@ class RandomAllocation(Profile):
         """Return the lines of the law that dominates."""
         return cut_off_curve(self._part(1))
 
+    def as_runs(self, times: int) -> Profile | None:
+        """Return as many times more epochs."""
+        epochs = times * self.epochs
+        return self.model_copy(update={"epochs": epochs}) if epochs <= MAX_EPOCHS else None
+
     def composed_curve(self, times: int) -> Curve:
         """Return those of as many times more epochs."""
         return cut_off_curve(self._part(times))

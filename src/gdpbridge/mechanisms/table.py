@@ -30,7 +30,7 @@ from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.guarantees.hull import envelope, log_slopes
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import register
-from gdpbridge.numeric.exact import exact
+from gdpbridge.numeric.exact import decimal_text, exact
 from gdpbridge.numeric.kinds import ball
 from gdpbridge.reading.headers import Columns
 from gdpbridge.reading.rows import Rows, rows_of_numbers
@@ -242,6 +242,16 @@ class Table(Profile):
         if last == 0:
             return linear_curve(lines, ConstantTail(last_eps, Fraction(0)), last_eps)
         return linear_curve(lines, PlateauTail(last_eps, last))
+
+    def specification(self) -> dict[str, str | None]:
+        """Return kind and relation, and the rows that imply the others as ``ε:δ ε:δ …``."""
+        found: dict[str, str | None] = {"kind": self.kind, "neighbours": self.neighbours}
+        pairs = [
+            ["-inf" if one is None else decimal_text(one) for one in row]
+            for row in self.exact_corners
+        ]
+        found["rows"] = " ".join(map(":".join, pairs))
+        return found | ({"log": "true"} if self.is_log else {})
 
     @property
     def composed_is(self) -> Nature:

@@ -50,21 +50,26 @@ def plan(found: Sequence[PlanRow], show: str | None = None, *, title: str | None
     shown = show or has[0]
     over = next(iter(rows[0].given))
     best = min(rows, key=lambda row: _value(row, shown) or 0.0)
-    least = number_text(float(f"{_value(best, shown):.4g}"))
+    least, *others = dict.fromkeys(
+        number_text(float(f"{_value(row, shown):.4g}")) for row in (best, *rows)
+    )
     place = float(best.given[over])
-    words = f"{over.replace('_', ' ')} {number_text(place)}"
+    words = f"with {over.replace('_', ' ')} {number_text(place)}"
+    name, bound, _ = SHOWN[shown].partition(" at most")
+    # all alike where it is the target
+    told = f"Least {name}: {least}, {words}" if others else f"{name}{bound} {least} in each setting"
     xs = [float(row.given[over]) for row in rows]
     log = min(xs) > 0 and max(xs) / min(xs) > _WIDE
     return lines(
         [_series(name, group, over, shown) for name, group in _groups(rows, over).items()],
-        title=title or f"Least {SHOWN[shown].split(' at')[0]}: {least}, with {words}",
+        title=title or told,
         x_title=over.replace("_", " "),
         y_title=SHOWN[shown],
         log_x=log,
         x_domain=(min(xs), max(xs)),
-        points=[Point(place, float(least), "")],
+        points=[Point(place, float(least), "")] if others else [],
         alt_text=f"{SHOWN[shown]} of {len(rows)} settings over {over.replace('_', ' ')}; the least "
-        f"is {least}, with {words}.",
+        f"is {least}, {words if others else 'in each'}.",
     )
 
 

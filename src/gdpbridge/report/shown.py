@@ -30,7 +30,7 @@ from gdpbridge.report.record import (
     identification_record,
     measurement_record,
 )
-from gdpbridge.report.text import to_text
+from gdpbridge.report.text import identification_to_text, tail_text, to_text
 from gdpbridge.risk import Risk
 from gdpbridge.specification.title import mechanism_title
 
@@ -48,7 +48,7 @@ def line(shown: Any) -> str:
             what = f"μ in {shown.mu}, {shown.statement}, {shown.verdict}, {how}"
             return f"<Measurement of {_title(shown.profile)}: {what}>"
         case Identification():
-            return f"<Identification: {shown.verdict}, μ_t in {shown.mu_tail}>"
+            return f"<Identification: {shown.verdict}, {tail_text(shown)}>"
         case Calibration():
             what = f"{shown.parameter} = {shown.value!r} for {shown.goal.words}"
             return f"<Calibration of {shown.profile.kind}: {what}>"
@@ -85,7 +85,7 @@ def html(shown: Any) -> str:
     elif isinstance(shown, Audit):
         text = audit_to_text(shown, _WIDTH)
     elif isinstance(shown, Identification):
-        text = line(shown)
+        text = identification_to_text(shown, _WIDTH)
     else:
         text = answer_to_text(_record(shown), _WIDTH)
     return f"<pre>{markup.escape(text)}</pre>"

@@ -18,7 +18,15 @@ from gdpbridge.numeric.exact import decimal_ceiling
 from gdpbridge.report.record import MeasurementRecord, Record, UndecidedRecord
 from gdpbridge.specification.title import mechanism_title, number_text
 
-__all__ = ["Row", "certain_and_ends", "laid_out", "measured_rows", "to_text"]
+__all__ = [
+    "Row",
+    "certain_and_ends",
+    "identification_to_text",
+    "laid_out",
+    "measured_rows",
+    "tail_text",
+    "to_text",
+]
 
 _LABEL_WIDTH = 13
 _NARROWEST = 40
@@ -51,7 +59,7 @@ def to_text(record: Record, width: int, *, colour: bool = False, digits: int | N
         colour: whether to colour the verdict and μ, for a terminal.
         digits: the most decimal places of μ to show; all that are certain if None.
     """
-    rows = _rows(record, max(width, _NARROWEST) - _LABEL_WIDTH, digits)
+    rows = _rows(record.found, max(width, _NARROWEST) - _LABEL_WIDTH, digits)
     return laid_out(mechanism_title(record.mechanism), rows, width, colour=colour)
 
 
@@ -134,15 +142,19 @@ def _wrap(text: str, width: int, indent: str = "") -> list[str]:
     return [line.replace("\u00a0", " ") for line in lines]
 
 
-def _rows(record: Record, width: int, digits: int | None) -> Iterator[Row]:
-    found = record.found
+def identification_to_text(found: Identification, width: int) -> str:
+    """Return a verdict, of which the mechanism is not known, as lines of text."""
+    return laid_out("identification", _rows(found, width - _LABEL_WIDTH, None), width)
+
+
+def _rows(found: Identification | Measurement, width: int, digits: int | None) -> Iterator[Row]:
     yield Row("Verdict", found.verdict_sentence, _COLOURS[found.verdict])
     yield Row("Because", found.reason)
     yield Row("δ(ε)", found.profile_is.sentence)
     if isinstance(found, Measurement):
         yield from measured_rows(found, width, digits)
         yield from _beside(found, digits)
-    yield Row("Tail", _tail(found))
+    yield Row("Tail", tail_text(found))
     if isinstance(found, Measurement):
         yield from _how(found)
 
@@ -257,7 +269,8 @@ def _whole_range(found: Measurement, digits: int | None) -> str:
     return f"μ {shown} holds for every ε ≥ 0"
 
 
-def _tail(found: Identification | Measurement) -> str:
+def tail_text(found: Identification | Measurement) -> str:
+    """Return μ_t and how it is known."""
     mu_t = found.mu_tail
     if mu_t is None:
         return "μ_t is not known"

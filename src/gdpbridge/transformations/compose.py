@@ -81,6 +81,8 @@ class Composed(Profile):
     def certified_as(self) -> Profile:
         """Runs of the mechanism in other words."""
         base = self.base.certified_as
+        if (runs := base.as_runs(self.times)) is not None:
+            return runs
         return self if base is self.base else Composed(base=base, times=self.times)
 
     @property

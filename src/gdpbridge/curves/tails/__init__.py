@@ -9,6 +9,7 @@ from gdpbridge.curves.tails.gaussian import (
     TouchingTail,
 )
 from gdpbridge.curves.tails.level import ConstantTail
+from gdpbridge.curves.tails.settled import SettledTail, covering_mu
 from gdpbridge.curves.tails.slow import (
     CERTAIN,
     CertainFailureTail,
@@ -31,8 +32,10 @@ __all__ = [
     "GaussianCurveTail",
     "GaussianDecayTail",
     "PlateauTail",
+    "SettledTail",
     "SlowDecayTail",
     "SlowerTail",
     "TouchingTail",
     "UnknownTail",
+    "covering_mu",
 ]

@@ -1,0 +1,166 @@
+"""The tail of a curve that is evaluated up to a rest, of which more is proved otherwise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from itertools import pairwise
+
+from flint import arb
+
+from gdpbridge.curves.constants import Constant, upper_bound
+from gdpbridge.curves.handover import decay_handover
+from gdpbridge.curves.tail import (
+    Handover,
+    Level,
+    Obstacle,
+    Scope,
+    Tail,
+    TailStatus,
+    Verdict,
+)
+from gdpbridge.curves.tails.gaussian import CoarseDecayTail
+from gdpbridge.curves.tails.level import ConstantTail
+from gdpbridge.curves.tails.unproved import PlateauTail
+from gdpbridge.errors import UndecidedError
+from gdpbridge.gaussian import enclosures as gaussian
+from gdpbridge.interval import Interval
+from gdpbridge.numeric.decide import certainly
+from gdpbridge.numeric.exact import decimal_floor, digits_of
+from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import BALLS, ball, fraction_above, to_fraction
+
+__all__ = ["SettledTail", "covering_mu"]
+
+_BITS = 192
+_DIGITS = 12
+# of δ_μ where the losses end, what a rest may be that is not seen in μ
+_UNSEEN = arb(2) ** -60
+# of the search for a μ: the first one, the growth from one to the next, how many; steps of ε
+_FIRST, _GROWTH, _MOST, _STEPS = Fraction(1, 16), Fraction(9, 8), 120, 128
+
+
+@dataclass(frozen=True)
+class SettledTail(Tail):
+    """What evaluation says ends with a plateau; another proof decides.
+
+    Attributes:
+        plateau: what evaluation says.
+        beyond: what else is proved of δ.
+        above: a μ with δ ≤ δ_μ everywhere, where δ falls to 0 but the rest hides how.
+    """
+
+    plateau: PlateauTail
+    beyond: Tail
+    above: Callable[[], Fraction] | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """As is proved."""
+        return self.beyond.verdict
+
+    @property
+    def reason(self) -> str:
+        """Why."""
+        return self.beyond.reason
+
+    @property
+    def mu_tail(self) -> Interval | None:
+        """As is proved."""
+        return self.beyond.mu_tail
+
+    @property
+    def status(self) -> TailStatus:
+        """It is proved."""
+        return self.beyond.status
+
+    def covered_from(self, largest: Callable[[], arb], tol: Fraction) -> Handover | None:
+        """Return where the losses end if the rest is not seen there; else μ may be loose."""
+        if self.verdict is not Verdict.GDP:
+            return None
+        with precision(_BITS):
+            mu = largest()
+            if isinstance(self.beyond, ConstantTail):
+                end = upper_bound(self.beyond.start)
+                rest = BALLS.constant(self.plateau.value).log()
+                if certainly(rest < gaussian.log_delta_tail_lower(ball(end), mu) + _UNSEEN.log()):
+                    return Handover(end)
+            known = self.mu_tail
+            low = max(to_fraction(mu.lower()), Fraction(0 if known is None else known.low))
+            low = Fraction(decimal_floor(low, digits_of(tol) + 2))
+        if self.above is None:
+            return None
+        note = "what is rarer than all that was integrated leaves μ between bounds"
+        return Handover(Fraction(0), low, self.above(), math.inf, note, is_proved=False)
+
+    def after_sampling(self, gamma: Fraction) -> SettledTail:
+        """The rest is scaled; γ·δ_μ(ε) ≤ δ_μ(ε')."""
+        plateau, beyond = (one.after_sampling(gamma) for one in (self.plateau, self.beyond))
+        assert isinstance(plateau, PlateauTail)
+        return SettledTail(plateau, beyond, self.above)
+
+    def after_failure(self, failure: Fraction) -> Obstacle | None:
+        """Return that nothing is known below the last guarantee."""
+        return self.plateau.after_failure(failure)
+
+    @property
+    def level(self) -> Level:
+        """The last guarantee."""
+        return self.plateau.level
+
+    def default_scope(self) -> Scope | None:
+        """Up to the last guarantee."""
+        return self.plateau.default_scope()
+
+
+def covering_mu(delta: Callable[[arb], arb], beyond: Tail) -> Fraction:
+    """Return a μ with δ ≤ δ_μ everywhere, a little above what a curve up to a rest allows.
+
+    Args:
+        delta: encloses δ at an exact ε.
+        beyond: a tail of bounded losses or with a decay.
+
+    Raises:
+        UndecidedError: if none is found.
+    """
+    if isinstance(beyond, ConstantTail):
+        return _pure(beyond.start)
+    assert isinstance(beyond, CoarseDecayTail)
+    mu = _FIRST
+    for _ in range(_MOST):
+        end, _, found = decay_handover(
+            beyond.log_factor,
+            beyond.width,
+            beyond.start,
+            Fraction(0),
+            largest=partial(_exactly, mu),
+            tol=Fraction(1, 1000),
+        )
+        if _covers(delta, ball(found).upper(), ball(end)):
+            return fraction_above(ball(found), _DIGITS)
+        mu = max(mu, found) * _GROWTH
+    raise UndecidedError("no μ was found that covers the whole range")
+
+
+def _exactly(mu: Fraction) -> arb:
+    return ball(mu).upper()
+
+
+def _covers(delta: Callable[[arb], arb], mu: arb, end: arb) -> bool:
+    """Whether δ_μ is above δ up to an ε, as δ at the left of each step is below it at the right."""
+    with precision(_BITS):
+        places = [(end * step / _STEPS).upper() for step in range(_STEPS + 1)]
+        return all(
+            certainly(delta(left) <= gaussian.probability(right, mu).log().exp())
+            for left, right in pairwise(places)
+        )
+
+
+def _pure(end: Constant) -> Fraction:
+    """Return μ = -2·Φ⁻¹(1/(1 + e^ε)) of ε-DP (Dong, Roth and Su 2022)."""
+    with precision(_BITS):
+        share = 1 / (1 + BALLS.constant(end).exp())
+        return fraction_above(2 * arb(2).sqrt() * (2 * share).erfcinv(), _DIGITS)
