@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import shutil
 import sys
@@ -103,7 +102,9 @@ def with_bar(function: Callable[P, R]) -> Callable[P, R]:
         words: dict[str, Any] = kwargs
         if words.get("progress") is not None:
             return function(*args, **kwargs)
-        first = multiprocessing.parent_process() is None
+        # loaded in every worker
+        processes = sys.modules.get("multiprocessing.process")
+        first = processes is None or processes.parent_process() is None
         if not first or not _DRAWING.acquire(blocking=False):
             words["progress"] = silent
             return function(*args, **kwargs)

@@ -23,6 +23,7 @@ from scipy.stats import norm
 
 import gdpbridge
 from gdpbridge import profiles
+from gdpbridge.certificate.write_answers import Asked, write_answers
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.finite import discrete_laplace, two_valued
 from gdpbridge_verify.lattice import Placed, above, below, pair_of
@@ -260,3 +261,18 @@ def test_a_unit_is_for_bounded_losses() -> None:
     assert other is not None
     changed = put(json.loads(other.to_json()), ("evidence", "unit"), "1/100")
     assert outcome(changed) == "no certificate"
+
+
+def test_answers_are_shown_by_laws_without_a_tilt() -> None:
+    """δ at an ε, near what is true; a number on either side of it is refused."""
+    profile = profiles.Laplace(scale=1).subsample(RATE).compose(TIMES)
+    document = json.loads(write_answers(profile, [Asked("delta", Fraction(1, 10))]).to_json())
+    (answer,) = document["claim"]["answers"]
+    right = max(of_runs(0.1, 1.0, RATE, backward, TIMES) for backward in (False, True))
+    low, high = (float(answer[end]) for end in ("low", "high"))
+    assert low - SLACK <= right <= high + SLACK
+    assert high - low < 1e-4 * high
+    assert outcome(document) == "valid"
+    for end, other in (("low", low * 1.001), ("high", high * 0.999)):
+        changed = put(document, ("claim", "answers", 0, end), f"{other:.12f}")
+        assert outcome(changed) in ("refused", "no certificate")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import mpmath
@@ -13,6 +14,7 @@ from gdpbridge.losses.line_integral import ComposedLoss, epsilon_of
 from gdpbridge.losses.moments import Part
 from gdpbridge.losses.rare import RareDirection, rare_direction
 from gdpbridge.losses.transforms.gaussian import GaussianTransform
+from gdpbridge.losses.transforms.rare_gaussian import Edge
 from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
 from gdpbridge.numeric.flint_context import precision
 
@@ -153,6 +155,17 @@ def test_what_is_split_off_counts() -> None:
     rare = _rare(direction).to(2)
     assert rare.delta(Fraction(0))[1] >= direction.to(2).delta(Fraction(0))[0]
     assert not rare.is_at_most(Fraction(0), arb(DELTA.numerator) / DELTA.denominator)
+
+
+def test_large_noise_that_loses_less_counts() -> None:
+    """Of an edge so soft that much noise below ε is called large: δ is between both ends still."""
+    whole = _direction("0.6917", "0.0478", 2)
+    found = _rare(whole)
+    soft = replace(found.split, high=Edge(Fraction(27, 5), Fraction(3, 10)))
+    low, high = RareDirection(soft, found.tilt, Fraction(3), 5).delta(Fraction(3))
+    with precision(96):
+        true = arb(mpmath.nstr(_exactly_of_two("0.6917", "0.0478", "3"), 20))
+        assert true * arb("0.9") < low <= true <= high < 2 * true
 
 
 def test_an_epsilon_is_found_where_lines_of_the_whole_take_too_many_nodes() -> None:

@@ -137,3 +137,17 @@ def test_a_failure_beside_noise_is_a_constant_more() -> None:
     past = gdp.measure(failing, failure="1e-6").mu
     whole = gdp.measure(noise).mu
     assert max(past.low, whole.low) <= min(past.high, whole.high)
+
+
+@pytest.mark.parametrize(("middle", "radius"), [("0.3", "0.1"), ("0", "0.05"), ("0.65", "0.1")])
+def test_an_epsilon_that_is_not_exact_has_all_its_values(middle: str, radius: str) -> None:
+    """δ of a ball holds δ at its ends, on a side of 0 and of the end of all losses."""
+    curve = P.Laplace(scale=3).compose(2).curve
+    with precision(96):
+        eps = arb(middle, radius)
+        found = curve.enclose(eps)
+        for end in (eps.lower().max(arb(0)), eps.upper()):
+            inside = curve.enclose(end.mid())
+            pairs = (found.log, inside.log), (found.log_complement, inside.log_complement)
+            for one, other in pairs:
+                assert one().exp().contains(other().exp().mid())

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from gdpbridge.curves.base import Form
 from gdpbridge.mechanisms.base import Profile
-from gdpbridge.mechanisms.table import Table
 from gdpbridge_verify.kinds import KINDS, SAMPLED
 
 if TYPE_CHECKING:
@@ -44,9 +43,9 @@ def uncertifiable_because(profile: Profile) -> str:
         known = KINDS[one.kind]
         if known.relations and one.neighbours not in known.relations:
             return f"there is no certificate for {one.kind} with {one.neighbours} neighbours yet"
-        if isinstance(one, Table) and one is not named and named.kind in ("composed", "sequence"):
+        if one.kind == "table" and one is not named and named.kind in ("composed", "sequence"):
             # its class has a worst mechanism
-            if one.is_log:
+            if _is_log(one):
                 return "there is no certificate yet for compositions of a table of log δ"
             continue
         if named.kind in ONLY_COMPOSED and not (
@@ -151,11 +150,19 @@ def _has_place(part: Runs) -> bool:
     return isinstance(one, known) and not isinstance(one, DiscreteGaussian)
 
 
+def _is_log(profile: Profile) -> bool:
+    from gdpbridge.mechanisms.table import Table
+
+    return isinstance(profile, Table) and profile.is_log
+
+
 def _is_sampled(profile: Profile) -> bool:
+    # what is not used is not loaded
+    if profile.kind != "subsampled":
+        return False
     from gdpbridge.transformations.subsample import Subsampled
 
-    if not isinstance(profile, Subsampled):
-        return False
+    assert isinstance(profile, Subsampled)
     return profile.base.kind in SAMPLED and profile.rate is not None
 
 

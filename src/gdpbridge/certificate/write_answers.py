@@ -13,7 +13,12 @@ import numpy as np
 from gdpbridge.certificate.binaries import binary_below, binary_text
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
-from gdpbridge.certificate.reach import is_closed, uncertifiable_because
+from gdpbridge.certificate.reach import (
+    is_bounded,
+    is_closed,
+    needs_lattice,
+    uncertifiable_because,
+)
 from gdpbridge.certificate.rho import rho_of
 from gdpbridge.certificate.rows import rows_of
 from gdpbridge.certificate.tangents import TangentsOf, bounds_of, rows_used
@@ -25,6 +30,7 @@ from gdpbridge.certificate.write_convex import (
     tangent_event,
     touching_places,
 )
+from gdpbridge.certificate.write_lattice import lattice_of
 from gdpbridge.certificate.write_zcdp import tangents_at
 from gdpbridge.curves.base import Curve, Form
 from gdpbridge.curves.composed import ComposedCurve
@@ -188,6 +194,8 @@ def _ways(profile: Profile) -> Sequence[tuple[ComposedLoss | None, Sequence[Frac
     if isinstance(profile, RandomAllocation):
         # the checker has a bound of its own
         return [(None, _OF_ANOTHER)]
+    if is_bounded(profile) and needs_lattice(profile):
+        return [(None, (*_WIDER[1:], *_OF_ANOTHER))]
     if not isinstance(curve, ComposedCurve):
         return [(None, _WIDER)]
     fewer = [(curve.loss_to(digits).whole(), _WIDER[2:3]) for digits in _FEWER_DIGITS]
@@ -334,6 +342,12 @@ def _with_proof(
     shown = [one.above for one in answers]
     shown += [eps for one in answers for eps, _, high in one.places if high < 1]
     above = sorted({_place(eps) for eps in shown if eps is not None})
+    if is_bounded(profile) and needs_lattice(profile):
+        unit, directions = lattice_of(bare)
+        # the checker has a law on either side of the mechanism's own
+        claim = replace(bare.claim, profile_is=composition_of(bare.mechanism).nature)
+        evidence = replace(evidence, unit=unit, directions=directions)
+        return replace(bare, claim=claim, evidence=evidence)
     if loss is not None:
         directions = tuple(
             document.Direction(pieces=tuple(_pieces(direction, above)), cells=())

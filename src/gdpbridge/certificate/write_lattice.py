@@ -35,7 +35,7 @@ from gdpbridge_verify.lattice import LatticeCheck, pair_of
 from gdpbridge_verify.refusal import OutOfWork
 from gdpbridge_verify.transforms import Runs
 
-__all__ = ["with_lattice"]
+__all__ = ["lattice_of", "with_lattice"]
 
 _BITS = 160
 # of all laws together: what the checker has time for
@@ -99,6 +99,19 @@ def with_lattice(bare: Certificate, proof: Proof, profile: Profile) -> Certifica
         except OutOfWork:
             places //= 2
     raise UndecidedError("the certificate would be too long to check")
+
+
+def lattice_of(bare: Certificate) -> tuple[str, tuple[Direction, ...]]:
+    """Return a unit, and directions whose laws have no tilt, for δ at single ε.
+
+    Raises:
+        UndecidedError: if no unit is fine enough.
+    """
+    parts = composition_of(bare.mechanism).parts
+    directions = 1 if all(part.symmetric for part in parts) else 2
+    zero = binary_text(Fraction(0))
+    one = Direction(pieces=(CurvePiece(start=zero, tilt=zero),), cells=())
+    return str(_unit(parts, _PLACES // (2 * directions))), (one,) * directions
 
 
 def _on(

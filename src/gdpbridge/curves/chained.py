@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -98,11 +97,21 @@ def masses_of_lines(
 
 
 def _remembered(shaped: _Shaped) -> _Shaped:
-    @lru_cache(maxsize=_KEPT)
-    def at(_: int) -> _Shape:
-        return shaped()
+    """Return shapes that are made once for all precisions up to one: values may be dear."""
+    known: dict[int, _Shape] = {}
 
-    return lambda: at(working_precision())
+    def at() -> _Shape:
+        bits = max(working_precision(), _BITS)
+        enough = [one for one in known if one >= bits]
+        if not enough:
+            if len(known) >= _KEPT:
+                known.clear()
+            with precision(bits):
+                known[bits] = shaped()
+            enough = [bits]
+        return known[min(enough)]
+
+    return at
 
 
 def _one_step(curve: Curve, knots: Sequence[Constant]) -> _Shape:
