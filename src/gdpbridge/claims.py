@@ -18,11 +18,14 @@ from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.files import read_bounded
 from gdpbridge.mechanisms.base import Neighbours
 from gdpbridge.numeric.checked import exact_between
+from gdpbridge.numeric.exact import MAX_DIGITS
 from gdpbridge.reading.sheets import decoded, rows_of, sheet_of, split_line
 
 __all__ = ["Claim", "claims_in_file", "read_all"]
 
 _MAX_BYTES = 2**24
+# two numbers in all their digits and words: what is longer takes time with its square
+_LONGEST = 2 * MAX_DIGITS + 200
 _EXAMPLE = (
     'a claim such as "epsilon <= 8 at delta = 1e-5", "delta <= 1e-5 at epsilon = 8", "mu <= 1", '
     '"advantage <= 0.1", "tpr <= 0.01 at fpr = 0.001" or "beta >= 0.9 at alpha = 0.05"'
@@ -120,6 +123,11 @@ class Claim:
         Raises:
             InputError: for what is none, or a number outside its range.
         """
+        if len(text) > _LONGEST:
+            allowed = f"a claim of at most {_LONGEST:,} characters"
+            raise InputError(
+                "claim", text, f"{allowed}, with numbers of at most {MAX_DIGITS:,} digits"
+            )
         words = " ".join(text.split()).lower()
         for other, name in _SPELT.items():
             words = words.replace(other, name)
@@ -202,8 +210,8 @@ def _number(text: str, name: str, given: str | None, most: int | None) -> Fracti
     allowed = f"a claim whose {name} is a number in [0, {most}]"
     try:
         return exact_between("claim", given or "", 0, most, allowed)
-    except InputError:
-        raise InputError("claim", text, allowed) from None
+    except InputError as error:
+        raise InputError("claim", text, str(error.allowed)) from None
 
 
 def claims_in_file(name: str) -> list[Claim]:

@@ -69,6 +69,15 @@ def test_what_is_no_claim_is_refused(text: str) -> None:
         Claim.read(text)
 
 
+@pytest.mark.parametrize("digits", [4_001, 10**6])
+def test_digits_of_a_claim(digits: int) -> None:
+    """As of every exact number 4,000 are read, and more are refused in no time."""
+    assert Claim.read(f"epsilon <= 1.{'1' * 3_998}").bound > 1
+    with pytest.raises(InputError, match=r"of at most .*4,000") as caught:
+        Claim.read(f"epsilon <= 1.{'1' * digits} at delta = 1e-5")
+    assert len(str(caught.value)) < 400
+
+
 def test_answers_by_hand() -> None:
     """Laplace noise, ε₀ = 2: δ(ε) = 1 - e^{(ε - 2)/2}, and f(α) = 1 - e²α for small α."""
     delta = 1 - math.exp(-0.5)
