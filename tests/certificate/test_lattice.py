@@ -23,6 +23,7 @@ from scipy.stats import norm
 
 import gdpbridge
 from gdpbridge import profiles
+from gdpbridge.certificate.reach import needs_lattice, uncertifiable_because
 from gdpbridge.certificate.write_answers import Asked, write_answers
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.finite import discrete_laplace, two_valued
@@ -276,3 +277,16 @@ def test_answers_are_shown_by_laws_without_a_tilt() -> None:
     for end, other in (("low", low * 1.001), ("high", high * 0.999)):
         changed = put(document, ("claim", "answers", 0, end), f"{other:.12f}")
         assert outcome(changed) in ("refused", "no certificate")
+
+
+@pytest.mark.parametrize("other", [profiles.DiscreteGaussian(sigma=2), profiles.Laplace(scale=1)])
+def test_what_stands_beside_samples(other: gdpbridge.Profile) -> None:
+    """With losses without bounds, and not along lines, there is none: it is said beforehand."""
+    both = profiles.Sequence(parts=(profiles.PureDP(epsilon=1).subsample(0.3), other))
+    why = uncertifiable_because(both)
+    assert why == (
+        "there is no certificate yet for pure-dp on samples beside losses without bounds"
+        if other.kind == "discrete-gaussian"
+        else ""
+    )
+    assert needs_lattice(both)

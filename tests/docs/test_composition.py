@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,12 @@ DISCRETE: list[Profile] = [
     P.DiscreteLaplace(scale=2),
 ]
 LAPLACE_LIKE: list[Profile] = [
+    P.PermuteAndFlip(epsilon=1),
+    P.ReportNoisyMax(noise="exponential", scale=2),
+]
+BOUNDED_RANGE: list[Profile] = [
     P.BoundedRange(range=1),
     P.Exponential(epsilon=1),
-    P.PermuteAndFlip(epsilon=1),
     P.ReportNoisyMax(noise="gumbel", scale=2),
 ]
 # of each row of the page, in order, what it is about
@@ -42,6 +46,7 @@ ROWS: list[list[Profile]] = [
     [P.DPSGD(noise_multiplier=1, batch_size=5, records=100, steps=9, **BATCHES)],
     [P.Laplace(scale=2)],
     LAPLACE_LIKE,
+    BOUNDED_RANGE,
     [P.SparseVector(threshold_scale=2, answer_scale=2, count=1)],
     [P.Laplace(scale=2).subsample(0.1)],
     [
@@ -52,11 +57,10 @@ ROWS: list[list[Profile]] = [
     [P.DiscreteGaussian(sigma=2)],
     [P.PLD(remove=[[0.5, 0.6], [-0.5, 0.3]])],
     [P.TradeoffFunction(alpha=[0, 0.2], beta=[1, 0.4])],
-    [
-        P.ThresholdedRelease(noise="laplace", scale=1, threshold=10),
-        P.TruncatedLaplace(scale=1, delta=1e-3),
-    ],
+    [P.TruncatedLaplace(scale=1, delta=1e-3)],
+    [P.ThresholdedRelease(noise="laplace", scale=1, threshold=10)],
     [P.Densities(p="2*x", q="1", low=0, high=1)],
+    [P.RandomAllocation(noise_multiplier=4, steps=4)],
     [P.Skellam(variance=5)],
     [P.ShuffledEpochs(noise_multiplier=2, steps=10)],
     [P.ZCDP(rho=0.5)],
@@ -112,5 +116,7 @@ def test_how_kinds_are_composed(root: Path, number: int) -> None:
             "yes": [True, True, True],
             "none": [False, False, False],
             "of its own runs": [True, False, False],
+            "of laplace": [True, False, True],
+            "of Poisson samples": [getattr(one, "scheme", "") == "poisson"] * 3,
         }
-        assert said[certificate.partition(",")[0]] == has, (one.kind, has)
+        assert said[re.split("[,;]", certificate)[0]] == has, (one.kind, has)

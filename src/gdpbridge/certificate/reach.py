@@ -62,8 +62,8 @@ def uncertifiable_because(profile: Profile) -> str:
         whole = known.alone or (known.discrete and named.kind not in ONLY_COMPOSED)
         if whole and one is not named and named.kind != "grouped":
             return f"there is no certificate yet for what is made of {one.kind}"
-    if _has_sampled_density(named) and not is_bounded(named):
-        return "there is no certificate yet for laplace on samples beside losses without bounds"
+    if (kind := _sampled_without_lines(named)) and not is_bounded(named):
+        return f"there is no certificate yet for {kind} on samples beside losses without bounds"
     composed = Form.COMPOSED, Form.LINEAR
     if _is_sampled(named):
         return named.beyond_certificates
@@ -107,16 +107,19 @@ def is_bounded(profile: Profile) -> bool:
     return parts is not None and all(_has_place(part) for part in parts)
 
 
-def _has_sampled_density(profile: Profile) -> bool:
-    """Whether runs of Laplace noise on samples are among what is composed."""
+def _sampled_without_lines(profile: Profile) -> str:
+    """Return a kind of which runs on samples are composed, and known on a lattice alone, or ''."""
     kinds = {one.inner[0].kind for one in _all(profile) if one.kind == "subsampled"}
-    return profile.kind != "subsampled" and "laplace" in kinds
+    if profile.kind not in ("composed", "sequence"):
+        return ""
+    if profile.curve.form is Form.COMPOSED:
+        return "laplace" if "laplace" in kinds else ""
+    return min(kinds - {"gaussian", "gdp"}, default="")
 
 
 def needs_lattice(profile: Profile) -> bool:
     """Whether nothing but a lattice will do for a composition of bounded losses."""
     from gdpbridge_verify.exponentials import Exponential
-    from gdpbridge_verify.finite import Finite
     from gdpbridge_verify.samples import SampledFinite, SampledLaplace
 
     parts = [part.transform for part in _parts(profile) or ()]
@@ -124,8 +127,9 @@ def needs_lattice(profile: Profile) -> bool:
         return True
     if profile.curve.form is Form.POINTS and any(isinstance(one, Exponential) for one in parts):
         return True
-    finite = all(isinstance(one, Finite | SampledFinite) for one in parts)
-    return finite and any(isinstance(one, SampledFinite) for one in parts)
+    # along lines they are as good as others
+    by_lines = profile.curve.form is Form.COMPOSED
+    return not by_lines and any(isinstance(one, SampledFinite) for one in parts)
 
 
 def _parts(profile: Profile) -> Sequence[Runs] | None:

@@ -21,14 +21,12 @@ from gdpbridge.certificate.reach import (
 )
 from gdpbridge.certificate.rho import rho_of
 from gdpbridge.certificate.rows import rows_of
+from gdpbridge.certificate.tangents import TangentsOf, bounds_of, rows_used
 from gdpbridge.certificate.write import begun, range_of
 from gdpbridge.certificate.write_closed import directions_of_formula
 from gdpbridge.certificate.write_composed import line_of
 from gdpbridge.certificate.write_convex import (
-    TangentsOf,
-    bounds_of,
     event_at,
-    rows_used,
     tangent_event,
     touching_places,
 )

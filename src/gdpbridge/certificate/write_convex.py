@@ -6,47 +6,40 @@ the place where that is as steep as the chord over them.
 
 from __future__ import annotations
 
-import bisect
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 
-from flint import arb, arb_series
+from flint import arb
 
 from gdpbridge.certificate.binaries import binary_below, binary_text, is_binary
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof
 from gdpbridge.certificate.rows import rows_of
+from gdpbridge.certificate.tangents import TangentsOf, bounds_of, rows_used, tangent_at
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.linear import LinearCurve
-from gdpbridge.curves.pieces import Piece
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.errors import UndecidedError
 from gdpbridge.guarantees.boundary import Bound
-from gdpbridge.guarantees.repeated import log_inverse_gamma
 from gdpbridge.mechanisms.formula import Written
 from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.table import Table
 from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
 from gdpbridge.numeric.decide import certainly
-from gdpbridge.numeric.exact import decimal_ceiling, decimal_text
+from gdpbridge.numeric.exact import decimal_ceiling
 from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import SERIES, ball, to_fraction
+from gdpbridge.numeric.kinds import ball, to_fraction
 from gdpbridge.transformations.tuned import Tuned
-from gdpbridge_verify import evidence
 from gdpbridge_verify.document import Cell, Range
 from gdpbridge_verify.evidence import Event, Tangent
 from gdpbridge_verify.numbers import binary
 
 __all__ = [
-    "TangentsOf",
-    "bounds_of",
     "event_at",
-    "rows_used",
     "tangent_event",
     "touching_places",
     "with_cells",
@@ -60,8 +53,7 @@ _ROOM = 40
 # by which a tail may begin later than in the search
 _MOST_STEPS = 40
 _MAX_SPLITS = 40
-# of divergences that the checker bounds in its own way
-_WIDER, _ROW_DIGITS = 1 + Fraction(1, 10**12), 20
+# of what the checker bounds in its own way
 _FARTHER = 1 + Fraction(1, 2**30)
 # in whose multiples a place beyond an irrational one is
 _BEYOND = 2**60
@@ -173,42 +165,6 @@ def _beyond(place: Fraction) -> Fraction:
     return Fraction(math.floor(place * _BEYOND) + 1, _BEYOND)
 
 
-def bounds_of(profile: Renyi | Tuned) -> tuple[evidence.Table, tuple[Bound, ...]]:
-    """Return the rows of divergences as they are given, and the bounds that follow from them."""
-    if isinstance(profile, Renyi):
-        return rows_of(profile)[0], profile.bounds
-    found = {tilt: profile.renyi_divergence(tilt) for tilt in sorted(profile.renyi_orders)}
-    bounds = tuple(Bound(tilt, value) for tilt, value in found.items() if value is not None)
-    if isinstance(profile.base, Renyi):
-        return rows_of(profile.base)[0], bounds
-    known = ((one.tilt, profile.base.renyi_divergence(one.tilt)) for one in bounds)
-    # the checker proves them in its own way
-    rows = tuple(
-        (decimal_text(1 + tilt), format(decimal_ceiling(value * _WIDER, _ROW_DIGITS), "f"))
-        for tilt, value in known
-        if value is not None
-    )
-    return evidence.Table(columns=("alpha", "epsilon"), rows=rows), bounds
-
-
-def rows_used(
-    profile: Renyi | Tuned, table: evidence.Table, tangents: Iterable[Tangent]
-) -> evidence.Table:
-    """Return the rows that are needed, where each of them is the checker's work."""
-    if isinstance(profile, Renyi) or isinstance(profile.base, Renyi):
-        return table
-    rows = [(Fraction(alpha), Fraction(most)) for alpha, most in table.rows or ()]
-    orders = {binary(one.order) for one in tangents}
-    # a row is for the orders below it, too
-    kept = {min(alpha for alpha, _ in rows if alpha >= order) for order in orders}
-    if profile.distribution != "poisson":
-        with precision(_CENTRE_BITS):
-            size = log_inverse_gamma(profile.exact("mean"), profile.exact("shape"))
-            s = to_fraction(size.upper())
-        kept.add(min((most * (1 - 1 / nu) + s / nu, nu) for nu, most in rows)[1])
-    return replace(table, rows=tuple(row for row in table.rows or () if Fraction(row[0]) in kept))
-
-
 def _of_divergences(bare: Certificate, proof: Proof, profile: Renyi | Tuned) -> Certificate:
     table, bounds = bounds_of(profile)
     evidence, curve = bare.evidence, profile.curve
@@ -258,16 +214,7 @@ def with_cells(bare: Certificate, proof: Proof, curve: Curve) -> Certificate:
 
 def tangent_event(curve: SmoothCurve, at: Fraction, bits: int) -> Event:
     """Return the event of the tangent in e^ε at an ε."""
-    return _binary_event(*_touching(curve.pieces_on(ball(at), ball(at))[-1], at), bits)
-
-
-def _touching(piece: Piece, at: Fraction) -> tuple[arb, arb]:
-    """Return p and q of the tangent p - q·e^ε to a piece at an ε."""
-    point = ball(at)
-    value = piece.formula(arb_series([point, 1], 2), SERIES).log()
-    delta, t = value[0].exp(), point.exp()
-    q = -(delta * value[1]) / t
-    return delta + q * t, q
+    return _binary_event(*tangent_at(curve.pieces_on(ball(at), ball(at))[-1], at), bits)
 
 
 def event_at(curve: Curve, witness: Fraction | str | None, bits: int) -> Event | None:
@@ -397,60 +344,6 @@ class _Writer:
         return arb(0) if value.is_nan() else value
 
 
-class TangentsOf:
-    """Tangents to bounds on divergences at some orders.
-
-    A piece of the curve is a corner, whose line needs tangents at its ends alone, or an arc.
-    """
-
-    def __init__(self, curve: SmoothCurve, bounds: Sequence[Bound], bits: int) -> None:
-        self.pieces, self.bounds, self.bits = curve.pieces, bounds, bits
-        with precision(bits):
-            self.starts = [self._past(piece.bracket()[1]) for piece in self.pieces[1:]]
-        self.at, self._tilt = cache(self._tangent), cache(self._best_tilt)
-
-    def _past(self, place: arb) -> Fraction:
-        scale = 2**self.bits
-        return Fraction(math.floor(to_fraction(place.upper()) * scale) + 1, scale)
-
-    def places(self, eps: Fraction) -> tuple[Fraction, ...]:
-        """Return where tangents bound δ at an ε: there, or before and after a corner."""
-        number = bisect.bisect_right(self.starts, eps)
-        if number % 2:
-            return (eps,)
-        return tuple(self.starts[max(number - 1, 0) : number + 1])
-
-    def over(self, places: Iterable[Fraction]) -> tuple[Tangent, ...]:
-        """Return the tangents at some places, in order."""
-        return tuple(self.at(place) for place in sorted(set(places)))
-
-    def _tangent(self, at: Fraction) -> Tangent:
-        """Return the tangent where the arc is as steep as a slightly smaller ε."""
-        number = bisect.bisect_right(self.starts, at)
-        # a corner is touched where the arc before it ends
-        number -= 1 - number % 2
-        with precision(self.bits + _MORE_BITS):
-            p, q = _touching(self.pieces[number], at * (1 - Fraction(1, 2 ** (self.bits - 8))))
-            inside, outside = (p / q).log(), ((1 - q) / (1 - p)).log()
-        tilt = self._tilt(number)
-        with precision(self.bits):
-            ratios = [to_fraction((one + 0).mid()) for one in (inside, outside)]
-        return Tangent(
-            at=binary_text(at),
-            order=binary_text(binary_below(1 + tilt, self.bits)),
-            inside=binary_text(ratios[0]),
-            outside=binary_text(ratios[1]),
-        )
-
-    def _best_tilt(self, number: int) -> Fraction:
-        """Return α - 1 of the bound that is attained on an arc."""
-        start = self.starts[number - 1]
-        end = self.starts[number] if number < len(self.starts) else start + 1
-        with precision(self.bits):
-            p, q = _touching(self.pieces[number], (start + end) / 2)
-            return max(self.bounds, key=lambda one: float(_divergence(one, p, q))).tilt
-
-
 class _TangentsWriter(_Writer):
     """The cells of bounds on divergences at some orders, and tangents at their ends."""
 
@@ -478,10 +371,3 @@ class _TangentsWriter(_Writer):
     def tangents(self) -> tuple[Tangent, ...]:
         """Return all that were used."""
         return self.known.over(self.used)
-
-
-def _divergence(bound: Bound, p: arb, q: arb) -> arb:
-    """Return D_α over its bound."""
-    u = ball(bound.tilt)
-    total = p * (p / q) ** u + (1 - p) * ((1 - p) / (1 - q)) ** u
-    return total.log() / u / ball(bound.value)

@@ -26,6 +26,7 @@ from gdpbridge.numeric.flint_context import precision, series_length, working_pr
 from gdpbridge.numeric.kinds import Probability
 
 __all__ = [
+    "about_mu",
     "epsilon_of",
     "guarded",
     "log_delta_complement_of",
@@ -150,6 +151,16 @@ def mu_of(eps: arb, delta: Probability) -> arb:
         if below and certainly(scale.excess(high) > 0):
             return _hull(low, high)
     raise MorePrecisionError(f"μ could not be told from [{low}, {high}]")
+
+
+def about_mu(eps: arb, delta: Probability, start: arb | None = None) -> arb:
+    """Return a number near μ(ε, δ), by Newton's method from one that may be near it: not proved.
+
+    Raises:
+        UndecidedError: if the working precision does not tell δ from 0 or 1.
+    """
+    scale = _Scale(eps, delta)
+    return scale.newton(_start(eps, delta) if start is None else start)[0]
 
 
 class _Scale:

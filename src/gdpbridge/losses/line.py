@@ -15,11 +15,11 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
-from flint import acb, acb_mat, acb_poly, arb, arb_poly, arb_series, fmpq
+from flint import acb, acb_mat, acb_poly, arb, arb_mat, arb_poly, arb_series, fmpq
 
 from gdpbridge.errors import WorkLimitError
 from gdpbridge.losses.choice import Choice
@@ -37,6 +37,8 @@ __all__ = ["Evidence", "Kind", "Line", "plans_of"]
 _REACH, _REACH_OF_MANY, _MANY = 3.0, 1.0, 4096
 # nodes up to which a sum is a polynomial by Horner's rule
 _POWERS = 256
+# to multiples of what rows, columns and bits of a table are rounded, so that it serves other lines
+_ROUND = 8, 8, 64
 # places that were asked for last, about which more may be asked
 _KEPT = 4
 # a panel may be used to so many of its radii
@@ -134,7 +136,6 @@ class Line:
         self._polynomials: list[tuple[acb_poly, arb]] = []
         self._kept: list[tuple[tuple[int, int], arb, list[arb]]] = []
         self._tables: dict[tuple[int, int, int], list[list[arb]]] = {}
-        self._whole: dict[int, acb_mat] = {}
 
     def _require_reach(self, plans: tuple[Plan, ...], log_error: float) -> None:
         """Refuse a line that would take many seconds."""
@@ -274,28 +275,36 @@ class Line:
     def _taylor(self, at: arb, unit: arb, terms: int) -> list[arb]:
         """Enclose the coefficients of the wave's powers of (ε - at)/unit, all nodes at once."""
         turn = -ball(self.choice.h) * at
-        sums = (self._few if self.choice.count < _POWERS else self._many)(turn, terms)
-        reach, scale = ball(self.choice.h * self.choice.count) * unit, arb(1)
+        few = self.choice.count < _POWERS
+        parts, largest = (self._few if few else self._many)(turn, terms)
+        reach, scale = ball(self.choice.h * largest) * unit, arb(1)
         found = []
-        for j, term in enumerate(sums):
+        for j, part in enumerate(parts):
             # the real part of (-i)^j·term
-            part = term.imag if j % 2 else term.real
             found.append(scale * (-part if j % 4 > 1 else part))
             scale *= reach
         return found
 
-    def _few(self, turn: arb, terms: int) -> list[acb]:
-        """Return the sums of the terms times (k/N)^j/j!, by one table."""
+    def _few(self, turn: arb, terms: int) -> tuple[list[arb], int]:
+        """Return the sums of the terms times (k/n)^j/j!, by one table, and n.
+
+        Of those of even j it is the real parts, of the others the imaginary ones.
+        """
         weights = self._nodes
         turns = powers([acb(0, turn).exp()], len(weights))
         turned = [x * y for x, y in zip(weights, turns, strict=True)]
-        if terms not in self._whole:
-            table = [acb(x) for one in self._table(terms, len(weights), 1) for x in one]
-            self._whole[terms] = acb_mat(terms, len(weights), table)
-        return list((self._whole[terms] * acb_mat(len(weights), 1, turned)).entries())
+        shape = terms, len(turned), working_precision()
+        even, odd, shares = _tables(
+            *(-(-one // step) * step for one, step in zip(shape, _ROUND, strict=True))
+        )
+        turned += [acb(0)] * (even.ncols() - len(turned))
+        parts = [arb(0)] * (even.nrows() + odd.nrows())
+        parts[::2] = (even * arb_mat(len(turned), 1, [x.real for x in turned])).entries()
+        parts[1::2] = (odd * arb_mat(len(turned), 1, [x.imag for x in turned])).entries()
+        return [x * y for x, y in zip(parts[:terms], shares, strict=False)], len(turned)
 
-    def _many(self, turn: arb, terms: int) -> list[acb]:
-        """Return the same sums, which are those over i of like ones of r·k₀ and k₁, k = r·k₀ + k₁.
+    def _many(self, turn: arb, terms: int) -> tuple[list[arb], int]:
+        """Return the same, whose sums are those over i of like ones of r·k₀ and k₁, k = r·k₀ + k₁.
 
         Two short tables, and one product of matrices, do for every place.
         """
@@ -307,7 +316,8 @@ class Line:
         for k in range(row):
             column = acb_poly([half[j, k] for j in range(terms)])
             total += column * acb_poly([one[k] for one in fine])
-        return [*total.coeffs(), *[acb(0)] * terms][:terms]
+        sums = [*total.coeffs(), *[acb(0)] * terms][:terms]
+        return [x.imag if j % 2 else x.real for j, x in enumerate(sums)], self.choice.count
 
     def _turned(self, terms: int, count: int, stride: int, turn: arb) -> list[list[acb]]:
         """Return (k·stride/N)^j/j! times the turn of that node, in row j and column k."""
@@ -399,6 +409,22 @@ class Line:
         terms, last = self._terms
         coefficients = self._taylor(ball(middle), ball(self._radius), terms)
         return _Panel(middle, self._radius, coefficients, last)
+
+
+@lru_cache(maxsize=32)
+def _tables(terms: int, count: int, bits: int) -> tuple[arb_mat, arb_mat, list[arb]]:
+    """Enclose (k/n)^j, k < n in a row: the rows of even j < J, and of odd ones; and all 1/j!."""
+    with precision(bits):
+        places = [ball(Fraction(k, count)) for k in range(count)]
+        rows, shares = [[arb(1)] * count], [arb(1)]
+        for j in range(1, terms):
+            rows.append([term * x for term, x in zip(rows[-1], places, strict=True)])
+            shares.append(shares[-1] / j)
+        even, odd = (
+            arb_mat(len(some), count, [x for row in some for x in row])
+            for some in (rows[::2], rows[1::2])
+        )
+        return even, odd, shares
 
 
 def plans_of(moments: Moments, choice: Choice, log_error: float) -> tuple[Plan, ...]:

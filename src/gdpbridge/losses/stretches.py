@@ -166,16 +166,18 @@ class Stretches(Sides):
             at = found.stop
 
     def _made(self, eps: Fraction, stop: Fraction | None, most: int | None) -> Stretch:
-        if not self.splits or self.above or eps <= 0 or not has_little_noise(self.moments):
+        # noise is split where lines need many nodes, and not where few are wanted
+        few = most is not None and most < _FEWER_NODES
+        whole = not self.splits or bool(self.above) or eps <= 0
+        if few or whole or not has_little_noise(self.moments):
             return self._made_whole(eps, stop, most)
-        few = _FEWER_NODES if most is None else min(most, _FEWER_NODES)
         try:
-            return self._made_whole(eps, stop, few)
+            return self._made_whole(eps, stop, _FEWER_NODES)
         except (UndecidedError, WorkLimitError):
             found = self._made_rare(eps, stop, most)
             if found is not None:
                 return found
-            if most is not None and most <= few:
+            if most == _FEWER_NODES:
                 raise
         return self._made_whole(eps, stop, most)
 

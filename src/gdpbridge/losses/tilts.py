@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gdpbridge.gaussian.erfcx import erfcx
-from gdpbridge.numeric.arrays import Floats
+from gdpbridge.numeric.arrays import Floats, Indices
 
 if TYPE_CHECKING:
     from gdpbridge.losses.moments import Moments
@@ -29,6 +29,8 @@ _HALF = np.geomspace(1e-7, 0.5, 33)
 _INSIDE = np.concatenate([_HALF - 1, -_HALF[-2::-1]])
 _STEPS = 3
 _SQRT_HALF = math.sqrt(0.5)
+# log of how far variances at two tilts of the table may be apart, for what is between them
+_ALIKE = 0.7
 # a share that no float tells from 0
 _LEAST = 1e-300
 # of the last ε that were asked for
@@ -85,17 +87,15 @@ class Tilts:
             top = min(moments.domain[1] * (1 - 1e-9), LARGEST_TILT)
             count = math.ceil(math.log(top / min(_LEAST_TILT, top / 2), _RATIO))
             self._nodes = top * _RATIO ** np.arange(-count, 1.0)
-        slopes, self._bends, self._logs = self._slope(self._nodes)
+        b = self._nodes
+        self._logs, self._means, self._variances = moments.shapes(b)
+        # of log κ + log M
+        slopes, self._bends = self._means, self._variances
+        if not complement:
+            slopes, self._bends = slopes - np.log1p(1 / b), self._bends + 1 / (b * (1 + b))
         self._slopes = np.maximum.accumulate(slopes)
         self._kept: dict[bytes, Saddles] = {}
         self._seen: dict[float, float] = {}
-
-    def _slope(self, b: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return first and second derivative of log κ + log M, and log M."""
-        log, mean, variance = self._moments.shapes(b)
-        if self._complement:
-            return mean, variance, log
-        return mean - np.log1p(1 / b), variance + 1 / (b * (1 + b)), log
 
     def log_moments(self, b: Floats) -> Floats:
         """Return log M at tilts that are those of the table, or nearly what it is at others."""
@@ -104,8 +104,7 @@ class Tilts:
     def eps_of(self, log_value: float) -> float | None:
         """Return about the ε at which log D is a number, None if the table does not reach it."""
         b, eps = self._nodes, self._slopes
-        deviations = np.sqrt(np.maximum(self._bends - 1 / (b * (1 + b)), 0.0))
-        guesses = self._logs - b * eps + _log_share(b, deviations)
+        guesses = self._logs - b * eps + _log_share(b, np.sqrt(self._variances))
         after = int((guesses < log_value).argmax())
         if after < 1 or not eps[after] > eps[after - 1]:
             return None
@@ -131,6 +130,32 @@ class Tilts:
             return np.zeros(eps.shape)
         places = sorted(self._seen)
         return np.interp(eps, places, [self._seen[place] for place in places])
+
+    def _between(
+        self, after: Indices, share: Floats, length: Floats
+    ) -> tuple[Floats, Floats] | None:
+        """Return log M, and the deviation of the loss, between two tilts of the table.
+
+        log M is the polynomial of degree 5 with the values and the derivatives of both. It is None
+        where they are of different kinds, as where rare large losses come to be most of the law.
+        """
+        both = np.stack([after - 1, after])
+        log, first, second = self._logs[both], self._means[both], self._variances[both]
+        spread = np.log(np.maximum(second, _LEAST))
+        if (np.abs(spread[1] - spread[0]) > _ALIKE).any():
+            return None
+        if not self._complement:
+            b = self._nodes[both]
+            first, second = first * b, second * b * b + first * b
+        first, second = first * length, second * length**2 / 2
+        t, u = share, 1 - share
+        near = log[0] * (1 + 3 * t + 6 * t * t) + first[0] * t * (1 + 3 * t) + second[0] * t * t
+        far = log[1] * (1 + 3 * u + 6 * u * u) - first[1] * u * (1 + 3 * u) + second[1] * u * u
+        return near * u**3 + far * t**3, np.exp((spread[0] * u + spread[1] * t) / 2)
+
+    def _at(self, b: Floats) -> tuple[Floats, Floats]:
+        log, _, variance = self._moments.shapes(b)
+        return log, np.sqrt(variance)
 
     def at(self, eps: Floats) -> Saddles:
         """Return the best tilts, and what is known there."""
@@ -158,8 +183,7 @@ class Tilts:
             slope = u * (6 * share + first * (1 - 3 * share)) + last * share * (3 * share - 2)
             share = np.clip(share + (target - value) / np.maximum(slope, 0.1), 0.0, 1.0)
         b = low + share * (high - low) if self._complement else low * np.exp(share * length)
-        log, _, variance = self._moments.shapes(b)
-        deviation = np.sqrt(variance)
+        log, deviation = self._between(after, share, length) or self._at(b)
         exponent = (0.0 if self._complement else log_kappa(b)) + log - b * eps
         bound = np.minimum(exponent, 0.0)
         guess = log - b * eps + _log_share(b, deviation)

@@ -21,6 +21,7 @@ from gdpbridge.losses.tilts import log_kappa
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.measure.pieces import LOOKS, Piece, needed_mu
 from gdpbridge.measure.problem import Problem
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.kinds import float_above
 
 __all__ = ["LOOKED", "MARGIN", "FirstLook"]
@@ -181,6 +182,7 @@ class FirstLook:
             if at < self.best[1] < after and direction is self.coarse.directions[self.best[0]]:
                 continue
             points = np.linspace(float(at), float(after), LOOKS)
+            above = _claimed(points, known, float(self.problem.failure))
             for tilt in tilts:
                 b = float(tilt)
                 log = float(log_kappa(np.array(b))) + moments.log(b) - b * points
@@ -189,7 +191,7 @@ class FirstLook:
                 rest = log1mexp(np.minimum(log, 0.0))
                 if log[0] > _NEAR_ONE:
                     continue
-                if float(needed_mu(points, log, rest, float(self.problem.failure)).max()) < known:
+                if np.where(log < _LOG_HALF, log < above[0], rest > above[1]).all():
                     return Piece(at, after, direction, tilt=tilt)
         return None
 
@@ -230,6 +232,14 @@ class FirstLook:
             if piece.logs(np.array([float(at)]))[1][0] > log_wanted:
                 return piece
         return None
+
+
+def _claimed(points: Floats, mu: float, p: float) -> tuple[Floats, Floats]:
+    """Return log of p + (1 - p)·δ_μ and of one minus that, in floats."""
+    log, rest = log_pair(points, np.full(points.shape, mu))
+    if not p:
+        return log, rest
+    return np.logaddexp(math.log(p), math.log1p(-p) + log), math.log1p(-p) + rest
 
 
 def _log_rest(eps: float, mu: float) -> float:

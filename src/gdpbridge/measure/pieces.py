@@ -149,8 +149,10 @@ def climbed(piece: Piece, formula: Formula, start: Fraction, near: float) -> Fra
     low, high = piece.start, piece.stop
     grid = 2 ** math.ceil(1 - math.log2(near))
     known = point = start
+    mu: arb | None = None
     for _ in range(_CLIMB_STEPS):
-        slope, bend = _rise(ball(point), formula(arb_series([ball(point), 1], 3), SERIES))
+        value = formula(arb_series([ball(point), 1], 3), SERIES)
+        slope, bend, mu = _rise(ball(point), value, mu)
         if math.isfinite(slope) and math.isfinite(bend):
             known = point
         elif point > known:
@@ -171,18 +173,21 @@ def climbed(piece: Piece, formula: Formula, start: Fraction, near: float) -> Fra
     return next((end for end in (piece.start, piece.stop) if abs(known - end) <= 2 * near), known)
 
 
-def _rise(eps: arb, value: Probability) -> tuple[float, float]:
-    """Return the first derivatives of G at an ε, up to a positive factor."""
+def _rise(eps: arb, value: Probability, near: arb | None) -> tuple[float, float, arb | None]:
+    """Return the first derivatives of G at an ε, up to a positive factor, and about G there.
+
+    ``near`` is G at an ε near it, if it is known.
+    """
     logs, rests = value.log(), value.log_complement()
     try:
-        mu = gaussian.mu_of(eps, Probability(lambda: logs[0], lambda: rests[0])).mid()
+        mu = gaussian.about_mu(eps, Probability(lambda: logs[0], lambda: rests[0]), near)
     except UndecidedError:
-        return math.nan, math.nan
+        return math.nan, math.nan, None
     if certainly(logs[0] > _LOG_HALF):
         off = rests - gaussian.log_delta_complement_series(eps, eps, mu)
     else:
         off = gaussian.log_delta_series(eps, eps, mu) - logs
-    return -float(off[1].mid()), -2 * float(off[2].mid())
+    return -float(off[1].mid()), -2 * float(off[2].mid()), mu
 
 
 def _log(value: arb) -> float:

@@ -139,8 +139,8 @@ def _width(
     x = (edges / mu - mu / 2) * (-1 if piece.complement else 1)
     curve = -(np.maximum(x, 0.0) ** 2) / 2 + (reaches / mu) ** 2 / 2
     size = np.maximum(curve, _log_size(line, middles[:, None], reaches, sums[_REACHES]))
-    near, far = (_log_spare(claim, piece, one) for one in (np.array([at]), 2 * middles - at))
-    spare = np.minimum(near, far) + _SHARE
+    spares = _log_spare(claim, piece, np.append(2 * middles - at, at))
+    spare = np.minimum(spares[:-1], spares[-1]) + _SHARE
     rest = (size + math.log(2) - _terms(line) * _LOG_GROWTHS).min(axis=1)
     lost = _log_size(line, middles, radii, sums[_FARTHEST:]) - line.depth - _LOG_HIDDEN
     fits = (rest <= spare) & (lost <= spare)
@@ -153,11 +153,14 @@ def _width(
 
 def _log_spare(claim: Tangents, piece: Piece, eps: Floats) -> Floats:
     """Return log of how far apart both sides are at least, as is thought, in floats."""
-    mu = float(claim.mu)
+    mu, margin = float(claim.mu), math.log(claim.margin)
+    found = margin - (eps / mu - mu / 2) ** 2 / 2
+    # a line of few digits serves where there is that much; δ_μ is at most about μφ or 1
+    digits = math.log(10) * (1 - piece.direction.digits)
+    if digits + math.log(max(mu, 1.0)) < margin:
+        return np.asarray(found)
     value = log_pair(eps, np.full(eps.shape, mu))[int(piece.complement)]
-    # a line of few digits serves where there is that much
-    coarse = value + math.log(10) * (1 - piece.direction.digits)
-    return np.maximum(math.log(claim.margin) - (eps / mu - mu / 2) ** 2 / 2, coarse)
+    return np.maximum(found, value + digits)
 
 
 def _log_sums(line: Line, reaches: Floats) -> Floats:
