@@ -53,7 +53,7 @@ _LOG_ERROR = -12.0
 # log of what is next to nothing beside what is allowed; a loss from which on e^L is far above 1
 _LITTLE, _FAR = -3.0, 30.0
 # a σ below which the usual law of rare samples is nearly an atom
-_LITTLE_NOISE = 1.0
+_LITTLE_NOISE = 0.6
 # halvings towards an upper edge
 _HALVINGS, _HIGHEST = 60, 60.0
 
