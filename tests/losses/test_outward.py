@@ -14,9 +14,10 @@ from flint import acb, arb
 from gdpbridge.curves.discrete_gaussian import gaussian_above
 from gdpbridge.losses import geometric, line_integral
 from gdpbridge.losses.direction import Direction
-from gdpbridge.losses.line import Kind, _Panel
+from gdpbridge.losses.line import Kind
 from gdpbridge.losses.line_integral import ComposedLoss
 from gdpbridge.losses.moments import Part, product
+from gdpbridge.losses.panels import Panel
 from gdpbridge.losses.roots import _proved
 from gdpbridge.losses.stretches import Stretch
 from gdpbridge.losses.transforms.discrete_gaussian import DiscreteGaussianTransform
@@ -175,7 +176,7 @@ def test_a_product_of_what_may_be_zero_holds_its_powers() -> None:
 
 def test_a_panel_is_for_its_own_places() -> None:
     """Outside of it nothing is known; what a sum of cosines leaves out is added."""
-    panel = _Panel(Fraction(0), Fraction(1), [arb(1), arb(0)], arb(1) / 8)
+    panel = Panel(Fraction(0), Fraction(1), [arb(1), arb(0)], arb(1) / 8)
     assert panel.jet(arb(1) / 2, 1)[0].contains(1 + 0.124)
     assert panel.jet(arb(5), 1)[0].is_nan()
 

@@ -13,6 +13,7 @@ import numpy as np
 from gdpbridge.certificate.binaries import binary_below, binary_text
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
+from gdpbridge.certificate.places import below, place_of
 from gdpbridge.certificate.reach import (
     is_bounded,
     is_closed,
@@ -26,8 +27,6 @@ from gdpbridge.certificate.write import begun, range_of
 from gdpbridge.certificate.write_closed import directions_of_formula
 from gdpbridge.certificate.write_composed import line_of
 from gdpbridge.certificate.write_convex import (
-    event_at,
-    tangent_event,
     touching_places,
 )
 from gdpbridge.certificate.write_lattice import lattice_of
@@ -59,13 +58,11 @@ from gdpbridge_verify import document, evidence
 from gdpbridge_verify.composition import composition_of
 from gdpbridge_verify.refusal import OutOfWork
 
-__all__ = ["Asked", "Quantity", "place_of", "write_answers"]
+__all__ = ["Asked", "Quantity", "write_answers"]
 
 Quantity = Literal["delta", "epsilon", "advantage", "tpr", "beta"]
 
 _DIGITS, _BITS = 15, 256
-# so much less than the digits of an answer that it is no matter, and yet to be seen
-_EVENT_BITS = 100
 # a place that is no binary number is rounded to so many bits
 _PLACE_BITS = 96
 _GRID = 2**40
@@ -397,48 +394,9 @@ def _place(eps: Fraction) -> Fraction:
 def _point(profile: Profile, loss: ComposedLoss | None, one: _Answered) -> evidence.Point:
     touch = one.touch
     text = None if touch is None else f"{'-' if touch < 0 else ''}{binary_text(abs(touch))}"
-    event, line = _below(profile, loss, one.below)
+    event, line = below(profile, loss, one.below)
     places = tuple(place_of(profile, *place, loss) for place in one.places)
     return evidence.Point(touch=text, event=event, witness_line=line, places=places or None)
-
-
-def place_of(
-    profile: Profile, eps: Fraction, low: Fraction, high: Fraction, loss: ComposedLoss | None = None
-) -> evidence.Place:
-    """Return δ at an ε as a step of a proof."""
-    event, line = _below(profile, loss, eps if low else None)
-    ends = decimal_text(low), decimal_text(high)
-    return evidence.Place(
-        at=binary_text(eps), low=ends[0], high=ends[1], event=event, witness_line=line
-    )
-
-
-def _below(
-    profile: Profile, loss: ComposedLoss | None, eps: Fraction | None
-) -> tuple[evidence.Event | None, evidence.WitnessLine | None]:
-    """Return what shows that δ is not smaller."""
-    event, line = None, None
-    if eps is not None and isinstance(profile, Table | TradeoffFunction):
-        with precision(2 * _BITS):
-            event = event_at(profile.curve, eps, _BITS)
-    if eps is not None and isinstance(profile, Renyi | Written):
-        assert isinstance(profile.curve, SmoothCurve)
-        with precision(2 * _BITS):
-            event = tangent_event(profile.curve, eps, _EVENT_BITS)
-    if eps is not None and loss is not None:
-        line = _line_below(loss.directions, eps)
-    return event, line
-
-
-def _line_below(directions: Sequence[Direction], eps: Fraction) -> evidence.WitnessLine | None:
-    """Return the line that shows the larger δ."""
-    lows = [to_fraction(direction.delta(eps)[0]) for direction in directions]
-    backward = max(range(len(lows)), key=lows.__getitem__)
-    try:
-        shown = directions[backward].stretch(eps).line.evidence
-    except (UndecidedError, WorkLimitError):
-        return None
-    return evidence.WitnessLine(reverse=bool(backward), line=line_of(shown))
 
 
 def _pieces(direction: Direction, places: Sequence[Fraction]) -> Iterable[evidence.CurvePiece]:

@@ -19,11 +19,12 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
-from flint import acb, acb_mat, acb_poly, arb, arb_mat, arb_poly, arb_series, fmpq
+from flint import acb, acb_mat, acb_poly, arb, arb_mat, arb_poly, arb_series
 
 from gdpbridge.errors import WorkLimitError
 from gdpbridge.losses.choice import Choice
 from gdpbridge.losses.moments import Moments, kappa
+from gdpbridge.losses.panels import FARTHEST, Panel
 from gdpbridge.losses.transforms.base import Plan, powers, short
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
@@ -41,8 +42,6 @@ _POWERS = 256
 _ROUND = 8, 8, 64
 # places that were asked for last, about which more may be asked
 _KEPT = 4
-# a panel may be used to so many of its radii
-_PANEL = 2
 _GUARD_BITS = 24
 # log of the terms over the error, however large an error is allowed
 _LEAST_DEPTH = 4.0
@@ -131,7 +130,7 @@ class Line:
             sizes = [column[0].real for column in columns]
             top = moments.beyond(choice.c, edge, far, sizes)
             self._cut = top / (arb.pi() * ball(edge))
-        self._panels: dict[int, _Panel] = {}
+        self._panels: dict[int, Panel] = {}
         self._derivatives: list[list[acb]] = []
         self._polynomials: list[tuple[acb_poly, arb]] = []
         self._kept: list[tuple[tuple[int, int], arb, list[arb]]] = []
@@ -386,7 +385,7 @@ class Line:
         reach = _REACH if count < _MANY else _REACH_OF_MANY
         return short(reach / (count * float(self.choice.h)))
 
-    def _panel(self, number: int) -> _Panel:
+    def _panel(self, number: int) -> Panel:
         if number not in self._panels:
             with precision(self.bits):
                 middle = (2 * number + 1) * self._radius
@@ -396,7 +395,7 @@ class Line:
     @cached_property
     def _terms(self) -> tuple[int, arb]:
         """Return how many terms a panel has, and a bound of the first one left out."""
-        reach = _PANEL * ball(self.choice.h * self._radius * self.choice.count)
+        reach = FARTHEST * ball(self.choice.h * self._radius * self.choice.count)
         total = self._sizes(arb(1))
         small = total * arb(2) ** -self.bits
         number, last = 0, total
@@ -405,10 +404,10 @@ class Line:
             last = last * reach / number
         return number, last
 
-    def _expanded(self, middle: Fraction) -> _Panel:
+    def _expanded(self, middle: Fraction) -> Panel:
         terms, last = self._terms
         coefficients = self._taylor(ball(middle), ball(self._radius), terms)
-        return _Panel(middle, self._radius, coefficients, last)
+        return Panel(middle, self._radius, coefficients, last)
 
 
 @lru_cache(maxsize=32)
@@ -433,44 +432,3 @@ def plans_of(moments: Moments, choice: Choice, log_error: float) -> tuple[Plan, 
     return tuple(
         factor.plan(choice.c, -(depth + math.log(factor.times))) for factor in moments.factors
     )
-
-
-@dataclass(frozen=True)
-class _Panel:
-    """The wave about a place, as a polynomial in (ε - middle)/radius and a remainder.
-
-    Attributes:
-        middle: the place.
-        radius: the unit.
-        coefficients: those of the polynomial.
-        last: a bound of the first term left out, of all nodes, at twice the radius.
-    """
-
-    middle: Fraction
-    radius: Fraction
-    coefficients: list[arb]
-    last: arb
-
-    @cached_property
-    def _polynomial(self) -> arb_poly:
-        return arb_poly(self.coefficients)
-
-    def jet(self, at: arb, length: int) -> list[arb]:
-        """Enclose the value and the next Taylor coefficients at every place of a ball."""
-        radius = ball(self.radius)
-        x = (at - ball(self.middle)) / radius
-        if not certainly(abs(x) < _PANEL):
-            return [arb.nan()] * length
-        terms = len(self.coefficients)
-        moved = self._polynomial(arb_poly([x.mid(), arb(1)]))
-        span = x - x.mid()
-        found = []
-        unit = arb(1)
-        for number in range(length):
-            value = moved(span)
-            # |V^(J)|·x^{J-i}/((J - i)!·i!) with |x| ≤ 2, by `last` = |V^(J)|·2^J/J!
-            off = self.last * math.comb(terms, number) / arb(_PANEL) ** number
-            found.append((value + arb(0, off)) * unit)
-            moved = moved.derivative() * arb(fmpq(1, number + 1))
-            unit /= radius
-        return found
