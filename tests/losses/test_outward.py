@@ -267,7 +267,10 @@ def test_an_end_by_chernoff_is_proved() -> None:
     """What floats find is asked in balls."""
     saddle = SimpleNamespace(bound=np.array([-3.0]), guess=np.array([-3.0]), tilt=np.array([2.0]))
     moments = SimpleNamespace(
-        domain=(0.0, 9.0), failure=lambda: arb(0), tilts=SimpleNamespace(at=lambda _: saddle)
+        domain=(0.0, 9.0),
+        failure=lambda: arb(0),
+        tilts=SimpleNamespace(at=lambda _: saddle),
+        shape=lambda _: (0.5, 0.5),
     )
     direction: Any = SimpleNamespace(
         end=None, moments=moments, bits=96, chernoff_logs=np.array([1.0])
