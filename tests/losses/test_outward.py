@@ -270,7 +270,7 @@ def test_an_end_by_chernoff_is_proved() -> None:
         domain=(0.0, 9.0),
         failure=lambda: arb(0),
         tilts=SimpleNamespace(at=lambda _: saddle),
-        shape=lambda _: (0.5, 0.5),
+        shape=lambda _: (0.5, 1e9),
     )
     direction: Any = SimpleNamespace(
         end=None, moments=moments, bits=96, chernoff_logs=np.array([1.0])
