@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 
 import mpmath
@@ -144,6 +145,20 @@ def test_a_true_claim_is_proved_and_a_false_one_is_not() -> None:
                 found = list(proved_on(claim, piece, start, stop))
                 assert (bool(found) and found[-1][0] == stop) is proved
                 assert all(min(start, stop) <= at <= max(start, stop) for at, _ in found)
+
+
+@pytest.mark.parametrize("hair", [Fraction(1, 2**70), Fraction(1, 3 * 2**70)])
+def test_an_end_that_no_float_tells_from_another_is_reached(hair: Fraction) -> None:
+    """In few discs, where floats of a range's ends are as far apart as a number of few bits."""
+    direction = ComposedLoss([Part(GaussianTransform(Fraction(1)), 1)]).directions[0]
+    piece = _piece(direction, 0, 4)
+    stop = 1 + Fraction(1, 2**30) + hair
+    with precision(128):
+        claim = Tangents(ball(1 + Fraction(1, 10**9)), Fraction(0), 1e-9)
+        for start, end in ((Fraction(1), stop), (1 + hair, Fraction(1)), (stop, Fraction(1))):
+            found = list(itertools.islice(proved_on(claim, piece, start, end), 9))
+            assert found[-1][0] == end
+            assert len(found) < 9
 
 
 def test_a_failure_probability_is_on_the_claims_side() -> None:

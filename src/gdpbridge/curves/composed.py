@@ -26,6 +26,7 @@ from gdpbridge.losses.direction import Direction
 from gdpbridge.losses.line import Line
 from gdpbridge.losses.line_integral import DEFAULT_DIGITS, ComposedLoss
 from gdpbridge.losses.moments import Part
+from gdpbridge.losses.transforms.base import short
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.exact import (
     decimal_ceiling,
@@ -51,6 +52,8 @@ __all__ = ["COARSE_DIGITS", "FEW_NODES", "ComposedCurve"]
 COARSE_DIGITS = 5
 # what most μ take, and nodes of a line that is made to all digits at once
 SEEN_DIGITS, FEW_NODES = 14, 128
+# how far past the end of a range a line goes, relative to it
+_PAST_END = 1e-6
 # of log δ: lines are made for twelve digits
 _LINES_APART = arb(2) ** -36
 # of δ, in a decimal
@@ -131,7 +134,8 @@ class ComposedCurve(BoundedCurve):
         if isinstance(self.end, Fraction):
             if at >= self.end:
                 return Probability(arb.neg_inf, lambda: arb(0))
-            stop = self.end
+            # a measurement goes on a little past the end
+            stop = self.end + short(_PAST_END * (1 + float(self.end)))
         fine = self.loss_to(SEEN_DIGITS, self.floor).directions[0]
         with suppress(UndecidedError, WorkLimitError):
             fine.stretch(at, stop, FEW_NODES)

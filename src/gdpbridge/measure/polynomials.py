@@ -66,7 +66,9 @@ def proved_on(
     at, sign = start, 1 if stop > start else -1
     most, failures = math.inf, 0
     while at != stop and failures <= _FAILURES:
-        found = _width(claim, piece, float(at), float(stop), most)
+        # no less than there is: floats of both may be the same
+        room = sign * min(math.nextafter(float(abs(stop - at)), math.inf), most) / 2
+        found = _width(claim, piece, float(at), room)
         if found is None:
             return
         # rounded up, so that the last one reaches the end
@@ -121,18 +123,18 @@ def _terms(line: Line) -> int:
     return _TERMS + int(_TERMS_EACH * line.depth)
 
 
-def _width(
-    claim: Tangents, piece: Piece, at: float, stop: float, most: float
-) -> tuple[float, float] | None:
-    """Return how wide the next disc may be, and how far out to bound it, by floats."""
+def _width(claim: Tangents, piece: Piece, at: float, room: float) -> tuple[float, float] | None:
+    """Return how wide the next disc may be, and how far out to bound it, by floats.
+
+    ``room`` is the largest radius, below 0 where the disc is to the left.
+    """
     line = piece.line
     assert line is not None
-    room = min(abs(stop - at), most) / 2
     # all radii and reaches are room·_RATIO^k
-    places: Floats = room * _RATIO ** np.arange(-_FARTHEST, _SIZES, dtype=np.float64)
+    places: Floats = abs(room) * _RATIO ** np.arange(-_FARTHEST, _SIZES, dtype=np.float64)
     sums = _log_sums(line, places)
     radii = places[_FARTHEST:]
-    middles: Floats = at + math.copysign(1.0, stop - at) * radii
+    middles: Floats = at + math.copysign(1.0, room) * radii
     reaches, mu = places[_REACHES], float(claim.mu)
     # of δ_μ, and of the line
     edges = middles[:, None] + (reaches if piece.complement else -reaches)
