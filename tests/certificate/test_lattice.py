@@ -25,6 +25,7 @@ import gdpbridge
 from gdpbridge import profiles
 from gdpbridge.certificate.reach import needs_lattice, uncertifiable_because
 from gdpbridge.certificate.write_answers import Asked, write_answers
+from gdpbridge_verify.allocation import allocated
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.exponentials import of_bounded_range
 from gdpbridge_verify.finite import discrete_laplace, two_valued
@@ -302,6 +303,20 @@ def test_a_unit_is_for_bounded_losses() -> None:
     assert other is not None
     changed = put(json.loads(other.to_json()), ("evidence", "unit"), "1/100")
     assert outcome(changed) == "no certificate"
+    names = {"kind": "gaussian", "sigma": "1", "sensitivity": "1"}
+    sample = {"kind": "subsampled", "neighbours": "add-remove", "scheme": "poisson", "rate": "0.5"}
+    mechanism = sample | {f"base.{name}": text for name, text in names.items()}
+    assert outcome(document | {"mechanism": mechanism}) == "no certificate"
+
+
+def test_random_allocation_on_a_lattice() -> None:
+    """Its law is already on one, which another one is below and above."""
+    of = Arithmetic(128)
+    law = allocated(Fraction(1), 2).forward
+    pair = pair_of(law, of)
+    for make in (above, below):
+        total = sum(make(pair, Fraction(1, 50), of).masses(of), of.exactly(law.failure))
+        assert abs(float((total - sum(law.masses(of)) - law.failure).high)) < 1e-30
 
 
 def test_answers_are_shown_by_laws_without_a_tilt() -> None:
