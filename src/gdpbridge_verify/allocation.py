@@ -21,6 +21,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Work
+from gdpbridge_verify.ends import exact
 from gdpbridge_verify.finite import Finite, Unit
 from gdpbridge_verify.refusal import OutOfWork
 
@@ -83,7 +84,8 @@ def allocated(mu: Fraction, steps: int) -> Allocated:
     step, law = _of_sum(mu, steps, of)
     unit = step / _PARTS
     size, log_steps = of.exactly(unit).exp(), of.exactly(steps).log()
-    low, high = (math.floor((of.exactly(0) + log_steps / unit).ends()[k].low) for k in (0, 1))
+    ends = (log_steps / unit).ends()
+    low, high = (math.floor(exact(end.low)) for end in ends)
     if low != high:
         raise OutOfWork
     # a place's loss lies this much above the multiple of the unit before it

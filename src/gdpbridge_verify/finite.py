@@ -20,7 +20,7 @@ from gdpbridge_verify.numbers import about, binary
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 from gdpbridge_verify.transforms import Transform
 
-_COST_OF_BALL, _COST_OF_ROW = 12.0, 25.0
+_COST_OF_BALL, _COST_OF_ROW, _COST_OF_MASS = 12.0, 25.0, 10.0
 _MOST_ATOMS, _MOST_ROWS = 100_000, 5000
 _MOST_SENSITIVITY = 10_000
 # what doubles that add up to 1 may miss of it
@@ -170,6 +170,7 @@ def discrete_laplace(scale: Fraction, sensitivity: int) -> Finite:
         raise Malformed("mechanism.sensitivity", sensitivity, f"at most {_MOST_SENSITIVITY}")
 
     def masses(of: Arithmetic) -> list[Interval]:
+        of.work.charge(_COST_OF_MASS * sensitivity)
         found = []
         ratio = of.exactly(-1 / scale).exp()
         for x in range(sensitivity, -1, -1):

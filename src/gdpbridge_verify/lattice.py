@@ -37,7 +37,7 @@ from gdpbridge_verify.transforms import Laplace, Transform
 _MOST_PLACES = 1 << 18
 # microseconds: of a cell, and of an atom
 _COST_OF_CELL, _COST_OF_ATOM = 60.0, 30.0
-# of a density, in floats: its width, and e^x - 1
+# of a density, in floats: its width, and the least e^x - 1 with a logarithm
 _WIDEST, _LEAST = 600, 2.0**-53 - 1
 # of a cell's middle, by which floats may be off: it is moved so far past a multiple
 _HAIR = 2.0**-44
@@ -231,21 +231,22 @@ def _cells(pair: Pair, density: Density, found: _Masses) -> Iterator[tuple[Inter
     """Yield cells whose middles have losses hardly above multiples; floats say where they are."""
     of, unit = found.of, found.unit
     _, last = found.about(pair.atoms[-1].over)
-    if last > _MOST_PLACES or density.width > _WIDEST:
+    rate, sign = float(density.rate), -1 if pair.backward else 1
+    # a rate may be too small for floats
+    if last > _MOST_PLACES or density.width > _WIDEST or not rate:
         raise OutOfWork
     of.work.charge(_COST_OF_CELL * last)
-    rate, sign = float(density.rate), -1 if pair.backward else 1
     step, lowest = float(unit), float(pair.lowest.low)
     end = float(density.width)
 
     def loss(x: float) -> float:
-        return sign * math.log1p(rate * math.expm1(x)) - lowest
+        return sign * math.log1p(max(rate * math.expm1(x), _LEAST)) - lowest
 
     def x_of(over: float) -> float:
         return math.log1p(max(math.expm1(sign * (lowest + over)) / rate, _LEAST))
 
     at, place = -sign * end, 0
-    exact = _end(pair, density, of, first=True)
+    exact, farthest = (_end(pair, density, of, first=first) for first in (True, False))
     while True:
         place = max(place + 1, math.ceil(loss(at) / step + 0.5))
         if place >= last:
@@ -255,9 +256,12 @@ def _cells(pair: Pair, density: Density, found: _Masses) -> Iterator[tuple[Inter
         if not sign * after < end or not sign * (after - at) > 0:
             break
         reached = of.exactly(Fraction(math.exp(after / 2)))
+        # floats may be off by more than what is left: no cell has a mass below 0
+        if not sign * (reached - exact) > 0 or not sign * (farthest - reached) > 0:
+            break
         yield exact, reached
         at, exact = after, reached
-    yield exact, _end(pair, density, of, first=False)
+    yield exact, farthest
 
 
 class LatticeCheck(DiscreteCheck):

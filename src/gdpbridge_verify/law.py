@@ -279,9 +279,9 @@ class DiscreteCheck(LossesCheck):
                 both = part.transform, part.reverse or part.transform
                 ends = [one.largest(self.arithmetic) for one in both]
                 bound += part.times * max(_top(end) for end in ends if end is not None)
-        if len(parts) == 1 and parts[0].times == 1:
-            assert isinstance(parts[0].transform, DiscreteGaussian)
-            norm = parts[0].transform.norm(self.arithmetic)
+        single = parts[0].transform if len(parts) == 1 and parts[0].times == 1 else None
+        if isinstance(single, DiscreteGaussian):
+            norm = single.norm(self.arithmetic)
             factor = (norm + 1) / (2 * norm)
         log_factor = factor.log() - (bound**2 / (2 * v) + bound / 2 + v / 8)
         decay = Decay(log_factor, bound + v / 2, Fraction(1, 2) + bound / v)

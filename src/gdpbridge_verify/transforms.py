@@ -264,7 +264,7 @@ class SampledGaussian(Transform):
     def _log_mixture(self, field: Complexes, nodes: Nodes, sign: int) -> list[Ball]:
         """Enclose log g(±u) at the nodes."""
         numbers = nodes.numbers()
-        field.arithmetic.work.charge(2 * len(numbers) * _COST_OF_BALL)
+        field.arithmetic.work.charge(3 * len(numbers) * _COST_OF_BALL)
         drift, turn = 1 / (2 * self.sigma**2), sign * nodes.shift / self.sigma
         kept, rate = field.of(1 - self.rate), field.of(self.rate)
         places = [sign * nodes.step * j / self.sigma - drift for j in numbers]
@@ -275,7 +275,7 @@ class SampledGaussian(Transform):
     ) -> tuple[list[Ball], list[Ball]]:
         """Enclose L, and the terms φ·e^{b + wL}·η at the nodes."""
         logs, bases = self._logs(field, nodes)
-        field.arithmetic.work.charge(len(logs) * _COST_OF_BALL)
+        field.arithmetic.work.charge(2 * len(logs) * _COST_OF_BALL)
         tilt, scale = field.of(w), field.of(self._log_step(field.arithmetic, nodes))
         weights = []
         for j, log, base in zip(nodes.numbers(), logs, bases, strict=True):

@@ -122,6 +122,10 @@ class TunedCheck(RenyiCheck):
                 total += transform.at(of, w).log() * part.times
             yield total / (alpha - 1)
 
+    def allows(self, line: str, p: Fraction, q: Fraction) -> None:
+        """Refuse: the rows are of one run, and nothing is known of δ from below."""
+        raise Refused(line, "no event is a proof for this kind")
+
     def most(self, order: Fraction) -> Interval:
         """Enclose the least bound at that order or a larger one."""
         self.arithmetic.work.charge(20 * len(self.rows))

@@ -25,11 +25,13 @@ import gdpbridge
 from gdpbridge import profiles
 from gdpbridge.certificate.reach import needs_lattice, uncertifiable_because
 from gdpbridge.certificate.write_answers import Asked, write_answers
+from gdpbridge_verify.allocation import allocated
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
+from gdpbridge_verify.exponentials import of_bounded_range
 from gdpbridge_verify.finite import discrete_laplace, two_valued
 from gdpbridge_verify.lattice import Placed, above, below, pair_of
 from gdpbridge_verify.law import Law
-from gdpbridge_verify.refusal import Malformed
+from gdpbridge_verify.refusal import Malformed, OutOfWork
 from gdpbridge_verify.samples import SampledFinite, SampledLaplace, sampled
 from gdpbridge_verify.transforms import Gaussian, Laplace, Runs, Transform
 
@@ -185,6 +187,45 @@ def test_what_is_not_bounded_is_refused() -> None:
         sampled(Runs(Gaussian(Fraction(1)), 1), Fraction(1, 2))
 
 
+@pytest.mark.parametrize(
+    ("r", "rate", "unit"),
+    [
+        # e^x is nothing beside 1, or the rate is
+        (Fraction(50), 1, Fraction(1, 4)),
+        (Fraction(50), 1 - Fraction(1, 10**20), Fraction(1, 4)),
+        (Fraction(1, 10**13), 1, Fraction(1, 10**14)),
+    ],
+    ids=["far", "almost all", "little"],
+)
+def test_cells_where_floats_have_few_digits(r: Fraction, rate: Fraction, unit: Fraction) -> None:
+    """What they show of δ(0), which is known, is not above it."""
+    of = Arithmetic(160)
+    base = Runs(Laplace(r), 1)
+    for backward in (False, True) if rate < 1 else (False,):
+        one = sampled(base, Fraction(rate)).directed(backward, Fraction(0))[0]
+        law = below(pair_of(one, of), unit, of)
+        found = Law([(law, 1)], Fraction(0), of).enclose(of.exactly(0))
+        right = -of.exactly(-r / 2).expm1() * rate
+        assert not found.low > right.high
+        assert not found < right / 4
+
+
+def test_no_cell_ends_beyond_the_density() -> None:
+    """As it would with e^{x/2} rounded to a float: what is beyond has a mass below 0."""
+    of, r = Arithmetic(160), Fraction(17, 128)
+    unit = Fraction(0.13281249999993558)
+    law = below(pair_of(of_bounded_range(r), of), unit, of)
+    assert all(mass >= 0 for mass in law.masses(of))
+
+
+def test_rates_that_no_float_is() -> None:
+    """These are refused as too much work, wherever precision would do."""
+    one = sampled(Runs(Laplace(Fraction(599)), 1), Fraction(1, 10**330)).transform
+    of = Arithmetic(1700)
+    with pytest.raises(OutOfWork):
+        below(pair_of(one, of), Fraction(1, 10**72), of)
+
+
 # --- certificates -------------------------------------------------------------------------------
 
 TIMES, RATE = 2, 0.25
@@ -262,6 +303,20 @@ def test_a_unit_is_for_bounded_losses() -> None:
     assert other is not None
     changed = put(json.loads(other.to_json()), ("evidence", "unit"), "1/100")
     assert outcome(changed) == "no certificate"
+    names = {"kind": "gaussian", "sigma": "1", "sensitivity": "1"}
+    sample = {"kind": "subsampled", "neighbours": "add-remove", "scheme": "poisson", "rate": "0.5"}
+    mechanism = sample | {f"base.{name}": text for name, text in names.items()}
+    assert outcome(document | {"mechanism": mechanism}) == "no certificate"
+
+
+def test_random_allocation_on_a_lattice() -> None:
+    """Its law is already on one, which another one is below and above."""
+    of = Arithmetic(128)
+    law = allocated(Fraction(1), 2).forward
+    pair = pair_of(law, of)
+    for make in (above, below):
+        total = sum(make(pair, Fraction(1, 50), of).masses(of), of.exactly(law.failure))
+        assert abs(float((total - sum(law.masses(of)) - law.failure).high)) < 1e-30
 
 
 def test_answers_are_shown_by_laws_without_a_tilt() -> None:

@@ -93,3 +93,20 @@ def test_delta_by_hand(distribution: str) -> None:
     )
     assert shown.failure_probability <= float(least) * 1.01
     assert shown.failure_probability >= float(least) / 20
+
+
+def test_no_event_shows_a_lower_end() -> None:
+    """Rows may be far above the divergences of one run: an event that they allow shows nothing."""
+    shown = gdp.measure(Tuned(base=P.Gaussian(sigma=5), mean=3), eps_h=1, tol=1e-4)
+    assert shown.certificate is not None
+    document = json.loads(shown.certificate.to_json())
+    document["table"]["rows"] = [["2", "50"]]
+    document["claim"] |= {"statement": "answers", "eps_h": None, "failure_probability": "0"}
+    document["claim"] |= {"mu": {"low": "0", "high": "inf"}}
+    document["evidence"] |= {"cells": [], "witness": None, "tangents": []}
+    event = {"inside": "0x7p-3", "outside": "0x1p-20"}
+    for low, is_valid in (("0", True), ("0.8", False)):
+        answer = {"quantity": "delta", "at": "1", "low": low, "high": "1"}
+        document["claim"]["answers"] = [answer]
+        document["evidence"]["points"] = [{"event": event}]
+        assert holds(document) is is_valid, low
