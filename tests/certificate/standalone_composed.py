@@ -183,7 +183,8 @@ class Sampled:
 
     def beyond(self, w, y, n):
         a, b, eta = n["strip"], n["shift"], n["step"]
-        if not (a > 0 and b > 0 and 2 * arb(a + b) < arb.pi() * self.sigma and eta > 0):
+        height = arb(a + b) if a <= b else 2 * arb(a + b)
+        if not (a > 0 and b > 0 and height < arb.pi() * self.sigma and eta > 0):
             raise ValueError("the strip is not possible")
         total = arb(0)
         for j in range(n["first"], n["last"] + 1):

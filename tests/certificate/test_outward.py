@@ -151,10 +151,10 @@ def test_what_is_positive_or_larger_is_enclosed() -> None:
     below, around = OF.between(Fraction(-2), Fraction(-1)), OF.between(Fraction(-1), Fraction(2))
     assert _ends(below.positive()) == (0, 0)
     assert _ends(around.positive()) == (0, 2)
-    check: Any = SimpleNamespace(arithmetic=OF, is_solved=False)
+    check: Any = SimpleNamespace(is_solved=False)
     for value, ends in ((below, (0, 0)), (around, (0, 2))):
-        check.value = lambda _, value=value: SimpleNamespace(value=value)
-        assert _ends(FormulaCheck._at(check, Fraction(1))) == ends
+        check._value = lambda *_, value=value: value
+        assert _ends(FormulaCheck._on(check, None, Fraction(1))) == ends
 
 
 def test_whole_multiples_are_rounded_outward() -> None:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import cache
 
 import mpmath
+import numpy as np
 import pytest
 from flint import arb
 
@@ -20,6 +21,9 @@ from gdpbridge.losses.transforms.rare_gaussian import Edge, WindowTransform
 from gdpbridge.losses.transforms.replace_one import ReplaceOneTransform
 from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
 from gdpbridge.numeric.flint_context import precision
+
+# how deep floats see: beyond, two maxima may be too far apart for their grid
+SEEN = 72.0
 
 Integral = Callable[[mpmath.mpc], mpmath.mpc]
 
@@ -209,7 +213,8 @@ def test_what_lies_beyond_is_bounded(name: str, place: str) -> None:
                 continue
             foretold = float((bound / size).log())
             want = transform.log_decay(float(w), float(y))
-            assert min(foretold, 0.0) == pytest.approx(want, rel=1e-2, abs=1e-9)
+            seen = np.clip((foretold, want), -SEEN, 0.0)
+            assert seen[0] == pytest.approx(seen[1], rel=1e-2, abs=1e-9)
             values = transform.values(line, w, y / 8, 80)
             assert all(value.abs_lower() <= bound for value in values[8:])
 

@@ -19,10 +19,10 @@ from gdpbridge.guarantees.participation import Participation, _above, _by_rows, 
 from gdpbridge.guarantees.quotients import expm1_quotient, log1p_quotient
 from gdpbridge.guarantees.renyi import Bound, _possible
 from gdpbridge.guarantees.repeated import (
-    _log_inverse_gamma,
     _mean,
     _with_mean,
     best_of_poisson,
+    log_inverse_gamma,
 )
 from gdpbridge.guarantees.segments import (
     Guarantees,
@@ -263,7 +263,7 @@ def test_divergences_of_the_best_of_many_are_rounded_up() -> None:
     with precision(300):
         assert ball(found[Fraction(1)]) > ball(Fraction(1, 3)) + arb(3).log()
         for mean in (Fraction(3, 2), Fraction(50)):
-            assert _mean(_log_inverse_gamma(mean, Fraction(1)), Fraction(1)) >= ball(mean)
+            assert _mean(log_inverse_gamma(mean, Fraction(1)), Fraction(1)) >= ball(mean)
 
 
 # --- trade-off functions --------------------------------------------------------------------------

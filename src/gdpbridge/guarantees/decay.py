@@ -109,9 +109,11 @@ def _gaussian(log: Node, growth: Sum, start: int) -> Tail:
     rest = Sum({key: value for key, value in rest.terms.items() if key != _SQUARE}, growth.start)
 
     def mu_t() -> arb:
-        at_precision = _growth(log, start)
-        assert isinstance(at_precision, Sum)
-        return (-1 / (2 * at_precision.terms[_SQUARE])).sqrt()
+        # with no fewer bits than it was decided with: digits may cancel
+        with precision(max(_BITS, working_precision())):
+            at_precision = _growth(log, start)
+            assert isinstance(at_precision, Sum)
+            return (-1 / (2 * at_precision.terms[_SQUARE])).sqrt()
 
     if c.rel_accuracy_bits() > working_precision() // 2:
         for linear in (Fraction(0), Fraction(1, 4), Fraction(1, 2)):
