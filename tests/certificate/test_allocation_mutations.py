@@ -151,7 +151,7 @@ def test_three_steps_by_quadrature(mu: Fraction) -> None:
             assert float(found.low) <= true * 1.01 + 1e-6
 
 
-@pytest.mark.parametrize(("steps", "epochs"), [(5, 1), (12, 2)])
+@pytest.mark.parametrize(("steps", "epochs"), [pytest.param(5, 1, marks=pytest.mark.deep), (12, 2)])
 def test_drawn_losses(steps: int, epochs: int) -> None:
     """Draws of the mechanism itself: δ is within what chance allows of the bound."""
     rng, sigma, count = np.random.default_rng(steps), 1.0, 60_000

@@ -60,7 +60,9 @@ def of_two(name: str, eps: Any) -> Any:
     return 1 - (1 - f) ** 2 + total
 
 
-@pytest.mark.parametrize(("name", "part"), [("range", RANGE), ("cut", CUT)])
+@pytest.mark.parametrize(
+    ("name", "part"), [("range", RANGE), pytest.param("cut", CUT, marks=pytest.mark.deep)]
+)
 def test_two_runs(name: str, part: gdp.Profile) -> None:
     """Both ends of μ are where quadrature says; a claim beside it is refused."""
     found = gdp.measure(part.compose(2), tol=1e-5, failure=0.01)

@@ -174,8 +174,12 @@ def test_a_sampling_rate(base: gdp.Profile) -> None:
     whole = gdp.subsampling_plan(base, 5.0).certificate
     assert whole.beyond is None
     assert gdp.verify(whole).valid
+
+
+def test_a_sampling_rate_without_a_certificate() -> None:
+    """Where samples have none, that of a plan is refused."""
     with pytest.raises(InputError, match="no certificate"):
-        _ = gdp.subsampling_plan(P.ZCDP(rho=1), 0.2, failure=1e-6).certificate
+        _ = gdp.subsampling_plan(P.ApproxDP(epsilon=1, delta=1e-7), 0.2, failure=1e-6).certificate
 
 
 # --- compositions -----------------------------------------------------------------------------

@@ -59,7 +59,7 @@ def test_heads(profile: gdp.profiles.DPSGD, eps_h: int, mu: str) -> None:
 
 @pytest.mark.parametrize(
     ("sigma", "rate", "steps"),
-    [(0.08, 1e-5, 300), pytest.param(0.05, 1e-6, 100, marks=pytest.mark.slow)],
+    [(0.08, 1e-5, 300), pytest.param(0.05, 1e-6, 100, marks=pytest.mark.deep)],
 )
 def test_little_noise_and_rare_samples(sigma: float, rate: float, steps: int) -> None:
     """With so little noise a step loses nothing, or log q and what the Gaussian mechanism loses.

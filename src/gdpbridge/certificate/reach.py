@@ -69,8 +69,10 @@ def uncertifiable_because(profile: Profile) -> str:
         return named.beyond_certificates
     if named.kind == "subsampled" and named.curve.form is Form.SMOOTH:
         return f"there is no certificate yet for a single sample of {named.inner[0].kind}"
-    by_lines = named.curve.form in composed
-    if named.kind in ONLY_COMPOSED and not (by_lines or is_closed(named) or is_bounded(named)):
+    # the curve of others may be dear
+    if named.kind in ONLY_COMPOSED and not (
+        named.curve.form in composed or is_closed(named) or is_bounded(named)
+    ):
         return f"there is no certificate for {named.kind} of such parts yet"
     return named.beyond_certificates
 

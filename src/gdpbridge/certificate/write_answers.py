@@ -13,7 +13,6 @@ import numpy as np
 from gdpbridge.certificate.binaries import binary_below, binary_text
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
-from gdpbridge.certificate.places import below, place_of
 from gdpbridge.certificate.reach import (
     is_bounded,
     is_closed,
@@ -30,6 +29,7 @@ from gdpbridge.certificate.write_convex import (
     touching_places,
 )
 from gdpbridge.certificate.write_lattice import lattice_of
+from gdpbridge.certificate.write_places import below, place_of
 from gdpbridge.certificate.write_zcdp import tangents_at
 from gdpbridge.curves.base import Curve, Form
 from gdpbridge.curves.composed import ComposedCurve

@@ -9,7 +9,7 @@ from fractions import Fraction
 from gdpbridge.certificate.binaries import binary_text
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
-from gdpbridge.certificate.places import place_of
+from gdpbridge.certificate.write_places import place_of
 from gdpbridge.errors import UndecidedError
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor, decimal_text, exact

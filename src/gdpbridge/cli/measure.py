@@ -167,10 +167,13 @@ def _check_certificate(profile: Profile, method: str, path: str) -> None:
     Raises:
         InputError: if no certificate will come of the mechanism or the method.
     """
+    from gdpbridge.certificate.reach import uncertifiable_because
     from gdpbridge.measure.method import method_for
     from gdpbridge.measure.result import no_certificate_because
 
-    if why := no_certificate_because(profile, method_for(profile.curve.form, method)):
+    # the curve may be dear
+    why = uncertifiable_because(profile)
+    if why or (why := no_certificate_because(profile, method_for(profile.curve.form, method))):
         raise InputError("certificate", path, Advice(f"leave it out: {why}"))
 
 

@@ -10,6 +10,7 @@ direction, counts as a failure.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 from flint import arb
 
@@ -26,6 +27,8 @@ _BITS = 320
 _LOSSES = 4096
 
 
+# copies of a mechanism, and more epochs of it, need not make it again: it takes seconds
+@lru_cache(maxsize=16)
 def allocated(mu: Fraction, steps: int) -> FiniteTransform:
     """Return a loss that dominates that of one record in one of ``steps`` steps.
 
