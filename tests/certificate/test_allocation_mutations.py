@@ -138,7 +138,7 @@ def _of_three(mu: float, t: float) -> tuple[float, float]:
     return over(t), t * over(1 / t) + 1 - t
 
 
-@pytest.mark.parametrize("mu", [Fraction(1, 2), Fraction(2)])
+@pytest.mark.parametrize("mu", [pytest.param(Fraction(1, 2), marks=pytest.mark.deep), Fraction(2)])
 def test_three_steps_by_quadrature(mu: Fraction) -> None:
     """δ of three steps is at least what a rule for two of them and a formula for one says."""
     of = Arithmetic(96, Work())

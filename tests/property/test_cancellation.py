@@ -77,7 +77,7 @@ def test_the_order_of_two_thresholds(exponent: int) -> None:
     assert len(Formula(text).equations()) == 3
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(exponent=_EXPONENTS)
 def test_factors_that_cancel(exponent: int) -> None:
     """A constant factor is as good as the number that it is, in floats and in balls."""
