@@ -500,6 +500,20 @@ class Composed(Checker):
         yield "6", lambda: self.below(self.w, low)
 
 
+def answer_of(checker, precisions):
+    """The first line that is not shown at any of some precisions, in words; else valid."""
+    for name, holds in checker.lines():
+        answer = None
+        for bits in precisions:
+            checker.bits = bits
+            answer = decided(holds, bits)
+            if answer is not None:
+                break
+        if not answer:
+            return f"{'undecided' if answer is None else 'refused'}: line {name}"
+    return "valid"
+
+
 def check(document):
     """The answer for a document: valid, refused, malformed or undecided."""
     try:
@@ -508,15 +522,6 @@ def check(document):
         ):
             raise ValueError("it claims what is not checked here")
         checker = Composed(document)
-        for name, holds in checker.lines():
-            answer = None
-            for bits in (128, 256, 512):
-                checker.bits = bits
-                answer = decided(holds, bits)
-                if answer is not None:
-                    break
-            if not answer:
-                return f"{'undecided' if answer is None else 'refused'}: line {name}"
+        return answer_of(checker, (128, 256, 512))
     except WRONG as error:
         return f"malformed: {str(error).splitlines()[0]}"
-    return "valid"

@@ -10,8 +10,8 @@ from math import gcd, lcm
 
 from flint import arb, arb_poly, ctx, fmpq
 from jsonschema import Draft202012Validator
-from standalone_checker import HALF, INF, SCHEMA, WRONG, ZERO, decided, gauss, le, numbers
-from standalone_composed import NATURES, Composed, decimal
+from standalone_checker import HALF, INF, SCHEMA, WRONG, ZERO, gauss, le, numbers
+from standalone_composed import NATURES, Composed, answer_of, decimal
 
 
 class Part:
@@ -296,15 +296,6 @@ def check(document):
             checker = OnLattice(document)
         if len(checker.directions) != 2 - checker.symmetric:
             raise ValueError("not every direction is there")
-        for name, holds in checker.lines():
-            answer = None
-            for bits in (192, 384):
-                checker.bits = bits
-                answer = decided(holds, bits)
-                if answer is not None:
-                    break
-            if not answer:
-                return f"{'undecided' if answer is None else 'refused'}: line {name}"
+        return answer_of(checker, (192, 384))
     except WRONG as error:
         return f"malformed: {str(error).splitlines()[0]}"
-    return "valid"

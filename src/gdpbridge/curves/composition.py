@@ -25,6 +25,7 @@ from gdpbridge.curves.tails import (
     SettledTail,
 )
 from gdpbridge.errors import InputError
+from gdpbridge.gaussian.enclosures import variance_of_pure_dp
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, float_above
 
@@ -203,7 +204,7 @@ def _tail(losses: Losses) -> Tail:
         return _variance(losses).sqrt()
 
     def mu() -> arb:
-        # what has losses up to B is B-DP, and so μ-GDP for μ = -2·Φ⁻¹(1/(1 + e^B))
+        # what has losses up to B is B-DP
         total = arb(0)
         for part in losses:
             one = part.transform
@@ -212,8 +213,7 @@ def _tail(losses: Losses) -> Tail:
             elif one.tail_variance:
                 variance = ball(one.gaussian_variance)
             else:
-                share = 1 / (1 + _largest(part).exp())
-                variance = 8 * (2 * share).erfcinv() ** 2
+                variance = variance_of_pure_dp(_largest(part))
             total += part.times * variance
         return total.sqrt()
 

@@ -37,6 +37,7 @@ __all__ = [
     "mu_of",
     "probability",
     "tangent_of",
+    "variance_of_pure_dp",
 ]
 
 Number = float | int | str | Decimal
@@ -128,6 +129,12 @@ def log_delta_tail_lower(eps: arb, mu: arb) -> arb:
     y = eps / mu + mu / 2
     quadratic = -(eps * eps) / (2 * mu * mu) + eps / 2 - mu * mu / 8
     return mu.log() - (2 * arb.pi()).log() / 2 + quadratic - (y * y + 3).log()
+
+
+def variance_of_pure_dp(eps: arb) -> arb:
+    """Enclose μ² for μ = -2·Φ⁻¹(1/(1 + e^ε)), the least one of ε-DP (Dong, Roth and Su 2022)."""
+    share = 1 / (1 + eps.exp())
+    return 8 * (2 * share).erfcinv() ** 2
 
 
 def mu_of(eps: arb, delta: Probability) -> arb:

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from flint import arb
 
-from gdpbridge.curves.constants import Constant, upper_bound
+from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.handover import decay_handover
 from gdpbridge.curves.tail import (
     Handover,
@@ -127,7 +127,9 @@ def covering_mu(delta: Callable[[arb], arb], beyond: Tail) -> Fraction:
         UndecidedError: if none is found.
     """
     if isinstance(beyond, ConstantTail):
-        return _pure(beyond.start)
+        with precision(_BITS):
+            variance = gaussian.variance_of_pure_dp(BALLS.constant(beyond.start))
+            return fraction_above(variance.sqrt(), _DIGITS)
     assert isinstance(beyond, CoarseDecayTail)
     mu = _FIRST
     for _ in range(_MOST):
@@ -157,10 +159,3 @@ def _covers(delta: Callable[[arb], arb], mu: arb, end: arb) -> bool:
             certainly(delta(left) <= gaussian.probability(right, mu).log().exp())
             for left, right in pairwise(places)
         )
-
-
-def _pure(end: Constant) -> Fraction:
-    """Return μ = -2·Φ⁻¹(1/(1 + e^ε)) of ε-DP (Dong, Roth and Su 2022)."""
-    with precision(_BITS):
-        share = 1 / (1 + BALLS.constant(end).exp())
-        return fraction_above(2 * arb(2).sqrt() * (2 * share).erfcinv(), _DIGITS)
