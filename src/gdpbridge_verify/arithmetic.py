@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
-from functools import cache
+from functools import cache, reduce
 from typing import NamedTuple
 
 import gmpy2
 from gmpy2 import mpfr
 
-from gdpbridge_verify.refusal import OutOfWork
+from gdpbridge_verify.refusal import OutOfWork, Undecided
 
 
 class Work:
@@ -255,3 +256,16 @@ class Level(NamedTuple):
         if other.value > _HALF:
             return self.complement - other.complement
         return other.value - self.value
+
+
+def exact(value: mpfr) -> Fraction:
+    """Return the number that an MPFR number is, if that is finite, and not of millions of bits."""
+    if not value.is_finite() or abs(gmpy2.get_exp(value)) > 1 << 20:
+        raise Undecided("a number without bounds")
+    top, bottom = value.as_integer_ratio()
+    return Fraction(int(top), int(bottom))
+
+
+def largest(values: Iterable[Interval]) -> Interval:
+    """Return the largest of some numbers."""
+    return reduce(Interval.larger, values)

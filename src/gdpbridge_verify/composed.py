@@ -12,20 +12,20 @@ and δ = p_∞ + D. See docs/check-a-mu.md.
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 
 import gmpy2
 from gmpy2 import mpfr
 
 from gdpbridge_verify import evidence
-from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, largest
 from gdpbridge_verify.complexes import Ball, Complexes
 from gdpbridge_verify.composition import Composition, composition_of
 from gdpbridge_verify.document import Cell, Evidence
-from gdpbridge_verify.ends import largest
 from gdpbridge_verify.evidence import CurvePiece, Point
 from gdpbridge_verify.numbers import about, binary
 from gdpbridge_verify.profile import Tail
@@ -54,13 +54,7 @@ class LossesCheck(Check):
         parts = self.composition.parts
         self.variance = Fraction(sum(one.times * one.transform.tail_variance for one in parts))
         directions = self.evidence.directions or ()
-        # the head's δ needs them too, a whole statement none where the tail is all of the proof
-        by_tail = self.claim.statement == "whole" and not any(one.cells for one in directions)
-        needed = self.claim.statement == "head" or (self.claim.mu.high != "inf" and not by_tail)
-        wanted = self.count_of_directions
-        self.is_in_every_direction = len(directions) == wanted
-        if needed and not self.is_in_every_direction:
-            raise Malformed("evidence.directions", len(directions), f"{wanted} of them")
+        self.is_in_every_direction = len(directions) == self.count_of_directions
         both = [self.failure_towards(backward=backward) for backward in (False, True)]
         if any(one.failure for side in (False, True) for one, _ in self.towards(backward=side)):
             known = [one for one in both if isinstance(one, Fraction)]
@@ -99,16 +93,13 @@ class LossesCheck(Check):
         """The largest finite loss of each direction, in two parts; None if there is none."""
         found = []
         for backward in (False, True):
-            known, rest = Fraction(0), self.enclosed(Fraction(0))
-            for transform, times in self.towards(backward=backward):
-                one = transform.largest(self.arithmetic)
-                if one is None:
-                    return None
-                if isinstance(one, Fraction):
-                    known += times * one
-                else:
-                    rest += one * times
-            found.append((known, rest))
+            towards = self.towards(backward=backward)
+            ends = [(one.largest(self.arithmetic), times) for one, times in towards]
+            if any(end is None for end, _ in ends):
+                return None
+            known = sum(end * times for end, times in ends if isinstance(end, Fraction))
+            rest = (end * times for end, times in ends if isinstance(end, Interval))
+            found.append((Fraction(known), sum(rest, self.enclosed(Fraction(0)))))
         return found
 
     def is_past_losses(self, at: Fraction) -> bool:
@@ -140,8 +131,7 @@ class LossesCheck(Check):
             return
         if not self.is_in_every_direction:
             raise Refused(line, "it is not proved in every direction")
-        for direction in range(len(self.ranges)):
-            self.direction = direction
+        for _ in self.each_direction():
             self.below(line, at, Level.of(self.enclosed(value)))
 
     def upper_end(self) -> str:
@@ -152,19 +142,23 @@ class LossesCheck(Check):
 
     def piece_at(self, at: Fraction) -> tuple[int, CurvePiece]:
         """Return the piece that an ε is on, of the direction in question, and its number."""
-        pieces = (self.evidence.directions or ())[self.direction].pieces
-        starts = self._starts[self.direction]
-        number = sum(start <= at for start in starts) - 1
-        if number < 0 or starts != sorted(starts):
+        starts, pieces = self._pieces[self.direction]
+        number = bisect.bisect_right(starts, at) - 1
+        if number < 0:
             line = f"evidence.directions[{self.direction}].pieces"
-            raise Refused(line, "they do not begin at 0, or are not in order")
+            raise Refused(line, "they do not begin at 0")
         return number, pieces[number]
 
     @cached_property
-    def _starts(self) -> list[list[Fraction]]:
-        return [
-            [binary(piece.start) for piece in one.pieces] for one in self.evidence.directions or ()
-        ]
+    def _pieces(self) -> list[tuple[list[Fraction], tuple[CurvePiece, ...]]]:
+        """The pieces of each direction, and where they begin."""
+        found = []
+        for number, one in enumerate(self.evidence.directions or ()):
+            starts = [binary(piece.start) for piece in one.pieces]
+            if starts != sorted(starts):
+                raise Refused(f"evidence.directions[{number}].pieces", "they are not in order")
+            found.append((starts, one.pieces))
+        return found
 
 
 class ComposedCheck(LossesCheck):
@@ -174,8 +168,7 @@ class ComposedCheck(LossesCheck):
         """Return what is known of the tail."""
         if self.evidence.tail_from is not None:
             raise Malformed("evidence.tail_from", self.evidence.tail_from, "null")
-        self._lines: dict[tuple[evidence.Line, bool], Line] = {}
-        self._chernoff: dict[tuple[int, int], Interval] = {}
+        self._line, self._chernoff = cache(self._made_line), cache(self._made_chernoff)
         return super().build()
 
     def upper_end(self) -> str:
@@ -198,60 +191,44 @@ class ComposedCheck(LossesCheck):
 
     def _above(self, at: Fraction) -> Level:
         """Return what is above δ in the direction in question."""
-        number, piece = self.piece_at(at)
+        _, piece = self.piece_at(at)
         if (piece.line is None) == (piece.tilt is None):
             raise Malformed("evidence.directions: piece", "both or neither", "a line or a tilt")
-        if piece.chord is None:
-            return self._bound(piece, (self.direction, number), at)
-        # 1 - δ is concave in e^ε, and at least 0 at e^ε = 0
-        end = binary(piece.chord)
+        end = at if piece.chord is None else binary(piece.chord)
         if at > end:
             raise Refused("evidence.directions: chord", f"it ends before ε = {about(at)}")
-        last = self._bound(piece, (self.direction, number), end).complement
-        rest = last * self.arithmetic.exactly(at - end).exp()
+        found = self._bound(piece, end)
+        if at == end:
+            return found
+        # 1 - δ is concave in e^ε, and at least 0 at e^ε = 0
+        rest = found.complement * self.arithmetic.exactly(at - end).exp()
         return Level(1 - rest, rest)
 
-    @property
-    def _failure(self) -> Fraction | Interval:
-        """The chance of an infinite loss in the direction in question."""
-        return self.failure_towards(backward=bool(self.direction))
-
-    def _bound(self, piece: CurvePiece, key: tuple[int, int], at: Fraction) -> Level:
+    def _bound(self, piece: CurvePiece, at: Fraction) -> Level:
         """Return what a line, or Chernoff's bound, shows above δ in the direction in question."""
+        backward = bool(self.direction)
+        failure = self.failure_towards(backward=backward)
         if piece.line is not None:
-            curve = self._line(piece.line, bool(self.direction))
-            if curve.is_complement:
-                rest = curve.below(at)
-                return Level(1 - rest, rest)
-            return Level.of(curve.above(at) + self._failure)
+            return self._line(piece.line, backward).level(at, failure, above=True)
         # D(ε) ≤ κ(b)·M(b)·e^{-bε}
         tilt = binary(piece.tilt or "")
         if tilt <= 0:
             raise Malformed("evidence.directions: tilt", about(tilt), "a number > 0")
-        if key not in self._chernoff:
-            parts, backward = self.composition.parts, bool(self.direction)
-            self._chernoff[key] = log_chernoff(parts, backward, tilt, self.arithmetic)
-        return Level.of((self._chernoff[key] - tilt * at).exp() + self._failure)
+        return Level.of((self._chernoff(tilt, backward) - tilt * at).exp() + failure)
 
     def excess(self, at: Fraction, wanted: Level, proof: Evidence | Point) -> Interval:
         """Return by how much what a line shows of δ from below exceeds a number."""
         given = proof.witness_line
         if given is None:
             raise Refused("evidence.witness_line", "there is none for a positive lower end")
-        curve = self._line(given.line, given.reverse)
-        if curve.is_complement:
-            rest = curve.above(at)
-            return wanted.under(Level(1 - rest, rest))
-        return wanted.under(
-            Level.of(curve.below(at) + self.failure_towards(backward=given.reverse))
-        )
+        failure = self.failure_towards(backward=given.reverse)
+        return wanted.under(self._line(given.line, given.reverse).level(at, failure, above=False))
 
-    def _line(self, model: evidence.Line, backward: bool) -> Line:
-        key = model, backward
-        if key not in self._lines:
-            parts = self.composition.parts
-            self._lines[key] = Line(parts, backward, model, self.arithmetic)
-        return self._lines[key]
+    def _made_line(self, model: evidence.Line, backward: bool) -> Line:
+        return Line(self.composition.parts, backward, model, self.arithmetic)
+
+    def _made_chernoff(self, tilt: Fraction, backward: bool) -> Interval:
+        return log_chernoff(self.composition.parts, backward, tilt, self.arithmetic)
 
 
 class Line:
@@ -268,7 +245,7 @@ class Line:
         self, parts: Sequence[Runs], backward: bool, data: evidence.Line, arithmetic: Arithmetic
     ) -> None:
         self.parts, self.backward, self.data, self.of = tuple(parts), backward, data, arithmetic
-        self.field = Complexes(arithmetic)
+        self.field, self._aliases = Complexes(arithmetic), dict[Fraction, Interval]()
         line, below = "evidence.lines", data.c < 0
         if not data.h > 0:
             raise Malformed(f"{line}: h", data.h, "a number > 0")
@@ -290,15 +267,19 @@ class Line:
 
     # --- the curves --------------------------------------------------------------------------
 
-    def above(self, at: Fraction) -> Interval:
-        """Return what is above D, or 1 - δ, at an ε."""
-        return (self._wave(at) + self._cut) * self._decay(self.data.c, at)
+    def level(self, at: Fraction, failure: Fraction | Interval, *, above: bool) -> Level:
+        """Return what is above δ at an ε, or below it, given p_∞."""
+        # δ is below where 1 - δ is above
+        found = self.curve(at, above=above != self.is_complement)
+        return Level(1 - found, found) if self.is_complement else Level.of(found + failure)
 
-    def below(self, at: Fraction) -> Interval:
-        """Return what is below D, or 1 - δ, at an ε."""
-        found = (self._wave(at) - self._cut) * self._decay(self.data.c, at)
-        for place, alias in self._aliases:
-            found = found - alias * self._decay(place, at)
+    def curve(self, at: Fraction, *, above: bool) -> Interval:
+        """Return what is above D, or 1 - δ, at an ε, or what is below."""
+        cut = self._cut if above else -self._cut
+        found = (self._wave(at) + cut) * self._decay(self.data.c, at)
+        if not above:
+            for place in (self.data.left, self.data.right):
+                found -= self._alias(place) * self._decay(place, at)
         return found
 
     def _decay(self, tilt: Fraction, at: Fraction) -> Interval:
@@ -378,22 +359,17 @@ class Line:
             log += most.log().ends()[1] * part.times
         return (log.exp() / (of.pi * edge)).ends()[1]
 
-    @cached_property
-    def _aliases(self) -> list[tuple[Fraction, Interval]]:
-        """Return the tilts b and bounds of the aliases' constants α_b."""
-        return [(b, self._alias(b)) for b in (self.data.left, self.data.right)]
-
     def _alias(self, b: Fraction) -> Interval:
-        of = self.of
-        if self.is_complement or b == 0:
-            log = _log_moment(self.parts, self.backward, b, of)
-        else:
-            log = log_chernoff(self.parts, self.backward, b, of)
-        periods = 2 * of.pi * (abs(b - self.data.c) / self.data.h)
-        return (log.exp() / periods.expm1()).ends()[1]
+        """Bound α_b."""
+        if b not in self._aliases:
+            bound = log_moment if self.is_complement or b == 0 else log_chernoff
+            periods = 2 * self.of.pi * (abs(b - self.data.c) / self.data.h)
+            moment = bound(self.parts, self.backward, b, self.of).exp()
+            self._aliases[b] = (moment / periods.expm1()).ends()[1]
+        return self._aliases[b]
 
 
-def _log_moment(parts: Sequence[Runs], backward: bool, b: Fraction, of: Arithmetic) -> Interval:
+def log_moment(parts: Sequence[Runs], backward: bool, b: Fraction, of: Arithmetic) -> Interval:
     """Bound log M(b) from above."""
     log = of.exactly(0)
     for part in parts:
@@ -404,7 +380,7 @@ def _log_moment(parts: Sequence[Runs], backward: bool, b: Fraction, of: Arithmet
 
 def log_chernoff(parts: Sequence[Runs], backward: bool, b: Fraction, of: Arithmetic) -> Interval:
     """Bound log(κ(b)·M(b)) from above for b > 0."""
-    return (_log_moment(parts, backward, b, of) + log_kappa(b, of)).ends()[1]
+    return (log_moment(parts, backward, b, of) + log_kappa(b, of)).ends()[1]
 
 
 def log_kappa(b: Fraction, of: Arithmetic) -> Interval:

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
+from gdpbridge_verify import exponentials, finite, listed
 from gdpbridge_verify.allocation import allocated
 from gdpbridge_verify.arithmetic import Arithmetic, Work
 from gdpbridge_verify.document import Certificate
-from gdpbridge_verify.exponentials import Exponential, of_bounded_range, of_truncated_laplace
-from gdpbridge_verify.finite import (
-    DiscreteGaussian,
-    Finite,
-    discrete_laplace,
-    is_possible,
-    listed,
-    of_rows,
-    randomized_response,
-    response_by_epsilon,
-    two_valued,
-)
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
 from gdpbridge_verify.grouped import ungrouped
 from gdpbridge_verify.kinds import KINDS, Nature
@@ -30,7 +19,7 @@ from gdpbridge_verify.parameters import Spec, Values, apart, parameters_of, requ
 from gdpbridge_verify.refusal import Malformed, OutOfWork
 from gdpbridge_verify.sampled import rate_of_poisson
 from gdpbridge_verify.samples import sampled
-from gdpbridge_verify.transforms import Gaussian, Laplace, Runs, SampledGaussian, Transform
+from gdpbridge_verify.transforms import Gaussian, Runs, SampledGaussian, Transform
 
 _MOST_RUNS = 10**15
 _MOST_PARTS = 1000
@@ -81,22 +70,11 @@ def _composition(items: tuple[tuple[str, str | None], ...]) -> Composition:
     if spec.get("kind") == "dpsgd" and total == 1:
         # what is as bad as either direction of one step is no worse than the step
         return replace(found, nature=KINDS["dpsgd"].nature)
-    denominators = {value.denominator for part in found.parts for value in _numbers(part)}
+    both = [one for part in found.parts for one in (part.transform, part.reverse) if one]
+    denominators = {number.denominator for one in both for number in one.numbers}
     if sum(map(int.bit_length, denominators)) > _MOST_BITS:
         raise OutOfWork
     return found
-
-
-def _numbers(part: Runs) -> Iterator[Fraction]:
-    """Yield what is added up over parts."""
-    yield part.transform.tail_variance
-    for one in (part.transform, part.reverse):
-        if isinstance(one, Laplace):
-            yield one.epsilon
-        elif isinstance(one, Exponential):
-            yield from (one.width, one.atom, one.failure)
-        elif isinstance(one, Finite):
-            yield one.unit.value
 
 
 def check_of(document: Certificate) -> str:
@@ -110,7 +88,7 @@ def check_of(document: Certificate) -> str:
 
         if formula_of(parts) is not None:
             return "closed.ClosedCheck"
-    is_discrete = all(isinstance(part.transform, Finite) for part in parts)
+    is_discrete = all(isinstance(part.transform, finite.Finite) for part in parts)
     return "law.DiscreteCheck" if is_discrete else "composed.ComposedCheck"
 
 
@@ -123,10 +101,10 @@ def _read(spec: Spec, times: int, work: Work) -> Composition:
     if not KINDS[kind].composes:
         raise Malformed("mechanism.kind", kind, "one that composes")
     if kind in _LEAVES:
-        # none of these attains the loss that dominates all of them, but at one ε
-        selects = kind in ("bounded-range", "permute-and-flip")
-        runs = times * int(values["runs"]) if "runs" in values else times
-        return _of(_LEAVES[kind](values), runs, "bound" if selects else KINDS[kind].nature)
+        tells = kind not in _WIDTHS or values[_WIDTHS[kind]]
+        transform = _LEAVES[kind](values) if tells else finite.two_valued(Fraction(0))
+        nature = "bound" if kind in _WIDTHS else KINDS[kind].nature
+        return _of(transform, times * int(values.get("runs", 1)), nature)
     square, nature = square_of_gaussian(spec, values, work)
     return _of(_gaussian(square), times, nature)
 
@@ -136,7 +114,7 @@ def _of(transform: Transform, times: int, nature: Nature) -> Composition:
 
 
 def _gaussian(square: Fraction) -> Transform:
-    return Gaussian(square) if square else two_valued(Fraction(0))
+    return Gaussian(square) if square else finite.two_valued(Fraction(0))
 
 
 def _composed(spec: Spec, times: int, work: Work) -> Composition:
@@ -189,30 +167,33 @@ def _subsampled(spec: Spec, times: int, work: Work) -> Composition:
     return _of(transform, times, KINDS[base["kind"] or ""].nature)
 
 
-def _response(values: Values) -> Transform:
-    if "epsilon" not in values:
-        return randomized_response(values["noise_parameter"], int(values["buckets"]))
-    return response_by_epsilon(values["epsilon"], int(values["buckets"]))
+def _response(given: Values) -> Transform:
+    buckets = int(given["buckets"])
+    if "epsilon" in given:
+        return finite.response_by_epsilon(given["epsilon"], buckets)
+    return finite.randomized_response(given["noise_parameter"], buckets)
 
 
 _LEAVES: dict[str, Callable[[Values], Transform]] = {
-    "approx-dp": lambda given: two_valued(given["epsilon"], given["delta"]),
-    "bounded-range": lambda given: (
-        of_bounded_range(given["range"]) if given["range"] else two_valued(Fraction(0))
+    "approx-dp": lambda given: finite.two_valued(given["epsilon"], given["delta"]),
+    "bounded-range": lambda given: exponentials.of_bounded_range(given["range"]),
+    "discrete-gaussian": lambda given: finite.DiscreteGaussian(
+        given["sigma"], int(given["sensitivity"])
     ),
-    "discrete-gaussian": lambda given: DiscreteGaussian(given["sigma"], int(given["sensitivity"])),
-    "discrete-laplace": lambda given: discrete_laplace(given["scale"], int(given["sensitivity"])),
-    "laplace": lambda given: Laplace(given["sensitivity"] / given["scale"]),
-    "permute-and-flip": lambda given: (
-        Laplace(given["epsilon"]) if given["epsilon"] else two_valued(Fraction(0))
+    "discrete-laplace": lambda given: finite.discrete_laplace(
+        given["scale"], int(given["sensitivity"])
     ),
-    "pure-dp": lambda given: two_valued(given["epsilon"]),
+    "laplace": lambda given: exponentials.Laplace(given["sensitivity"] / given["scale"]),
+    "permute-and-flip": lambda given: exponentials.Laplace(given["epsilon"]),
+    "pure-dp": lambda given: finite.two_valued(given["epsilon"]),
     "randomized-response": _response,
-    "sparse-vector": lambda given: two_valued(epsilon_of_sparse_vector(given)),
-    "truncated-laplace": lambda given: of_truncated_laplace(
+    "sparse-vector": lambda given: finite.two_valued(epsilon_of_sparse_vector(given)),
+    "truncated-laplace": lambda given: exponentials.of_truncated_laplace(
         given["sensitivity"] / given["scale"], given["delta"]
     ),
 }
+# the largest loss, which may be 0, of those of which none has the loss that dominates them all
+_WIDTHS = {"bounded-range": "range", "permute-and-flip": "epsilon"}
 
 
 def _listed(spec: Spec, times: int, work: Work) -> Composition:
@@ -220,10 +201,10 @@ def _listed(spec: Spec, times: int, work: Work) -> Composition:
     allowed = {"kind", "neighbours", "remove", "remove_unit", "add", "add_unit", "bound"}
     if not {"remove", "remove_unit"} <= set(spec) <= allowed:
         raise Malformed("mechanism", ", ".join(sorted(spec)), "remove and remove_unit, add and so")
-    one = listed("mechanism.remove", spec["remove"] or "", spec["remove_unit"] or "")
+    one = listed.listed("mechanism.remove", spec["remove"] or "", spec["remove_unit"] or "")
     other = one
     if "add" in spec:
-        other = listed("mechanism.add", spec["add"] or "", spec.get("add_unit") or "")
+        other = listed.listed("mechanism.add", spec["add"] or "", spec.get("add_unit") or "")
     if spec.get("bound", "true") != "true":
         raise Malformed("mechanism.bound", spec["bound"], "true, or left out")
     of = Arithmetic(_BITS, work)
@@ -234,7 +215,7 @@ def _listed(spec: Spec, times: int, work: Work) -> Composition:
             fewer = "fewer, of losses whose probabilities are short of 1 together"
             raise Malformed("mechanism.times", times, fewer)
     # no mechanism has other losses
-    is_own = "bound" not in spec and is_possible(one, of) and is_possible(other, of)
+    is_own = "bound" not in spec and all(listed.is_possible(law, of) for law in (one, other))
     return Composition((Runs(one, times, other),), "own" if is_own else "bound")
 
 
@@ -242,7 +223,7 @@ def _rows(spec: Spec, times: int, work: Work) -> Composition:
     """Read a table of guarantees, whose class has a worst mechanism."""
     if not {"rows"} <= set(spec) <= {"kind", "neighbours", "rows"}:
         raise Malformed("mechanism", ", ".join(sorted(spec)), "kind, neighbours and rows")
-    found = of_rows("mechanism.rows", spec["rows"] or "")
+    found = listed.of_rows("mechanism.rows", spec["rows"] or "")
     work.charge(_COST_OF_LOSS * len(found.places))
     return _of(found, times, KINDS["table"].nature)
 

@@ -20,9 +20,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, exact
 from gdpbridge_verify.document import Evidence
-from gdpbridge_verify.ends import exact
 from gdpbridge_verify.evidence import Point
 from gdpbridge_verify.exponentials import Exponential
 from gdpbridge_verify.finite import Atoms, DiscreteGaussian, Finite, Unit
@@ -31,7 +30,7 @@ from gdpbridge_verify.numbers import about
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed, OutOfWork
 from gdpbridge_verify.samples import Atom, Density, Sampled, SampledLaplace
-from gdpbridge_verify.transforms import Laplace, Transform
+from gdpbridge_verify.transforms import Transform
 
 # of one run's losses
 _MOST_PLACES = 1 << 18
@@ -101,11 +100,6 @@ def pair_of(one: Transform, of: Arithmetic) -> Pair:
     Raises:
         Malformed: if they are not bounded.
     """
-    if isinstance(one, Laplace):
-        width, half = of.exactly(one.epsilon), of.exactly(Fraction(1, 2))
-        far = half * (-width).exp()
-        ends = [Atom(Fraction(0), far, half), Atom(2 * one.epsilon, half, far)]
-        return Pair(-width, ends, Density(one.epsilon, Fraction(1)), False, Fraction(0))
     if isinstance(one, Exponential):
         width, atom = of.exactly(one.width), of.exactly(one.atom)
         far = atom * (-width).exp()
@@ -291,8 +285,7 @@ class LatticeCheck(DiscreteCheck):
         found: dict[bool, list[Fraction]] = {}
         for is_above in (False, True):
             self._is_above, found[is_above] = is_above, []
-            for direction in range(len(self.ranges)):
-                self.direction = direction
+            for _ in self.each_direction():
                 one = self._delta(at)
                 found[is_above].append(exact(one.high if is_above else one.low))
         return max(found[True]), max(found[False])

@@ -347,8 +347,7 @@ class DiscreteCheck(LossesCheck):
         if not self.ranges:
             raise Refused("evidence.directions", "there are none")
         found = []
-        for direction in range(len(self.ranges)):
-            self.direction = direction
+        for _ in self.each_direction():
             found.append(self._delta(at) - wanted.value)
         return max(found, key=lambda one: one.low)
 

@@ -9,6 +9,7 @@ and `excess`; docs/check-a-mu.md has the proofs.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
@@ -129,13 +130,12 @@ class Check(ABC):
     @staticmethod
     def hold(line: str, difference: Interval) -> None:
         """Prove that a difference is at least 0."""
-        if difference >= 0:
-            spare, margins = float(difference.low), difference.of.work.margins
-            margins[line] = min(spare, margins.get(line, spare))
-            return
         if difference < 0:
             raise Refused(line, f"short by {float(-difference.high):.3g}")
-        raise Undecided(line)
+        if not difference >= 0:
+            raise Undecided(line)
+        spare, margins = float(difference.low), difference.of.work.margins
+        margins[line] = min(spare, margins.get(line, spare))
 
     def nature(self) -> list[str]:
         """Check what δ is said to be, and say it, as documents of version 0.1.0 do not."""
@@ -193,17 +193,21 @@ class Check(ABC):
 
     def count_of_answers(self) -> int:
         """Return how many answers besides μ there are to prove; each has its point."""
-        claim, evidence = self.claim, self.evidence
-        answers, points = claim.answers or (), evidence.points or ()
-        if len(answers) != len(points):
-            allowed = f"one for each of {len(answers)} answers"
-            raise Malformed("evidence.points", len(points), allowed)
-        return len(answers)
+        count, points = len(self.claim.answers or ()), len(self.evidence.points or ())
+        if count != points:
+            raise Malformed("evidence.points", points, f"one for each of {count} answers")
+        return count
 
     @cached_property
     def ranges(self) -> list[tuple[str, tuple[Cell, ...]]]:
         """The cells of each direction, and where the document has them."""
         return [("evidence", self.evidence.cells)]
+
+    def each_direction(self) -> Iterator[tuple[str, tuple[Cell, ...]]]:
+        """Yield those of each direction, which is then the one in question."""
+        for direction, cells in enumerate(self.ranges):
+            self.direction = direction
+            yield cells
 
     def count_of_cells(self) -> int:
         """Return how many cells there are to prove in all."""
@@ -314,8 +318,7 @@ class Check(ABC):
         if square is None or square > self.high**2:
             if square is not None and self._is_its_own_proof:
                 raise Refused("claim.mu.high", f"μ² is {about(square)}")
-            for direction, (place, cells) in enumerate(self.ranges):
-                self.direction = direction
+            for place, cells in self.each_direction():
                 self._reach(f"{place}.cells", binary(cells[-1].high) if cells else Fraction(0))
         return f"{self.covers}, with μ = {self.claim.mu.high}"
 

@@ -23,7 +23,6 @@ from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused, Undecided
 _COST_OF_TERM, _COST_OF_BALL = 0.7, 12.0
 # where an upper bound at one real place is all that is needed: half a strip, and how far φ reaches
 _STRIP, _REACH, _STEPS_PER_STRIP = Fraction(2), 14, 8
-_HALF = Fraction(1, 2)
 # of -w·q, up to which (1 - q)^w needs no shorter strip
 _MODEST = 8
 
@@ -36,12 +35,14 @@ class Transform(ABC):
         symmetric: whether both directions are the same.
         needs_nodes: whether its evaluation on a line needs nodes.
         tail_variance: μ_t² of one run.
+        numbers: rational numbers that are added up over runs.
     """
 
     failure: Fraction = Fraction(0)
     symmetric: bool = False
     needs_nodes: bool = False
     tail_variance: Fraction = Fraction(0)
+    numbers: tuple[Fraction, ...] = ()
 
     @property
     def gaussian_variance(self) -> Fraction:
@@ -100,6 +101,7 @@ class Gaussian(Transform):
 
     def __init__(self, variance: Fraction) -> None:
         self.tail_variance = variance
+        self.numbers = (variance,)
 
     def on_line(
         self, field: Complexes, w: Fraction, h: Fraction, count: int, nodes: Nodes | None
@@ -118,52 +120,6 @@ class Gaussian(Transform):
         return field.arithmetic.exactly(self.tail_variance * (w * w - w - y * y) / 2).exp()
 
 
-class Laplace(Transform):
-    """F(w) = (e^{(w-1)ε₀} + e^{-wε₀})/2 + e^{-ε₀/2}·sinh(x)/(2·(1/2 - w)), x = (1/2 - w)·ε₀."""
-
-    symmetric = True
-
-    def __init__(self, epsilon: Fraction) -> None:
-        self.epsilon = epsilon
-
-    def on_line(
-        self, field: Complexes, w: Fraction, h: Fraction, count: int, nodes: Nodes | None
-    ) -> list[Ball]:
-        """Enclose F(w + ikh)."""
-        of, epsilon = field.arithmetic, self.epsilon
-        of.work.charge(4 * count * _COST_OF_BALL)
-        found, scale = [field.of(self.at(of, w))], of.exactly(-epsilon / 2).exp() / 4
-        for k in range(1, count):
-            z = field.of(w, h * k)
-            gap = _HALF - z
-            ends = ((z - 1) * epsilon).exp() + (z * -epsilon).exp()
-            sine = (gap * epsilon).exp() - (gap * -epsilon).exp()
-            found.append(ends * _HALF + sine * gap.inverse() * scale)
-        return found
-
-    def at(self, of: Arithmetic, w: Fraction) -> Interval:
-        """Enclose F(w); sinh(x)/x lies between 1 and cosh x, which serves next to x = 0."""
-        x = of.exactly(abs(_HALF - w) * self.epsilon)
-        cosh = (x.exp() + (-x).exp()) / 2
-        if x > Fraction(1, 2 ** (of.precision // 2)):
-            ratio = (x.exp() - (-x).exp()) / (2 * x)
-        else:
-            ratio = of.exactly(1).hull(cosh)
-        middle = of.exactly(-self.epsilon / 2).exp() * ratio * self.epsilon
-        return self._ends(of, w) / 2 + middle / 2
-
-    def beyond(self, field: Complexes, w: Fraction, y: Fraction, nodes: Nodes | None) -> Interval:
-        """Bound the sine by cosh/y: what is left are the two atoms."""
-        return self._ends(field.arithmetic, w) / 2 * (1 + 1 / (2 * y))
-
-    def largest(self, of: Arithmetic) -> Fraction:
-        """Return ε₀."""
-        return self.epsilon
-
-    def _ends(self, of: Arithmetic, w: Fraction) -> Interval:
-        return of.exactly((w - 1) * self.epsilon).exp() + of.exactly(-w * self.epsilon).exp()
-
-
 class SampledGaussian(Transform):
     """One step of DP-SGD on a Poisson sample: ∫ φ(u)·g(u)^w·g(-u)^v du.
 
@@ -176,6 +132,7 @@ class SampledGaussian(Transform):
     def __init__(self, sigma: Fraction, rate: Fraction, *, replaced: bool = False) -> None:
         self.sigma, self.rate, self.symmetric = sigma, rate, replaced
         self.tail_variance = 1 / sigma**2
+        self.numbers = (self.tail_variance,)
 
     @property
     def gaussian_variance(self) -> Fraction:

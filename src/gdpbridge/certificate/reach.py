@@ -127,7 +127,7 @@ def needs_lattice(profile: Profile) -> bool:
     parts = [part.transform for part in _parts(profile) or ()]
     if profile.curve.form is Form.BETWEEN or any(isinstance(o, SampledLaplace) for o in parts):
         return True
-    if profile.curve.form is Form.POINTS and any(isinstance(one, Exponential) for one in parts):
+    if profile.curve.form is Form.POINTS and any(type(one) is Exponential for one in parts):
         return True
     # along lines they are as good as others
     by_lines = profile.curve.form is Form.COMPOSED
@@ -149,10 +149,9 @@ def _has_place(part: Runs) -> bool:
     from gdpbridge_verify.exponentials import Exponential
     from gdpbridge_verify.finite import DiscreteGaussian, Finite
     from gdpbridge_verify.samples import Sampled
-    from gdpbridge_verify.transforms import Laplace
 
     one = part.transform
-    known = Exponential | Finite | Laplace | Sampled
+    known = Exponential | Finite | Sampled
     return isinstance(one, known) and not isinstance(one, DiscreteGaussian)
 
 
