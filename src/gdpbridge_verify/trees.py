@@ -30,6 +30,7 @@ _GREEK = {"σ": "sigma", "μ": "mu", "µ": "mu", "γ": "gamma"}
 FUNCTIONS = ("exp", "log", "log1p", "expm1", "sqrt", "abs", "erfc", "Phi")
 OF_SEVERAL = ("min", "max")
 PIECEWISE = "piecewise"
+COMPARISONS = ("<", "<=", ">", ">=")
 
 
 @dataclass(frozen=True)
@@ -191,17 +192,17 @@ class Parser:
         self.need(",")
         while True:
             parts.append(self.sum())
-            sign = self.next("<", "<=", ">", ">=")
+            sign = self.next(*COMPARISONS)
             if not sign:
                 break
-            parts[-1] = Node(sign[0], (parts[-1], self.sum()))
+            parts[-1] = Node(sign, (parts[-1], self.sum()))
             self.need(",")
             parts.append(self.sum())
             if not self.next(","):
                 break
         self.need(")")
         # value, condition, …, otherwise
-        if len(parts) % 2 == 0 or any(part.name not in ("<", ">") for part in parts[1::2]):
+        if len(parts) % 2 == 0 or any(part.name not in COMPARISONS for part in parts[1::2]):
             raise ValueError
         return Node(PIECEWISE, tuple(parts))
 
