@@ -16,7 +16,7 @@ from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.ends import exact
 from gdpbridge_verify.refusal import Malformed, Undecided, Words
 from gdpbridge_verify.taylor import Taylor
-from gdpbridge_verify.trees import COMPARISONS, PIECEWISE, Node, constant
+from gdpbridge_verify.trees import COMPARISONS, PIECEWISE, Node, constant, is_number
 
 _MOST = 50
 _LINE = "mechanism.text"
@@ -105,13 +105,9 @@ def _conditions(node: Node) -> Iterator[Node]:
 def _bound(condition: Node) -> Node:
     first, second = condition.parts
     bound = second if first.name == "eps" else first
-    if "eps" not in (first.name, second.name) or not _is_number(bound):
+    if "eps" not in (first.name, second.name) or not is_number(bound):
         raise Malformed(_LINE, Words("of other conditions"), "of conditions of eps and a number")
     return bound
-
-
-def _is_number(node: Node) -> bool:
-    return node.name not in ("eps", "delta", PIECEWISE) and all(map(_is_number, node.parts))
 
 
 def _chosen(node: Node, number: int, place: dict[Node, int], meets: Collection[Node] = ()) -> Node:

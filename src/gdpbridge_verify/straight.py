@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gdpbridge_verify.trees import Node
+from gdpbridge_verify.trees import Node, is_number
 
 _ZERO = Node("number")
 
@@ -16,14 +16,14 @@ def line_below(node: Node) -> Node | None:
 
 def _is_sum(node: Node) -> bool:
     name, parts = node.name, node.parts
-    if _is_number(node):
+    if is_number(node):
         return True
     if name in ("+", "-"):
         return all(map(_is_sum, parts))
     if name == "*":
-        return any(map(_is_number, parts)) and all(map(_is_sum, parts))
+        return any(map(is_number, parts)) and all(map(_is_sum, parts))
     if name == "/":
-        return _is_number(parts[1]) and _is_sum(parts[0])
+        return is_number(parts[1]) and _is_sum(parts[0])
     return name in ("exp", "expm1") and _is_shifted(parts[0])
 
 
@@ -35,9 +35,5 @@ def _is_shifted(node: Node) -> bool:
         return False
     first, second = node.parts
     if _is_shifted(first):
-        return _is_number(second)
-    return node.name == "+" and _is_number(first) and _is_shifted(second)
-
-
-def _is_number(node: Node) -> bool:
-    return node.name not in ("eps", "delta") and all(map(_is_number, node.parts))
+        return is_number(second)
+    return node.name == "+" and is_number(first) and _is_shifted(second)
