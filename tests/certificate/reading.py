@@ -33,16 +33,18 @@ NO_CODE = {
 }  # fmt: skip
 # so much may be asked of somebody who reads it
 MOST_OF_KERNEL = 1500
-# for the certificate of a kind; of the others it is what there was to read
+# of code alone, for any certificate
+MOST_CODE = 1740
+# with texts and comments, for the certificate of a kind; of the others it is what there was to read
 SHORT = (
     "approx-dp", "bounded-range", "exponential", "gaussian", "gdp", "laplace", "matrix",
     "permute-and-flip", "pure-dp", "randomized-response", "report-noisy-max", "shuffled-epochs",
     "sparse-vector", "table", "tradeoff-function", "truncated-laplace",
 )  # fmt: skip
 MOST_READ = dict.fromkeys(SHORT, 1500) | {
-    "formula": 2150, "tradeoff": 2000, "dpsgd": 2450, "truncated-batches": 2650,
+    "formula": 2150, "tradeoff": 2000, "dpsgd": 2400, "truncated-batches": 2600,
 }  # fmt: skip
-MOST_OF_ANY = 2450
+MOST_OF_ANY = 2400
 # what every certificate is checked by
 KERNEL = (
     "refusal", "reader", "numbers", "document", "kinds", "parameters", "arithmetic", "curve",
@@ -145,7 +147,7 @@ def lines_read(check: Callable[[], Any]) -> dict[str, Count]:
 
 
 def lines_of_kernel() -> int:
-    """The lines of the kernel, without the rows of a table of kinds."""
+    """All lines of the kernel, without the rows of a table of kinds."""
     paths = [str(FOLDER / f"{name}.py") for name in KERNEL]
     return sum(len(definitions_of(path)[0]) - len(rows_of(path)) for path in paths)
 
