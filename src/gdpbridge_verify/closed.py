@@ -24,13 +24,13 @@ from gdpbridge_verify.curve import GaussianCurve
 from gdpbridge_verify.document import Evidence
 from gdpbridge_verify.evidence import Point
 from gdpbridge_verify.exponentials import Laplace
-from gdpbridge_verify.finite import Finite
+from gdpbridge_verify.finite import Finite, finite_of
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed
 from gdpbridge_verify.sampled import on_a_sample
 from gdpbridge_verify.splines import Spline
-from gdpbridge_verify.transforms import Gaussian, Runs, SampledGaussian
+from gdpbridge_verify.transforms import Gaussian, Nothing, Runs, SampledGaussian
 
 Formula = Callable[[Fraction], Level]
 
@@ -88,7 +88,7 @@ def formula_of(parts: Sequence[Runs]) -> Maker | None:
     """Return what makes δ of a composition; None where it is no formula."""
     rest = [part for part in parts if not _only_fails(part)]
     kinds = {type(part.transform) for part in parts}
-    if Laplace in kinds and kinds <= {Laplace, Finite}:
+    if Laplace in kinds and kinds <= {Laplace, Finite, Nothing}:
         return _sums
     if rest and {type(part.transform) for part in rest} == {Gaussian}:
         variance = Fraction(sum(part.times * part.transform.tail_variance for part in rest))
@@ -131,8 +131,8 @@ def _sums(check: ClosedCheck) -> Formula:
         for one, times in check.towards(backward=backward):
             if isinstance(one, Laplace):
                 laplace.append((one.width, times))
-            elif isinstance(one, Finite):
-                others.append((one, times))
+            elif known := finite_of(one):
+                others.append((known, times))
         spline = Spline(laplace, others, check.arithmetic)
         found.append((spline, check.enclosed(check.failure_towards(backward=backward))))
 
@@ -145,7 +145,7 @@ def _sums(check: ClosedCheck) -> Formula:
 
 
 def _only_fails(part: Runs) -> bool:
-    one = part.transform
+    one = finite_of(part.transform)
     # a discrete Gaussian loss has no end of places
     return part.symmetric and type(one) is Finite and list(one.places) == [0]
 

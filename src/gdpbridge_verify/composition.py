@@ -19,7 +19,7 @@ from gdpbridge_verify.parameters import Spec, Values, apart, parameters_of, requ
 from gdpbridge_verify.refusal import Malformed, OutOfWork
 from gdpbridge_verify.sampled import rate_of_poisson
 from gdpbridge_verify.samples import sampled
-from gdpbridge_verify.transforms import Gaussian, Runs, SampledGaussian, Transform
+from gdpbridge_verify.transforms import Gaussian, Nothing, Runs, SampledGaussian, Transform
 
 _MOST_RUNS = 10**15
 _MOST_PARTS = 1000
@@ -88,7 +88,7 @@ def check_of(document: Certificate) -> str:
 
         if formula_of(parts) is not None:
             return "closed.ClosedCheck"
-    is_discrete = all(isinstance(part.transform, finite.Finite) for part in parts)
+    is_discrete = all(isinstance(part.transform, finite.Finite | Nothing) for part in parts)
     return "law.DiscreteCheck" if is_discrete else "composed.ComposedCheck"
 
 
@@ -102,7 +102,7 @@ def _read(spec: Spec, times: int, work: Work) -> Composition:
         raise Malformed("mechanism.kind", kind, "one that composes")
     if kind in _LEAVES:
         tells = kind not in _WIDTHS or values[_WIDTHS[kind]]
-        transform = _LEAVES[kind](values) if tells else finite.two_valued(Fraction(0))
+        transform = _LEAVES[kind](values) if tells else Nothing()
         nature = "bound" if kind in _WIDTHS else KINDS[kind].nature
         return _of(transform, times * int(values.get("runs", 1)), nature)
     square, nature = square_of_gaussian(spec, values, work)
@@ -114,7 +114,7 @@ def _of(transform: Transform, times: int, nature: Nature) -> Composition:
 
 
 def _gaussian(square: Fraction) -> Transform:
-    return Gaussian(square) if square else finite.two_valued(Fraction(0))
+    return Gaussian(square) if square else Nothing()
 
 
 def _composed(spec: Spec, times: int, work: Work) -> Composition:
@@ -124,17 +124,18 @@ def _composed(spec: Spec, times: int, work: Work) -> Composition:
 
 def _sequence(spec: Spec, times: int, work: Work) -> Composition:
     own, parts = apart(spec, "parts.")
-    numbers = {name.partition(".")[0] for name in parts}
-    if set(own) != {"kind", "neighbours"} or numbers != set(map(str, range(len(numbers)))):
-        raise Malformed("mechanism", "sequence", "kind, neighbours and parts.0.…, parts.1.…")
-    if not 0 < len(numbers) <= _MOST_PARTS:
-        raise Malformed("mechanism.parts", len(numbers), f"from 1 to {_MOST_PARTS} parts")
-    specs: list[Spec] = [{} for _ in numbers]
+    specs: dict[str, Spec] = {}
     for name, text in parts.items():
         number, _, rest = name.partition(".")
-        specs[int(number)][rest] = text
+        specs.setdefault(number, {})[rest] = text
+    places = list(map(str, range(len(specs))))
+    if set(own) != {"kind", "neighbours"} or set(specs) != set(places):
+        raise Malformed("mechanism", "sequence", "kind, neighbours and parts.0.…, parts.1.…")
+    if not 0 < len(specs) <= _MOST_PARTS:
+        raise Malformed("mechanism.parts", len(specs), f"from 1 to {_MOST_PARTS} parts")
     found = []
-    for place, part in enumerate(specs):
+    for place in places:
+        part = specs[place]
         count = part.pop("count", "1") or ""
         if not (count.isascii() and count.isdigit() and len(count) <= 16 and int(count)):
             raise Malformed(f"mechanism.parts.{place}.count", count, "a whole number ≥ 1")
@@ -167,6 +168,10 @@ def _subsampled(spec: Spec, times: int, work: Work) -> Composition:
     return _of(transform, times, KINDS[base["kind"] or ""].nature)
 
 
+def _guarantee(epsilon: Fraction, failure: Fraction = Fraction(0)) -> Transform:
+    return finite.two_valued(epsilon, failure) if epsilon else Nothing(failure)
+
+
 def _response(given: Values) -> Transform:
     buckets = int(given["buckets"])
     if "epsilon" in given:
@@ -175,7 +180,7 @@ def _response(given: Values) -> Transform:
 
 
 _LEAVES: dict[str, Callable[[Values], Transform]] = {
-    "approx-dp": lambda given: finite.two_valued(given["epsilon"], given["delta"]),
+    "approx-dp": lambda given: _guarantee(given["epsilon"], given["delta"]),
     "bounded-range": lambda given: exponentials.of_bounded_range(given["range"]),
     "discrete-gaussian": lambda given: finite.DiscreteGaussian(
         given["sigma"], int(given["sensitivity"])
@@ -185,9 +190,9 @@ _LEAVES: dict[str, Callable[[Values], Transform]] = {
     ),
     "laplace": lambda given: exponentials.Laplace(given["sensitivity"] / given["scale"]),
     "permute-and-flip": lambda given: exponentials.Laplace(given["epsilon"]),
-    "pure-dp": lambda given: finite.two_valued(given["epsilon"]),
+    "pure-dp": lambda given: _guarantee(given["epsilon"]),
     "randomized-response": _response,
-    "sparse-vector": lambda given: finite.two_valued(epsilon_of_sparse_vector(given)),
+    "sparse-vector": lambda given: _guarantee(epsilon_of_sparse_vector(given)),
     "truncated-laplace": lambda given: exponentials.of_truncated_laplace(
         given["sensitivity"] / given["scale"], given["delta"]
     ),

@@ -16,7 +16,7 @@ from gdpbridge_verify.complexes import Ball, Complexes
 from gdpbridge_verify.evidence import Nodes
 from gdpbridge_verify.numbers import about
 from gdpbridge_verify.refusal import Malformed
-from gdpbridge_verify.transforms import Transform
+from gdpbridge_verify.transforms import Nothing, Transform
 
 _COST_OF_BALL, _COST_OF_MASS = 12.0, 10.0
 MOST_ATOMS = 100_000
@@ -122,6 +122,13 @@ def two_valued(epsilon: Fraction, failure: Fraction = Fraction(0)) -> Finite:
         return [kept / (1 + of.exactly(end).exp()) for end in ends]
 
     return Finite(Unit(epsilon), [-1, 1], masses, failure)
+
+
+def finite_of(one: Transform) -> Finite | None:
+    """Return the losses of a run, None where they are not finitely many, or all but a few."""
+    if isinstance(one, Nothing):
+        return two_valued(Fraction(0), one.failure)
+    return one if isinstance(one, Finite) else None
 
 
 def response_by_epsilon(epsilon: Fraction, buckets: int) -> Finite:

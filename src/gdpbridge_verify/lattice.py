@@ -24,7 +24,7 @@ from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, exact
 from gdpbridge_verify.document import Evidence
 from gdpbridge_verify.evidence import Point
 from gdpbridge_verify.exponentials import Exponential
-from gdpbridge_verify.finite import Atoms, DiscreteGaussian, Finite, Unit
+from gdpbridge_verify.finite import Atoms, DiscreteGaussian, Finite, Unit, finite_of
 from gdpbridge_verify.law import DiscreteCheck, Law
 from gdpbridge_verify.numbers import about
 from gdpbridge_verify.profile import Tail
@@ -109,17 +109,18 @@ def pair_of(one: Transform, of: Arithmetic) -> Pair:
     if isinstance(one, Sampled):
         density = one.density if isinstance(one, SampledLaplace) else None
         return Pair(*one.atoms(of), density, one.backward, one.failure)
-    if not isinstance(one, Finite) or isinstance(one, DiscreteGaussian):
+    known = finite_of(one)
+    if known is None or isinstance(known, DiscreteGaussian):
         raise Malformed("evidence.unit", "given", "null, where a loss is not bounded")
-    of.work.charge(_COST_OF_ATOM * len(one.places))
-    size, first = one.unit.enclosed(of), one.places[0]
+    of.work.charge(_COST_OF_ATOM * len(known.places))
+    size, first = known.unit.enclosed(of), known.places[0]
     found = []
-    for place, mass in zip(one.places, one.masses(of), strict=True):
+    for place, mass in zip(known.places, known.masses(of), strict=True):
         over: Fraction | Interval = size * (place - first)
-        if not one.unit.is_log or place == first:
-            over = (Fraction(0) if one.unit.is_log else one.unit.value) * (place - first)
+        if not known.unit.is_log or place == first:
+            over = (Fraction(0) if known.unit.is_log else known.unit.value) * (place - first)
         found.append(Atom(over, mass, mass * (-(size * place)).exp()))
-    return Pair(size * first, found, None, False, one.failure)
+    return Pair(size * first, found, None, False, known.failure)
 
 
 class _Masses:

@@ -18,7 +18,7 @@ from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.complexes import Ball, Complexes
 from gdpbridge_verify.evidence import Nodes
 from gdpbridge_verify.exponentials import Laplace
-from gdpbridge_verify.finite import Finite
+from gdpbridge_verify.finite import Finite, finite_of
 from gdpbridge_verify.refusal import Malformed
 from gdpbridge_verify.transforms import Runs, Transform
 
@@ -183,7 +183,7 @@ def sampled(base: Runs, rate: Fraction) -> Runs:
     Raises:
         Malformed: for one whose losses are not bounded, or are others in each direction.
     """
-    one = base.transform
+    one = finite_of(base.transform) or base.transform
     if rate == 1:
         return base
     makes = {Finite: SampledFinite, Laplace: SampledLaplace}

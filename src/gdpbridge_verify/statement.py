@@ -69,10 +69,10 @@ class Check(ABC):
         self.low, self.high = mu_range("claim.mu", claim.mu.low, claim.mu.high)
         self.failure = Fraction(claim.failure_probability)
         # a head's may have been rounded up to 1
-        if self.failure > 1 or (self.failure == 1 and statement != "head"):
-            raise Malformed("claim.failure_probability", claim.failure_probability, "in [0, 1)")
-        if statement in ("whole", "answers") and self.failure != 0:
-            raise Malformed("claim.failure_probability", claim.failure_probability, "0")
+        fits = {"head": self.failure <= 1, "approximate": self.failure < 1}
+        if not fits.get(statement, self.failure == 0):
+            allowed = "in [0, 1), and 0 but for a head or an approximate statement"
+            raise Malformed("claim.failure_probability", claim.failure_probability, allowed)
         self.eps_h = None if claim.eps_h is None else Fraction(claim.eps_h)
         if (self.eps_h is not None) != (statement == "head"):
             raise Malformed("claim.eps_h", claim.eps_h, "given for a head, and only then")
@@ -213,8 +213,7 @@ class Check(ABC):
         """Return how many cells there are to prove in all."""
         count = sum(len(cells) for _, cells in self.ranges)
         if count and (self.high is None or self._is_its_own_proof):
-            why = "an infinite μ" if self.high is None else "a Gaussian curve"
-            raise Malformed("evidence.cells", count, f"none for {why}")
+            raise Malformed("evidence.cells", count, "none for an infinite μ, or a Gaussian curve")
         return count
 
     def numbered_cell(self, number: int) -> None:

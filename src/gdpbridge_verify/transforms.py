@@ -94,6 +94,29 @@ class Runs:
         return self.transform, -s if backward else 1 + s, backward
 
 
+class Nothing(Transform):
+    """A run that tells nothing, but all where it fails: F(w) = 1 - f."""
+
+    symmetric = True
+
+    def __init__(self, failure: Fraction = Fraction(0)) -> None:
+        self.failure = failure
+
+    def on_line(
+        self, field: Complexes, w: Fraction, h: Fraction, count: int, nodes: Nodes | None
+    ) -> list[Ball]:
+        """Return F, which is the same everywhere."""
+        return [field.of(1 - self.failure)] * count
+
+    def at(self, of: Arithmetic, w: Fraction) -> Interval:
+        """Enclose F."""
+        return of.exactly(1 - self.failure)
+
+    def largest(self, of: Arithmetic) -> Fraction:
+        """Return 0."""
+        return Fraction(0)
+
+
 class Gaussian(Transform):
     """L is N(-v/2, v) under Q: F(w) = e^{v(w² - w)/2}, and |F(w + iy)| = F(w)·e^{-vy²/2}."""
 
@@ -195,12 +218,11 @@ class SampledGaussian(Transform):
         # where the real part of what y multiplies is not below 0
         if not of.pi * self.sigma > (height if nodes.strip <= nodes.shift else 2 * height):
             raise Refused("evidence.lines: far", "the strip is too wide")
-        total, scale = of.exactly(0), self._log_step(of, nodes)
-        for j, log, base in zip(nodes.numbers(), *self._logs(field, nodes), strict=True):
-            place = base.real() - (nodes.step * j) ** 2 / 2
-            total += (log.real() * w - log.imaginary() * y + place + scale).exp()
+        total = of.exactly(0)
+        for log, weight in zip(*self._weighted(field, w, nodes), strict=True):
+            total += (log.imaginary() * -y).exp() * Interval(of, mpfr(0), weight.size())
         error = 2 * self._growth(of, w, nodes.strip, height, nodes) * self.at(of, w)
-        return (total + error) * of.exactly(nodes.shift**2 / 2).exp() + self._cut(of, w, nodes)
+        return total + error * of.exactly(nodes.shift**2 / 2).exp() + self._cut(of, w, nodes)
 
     def _other(self, w: Fraction) -> Fraction:
         """Return v."""
@@ -209,14 +231,6 @@ class SampledGaussian(Transform):
     def _below_zero(self, w: Fraction) -> Fraction:
         """Return the sum of the exponents below 0, of moduli that may be smaller off the line."""
         return min(w, Fraction(0)) + min(self._other(w), Fraction(0))
-
-    def _logs(self, field: Complexes, nodes: Nodes) -> tuple[list[Ball], list[Ball]]:
-        """Enclose L and b at the nodes: what is integrated is φ·e^{b + wL}."""
-        logs = self._log_mixture(field, nodes, 1)
-        if not self.symmetric:
-            return logs, [field.zero(mpfr(0))] * len(logs)
-        bases = self._log_mixture(field, nodes, -1)
-        return [log - base for log, base in zip(logs, bases, strict=True)], bases
 
     def _log_mixture(self, field: Complexes, nodes: Nodes, sign: int) -> list[Ball]:
         """Enclose log g(±u) at the nodes."""
@@ -230,20 +244,20 @@ class SampledGaussian(Transform):
     def _weighted(
         self, field: Complexes, w: Fraction, nodes: Nodes
     ) -> tuple[list[Ball], list[Ball]]:
-        """Enclose L, and the terms φ·e^{b + wL}·η at the nodes."""
-        logs, bases = self._logs(field, nodes)
-        field.arithmetic.work.charge(2 * len(logs) * _COST_OF_BALL)
-        tilt, scale = field.of(w), field.of(self._log_step(field.arithmetic, nodes))
-        weights = []
+        """Enclose L, and the terms φ·e^{b + wL}·η at the nodes, b = log g(-u) or 0."""
+        of, logs = field.arithmetic, self._log_mixture(field, nodes, 1)
+        bases = [field.of(0)] * len(logs)
+        if self.symmetric:
+            bases = self._log_mixture(field, nodes, -1)
+            logs = [log - base for log, base in zip(logs, bases, strict=True)]
+        of.work.charge(2 * len(logs) * _COST_OF_BALL)
+        scale = field.of((of.exactly(nodes.step) / (2 * of.pi).sqrt()).log())
+        tilt, weights = field.of(w), list[Ball]()
         for j, log, base in zip(nodes.numbers(), logs, bases, strict=True):
             x = nodes.step * j
             square = field.of((nodes.shift**2 - x * x) / 2, -x * nodes.shift)
             weights.append((tilt * log + base + square + scale).exp())
         return logs, weights
-
-    def _log_step(self, of: Arithmetic, nodes: Nodes) -> Interval:
-        """Enclose log(η/√2π)."""
-        return (of.exactly(nodes.step) / (2 * of.pi).sqrt()).log()
 
     def _growth(
         self, of: Arithmetic, w: Fraction, rise: Fraction, height: Fraction, nodes: Nodes

@@ -53,7 +53,7 @@ KERNEL = (
 
 
 class Count(NamedTuple):
-    """Lines of code, and all of them: with texts, comments and blank lines."""
+    """Lines of code, and all of them: with imports, texts, comments and blank lines."""
 
     code: int
     lines: int
@@ -70,19 +70,23 @@ def total(counts: Iterable[Count]) -> Count:
 
 @cache
 def code_of(path: str) -> frozenset[int]:
-    """The lines of a module that have code: no texts of documentation, comments or blank lines."""
+    """The lines of a module that have code.
+
+    Texts of documentation, comments and blank lines are none, nor what imports from elsewhere.
+    """
     text = Path(path).read_text(encoding="utf-8")
-    documented: set[int] = set()
+    others: list[ast.stmt] = []
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
-            node, clean=False
-        ):
-            documented |= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            others.append(node)
+        elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            others += node.body[:1] if ast.get_docstring(node, clean=False) else []
+    without = {line for one in others for line in range(one.lineno, (one.end_lineno or 0) + 1)}
     found: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type not in NO_CODE:
             found |= set(range(token.start[0], token.end[0] + 1))
-    return frozenset(found - documented)
+    return frozenset(found - without)
 
 
 @cache

@@ -149,9 +149,10 @@ def _has_place(part: Runs) -> bool:
     from gdpbridge_verify.exponentials import Exponential
     from gdpbridge_verify.finite import DiscreteGaussian, Finite
     from gdpbridge_verify.samples import Sampled
+    from gdpbridge_verify.transforms import Nothing
 
     one = part.transform
-    known = Exponential | Finite | Sampled
+    known = Exponential | Finite | Nothing | Sampled
     return isinstance(one, known) and not isinstance(one, DiscreteGaussian)
 
 
