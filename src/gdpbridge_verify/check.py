@@ -113,8 +113,8 @@ def _lines(document: Certificate, work: Work) -> list[str]:
         decide(require_answers_alone)
     for number in range(decide(lambda check: check.count_of_answers())):
         claims.append(decide(partial(answer, number=number)))
-    for number in range(decide(lambda check: check.count_of_cells())):
-        decide(partial(Check.numbered_cell, number=number))
+    for direction, number in decide(lambda check: check.cells_to_prove()):
+        decide(partial(Check.numbered_cell, direction=direction, number=number))
     if document.claim.statement != "answers":
         claims.append(decide(lambda check: check.upper_end()))
         claims.append(decide(lambda check: check.lower_end()))

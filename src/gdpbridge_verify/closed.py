@@ -70,7 +70,7 @@ class ClosedCheck(ComposedCheck):
             isinstance(part.transform, Gaussian) or _only_fails(part)
             for part in self.composition.parts
         )
-        is_approximate = self.claim.statement == "approximate" and not self.count_of_cells()
+        is_approximate = self.claim.statement == "approximate" and not self.cells_to_prove()
         if self.high is None or not (gaussian and is_approximate):
             return super().upper_end()
         floor, root = self.enclosed(self.tail.floor), self.arithmetic.exactly(8).sqrt()

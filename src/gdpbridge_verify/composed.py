@@ -16,7 +16,7 @@ import bisect
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 
 import gmpy2
 from gmpy2 import mpfr
@@ -84,11 +84,6 @@ class LossesCheck(Check):
         return -log.expm1()
 
     @cached_property
-    def fails(self) -> bool:
-        """Whether losses may be infinite."""
-        return self.tail.square is None
-
-    @cached_property
     def _largest(self) -> list[tuple[Fraction, Interval]] | None:
         """The largest finite loss of each direction, in two parts; None if there is none."""
         found = []
@@ -108,7 +103,7 @@ class LossesCheck(Check):
 
     def vanishes_at(self, at: Fraction) -> bool:
         """Whether δ is 0 at an ε."""
-        return not self.fails and self.is_past_losses(at)
+        return self.tail.square is not None and self.is_past_losses(at)
 
     def falls_to(self, value: Fraction, at: Fraction) -> bool:
         """Whether δ(ε) is p_∞, which is at most a number, as all finite losses are below."""
@@ -168,18 +163,21 @@ class ComposedCheck(LossesCheck):
         """Return what is known of the tail."""
         if self.evidence.tail_from is not None:
             raise Malformed("evidence.tail_from", self.evidence.tail_from, "null")
-        self._line, self._chernoff = cache(self._made_line), cache(self._made_chernoff)
-        return super().build()
+        tail, parts = super().build(), self.composition.parts
+        # each is made once
+        self._line = cache(partial(Line, parts))
+        self._chernoff = cache(partial(log_chernoff, parts))
+        return tail
 
     def upper_end(self) -> str:
         """Prove that the statement holds with mu.high; a whole one perhaps without cells.
 
         δ is at most that of Gaussian mechanisms with the same noise and no sampling.
         """
-        if self.high is None or self.claim.statement != "whole" or self.count_of_cells():
+        if self.high is None or self.claim.statement != "whole" or self.cells_to_prove():
             return super().upper_end()
         parts = self.composition.parts
-        if not all(part.transform.gaussian_variance for part in parts) or self.fails:
+        if self.tail.square is None or not all(part.transform.gaussian_variance for part in parts):
             raise Refused("evidence.directions", "there is no proof for the whole range")
         if sum(part.times * part.transform.gaussian_variance for part in parts) > self.high**2:
             raise Refused("claim.mu.high", "it is less than that of the run without sampling")
@@ -209,12 +207,13 @@ class ComposedCheck(LossesCheck):
         backward = bool(self.direction)
         failure = self.failure_towards(backward=backward)
         if piece.line is not None:
-            return self._line(piece.line, backward).level(at, failure, above=True)
+            return self._line(backward, piece.line, self.arithmetic).level(at, failure, above=True)
         # D(ε) ≤ κ(b)·M(b)·e^{-bε}
         tilt = binary(piece.tilt or "")
         if tilt <= 0:
             raise Malformed("evidence.directions: tilt", about(tilt), "a number > 0")
-        return Level.of((self._chernoff(tilt, backward) - tilt * at).exp() + failure)
+        log = self._chernoff(backward, tilt, self.arithmetic)
+        return Level.of((log - tilt * at).exp() + failure)
 
     def excess(self, at: Fraction, wanted: Level, proof: Evidence | Point) -> Interval:
         """Return by how much what a line shows of δ from below exceeds a number."""
@@ -222,13 +221,8 @@ class ComposedCheck(LossesCheck):
         if given is None:
             raise Refused("evidence.witness_line", "there is none for a positive lower end")
         failure = self.failure_towards(backward=given.reverse)
-        return wanted.under(self._line(given.line, given.reverse).level(at, failure, above=False))
-
-    def _made_line(self, model: evidence.Line, backward: bool) -> Line:
-        return Line(self.composition.parts, backward, model, self.arithmetic)
-
-    def _made_chernoff(self, tilt: Fraction, backward: bool) -> Interval:
-        return log_chernoff(self.composition.parts, backward, tilt, self.arithmetic)
+        line = self._line(given.reverse, given.line, self.arithmetic)
+        return wanted.under(line.level(at, failure, above=False))
 
 
 class Line:
@@ -246,7 +240,10 @@ class Line:
     ) -> None:
         self.parts, self.backward, self.data, self.of = tuple(parts), backward, data, arithmetic
         self.field, self._aliases = Complexes(arithmetic), dict[Fraction, Interval]()
+        # whether the curves are of 1 - δ
         line, below = "evidence.lines", data.c < 0
+        self.is_complement = below
+        self._directed = [part.directed(backward, data.c) for part in parts]
         if not data.h > 0:
             raise Malformed(f"{line}: h", data.h, "a number > 0")
         if not (data.c > 0 or -1 < data.c < 0):
@@ -259,11 +256,6 @@ class Line:
         for given in (data.nodes, data.far):
             if [one is not None for one in given] != needed:
                 raise Malformed(f"{line}: nodes", len(given), "those that the parts need")
-
-    @property
-    def is_complement(self) -> bool:
-        """Whether the curves are of 1 - δ."""
-        return self.data.c < 0
 
     # --- the curves --------------------------------------------------------------------------
 
@@ -308,10 +300,6 @@ class Line:
         return Interval(of, of.down.sub(total, error), of.up.add(total, error))
 
     # --- the numbers of the line ---------------------------------------------------------------
-
-    @cached_property
-    def _directed(self) -> list[tuple[Transform, Fraction, bool]]:
-        return [part.directed(self.backward, self.data.c) for part in self.parts]
 
     @cached_property
     def terms(self) -> list[Ball]:

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from gdpbridge_verify import exponentials, finite, listed
 from gdpbridge_verify.allocation import allocated
-from gdpbridge_verify.arithmetic import Arithmetic, Work
+from gdpbridge_verify.arithmetic import Work
 from gdpbridge_verify.document import Certificate
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
 from gdpbridge_verify.grouped import ungrouped
@@ -24,13 +24,9 @@ from gdpbridge_verify.transforms import Gaussian, Nothing, Runs, SampledGaussian
 _MOST_RUNS = 10**15
 _MOST_PARTS = 1000
 # microseconds, for reading all parts: the sensitivity of a matrix, or losses that are listed
-_MOST_WORK, _COST_OF_PART, _COST_OF_LOSS = 1.5e6, 50.0, 6.0
+_MOST_WORK, _COST_OF_PART = 1.5e6, 50.0
 # of all different denominators together, as sums have them all
 _MOST_BITS = 1 << 17
-# of the probabilities of listed losses
-_BITS = 128
-# what listed losses of all runs may miss of 1, of which nothing is known
-_MOST_MISSED = Fraction(1, 10**9)
 # whose losses are bounded, and the noise among them: samples of these are composed
 _NOISE = ("laplace", "discrete-laplace")
 _BOUNDED = ("pure-dp", "approx-dp", *_NOISE)
@@ -206,21 +202,10 @@ def _listed(spec: Spec, times: int, work: Work) -> Composition:
     allowed = {"kind", "neighbours", "remove", "remove_unit", "add", "add_unit", "bound"}
     if not {"remove", "remove_unit"} <= set(spec) <= allowed:
         raise Malformed("mechanism", ", ".join(sorted(spec)), "remove and remove_unit, add and so")
-    one = listed.listed("mechanism.remove", spec["remove"] or "", spec["remove_unit"] or "")
-    other = one
-    if "add" in spec:
-        other = listed.listed("mechanism.add", spec["add"] or "", spec.get("add_unit") or "")
     if spec.get("bound", "true") != "true":
         raise Malformed("mechanism.bound", spec["bound"], "true, or left out")
-    of = Arithmetic(_BITS, work)
-    work.charge(_COST_OF_LOSS * (len(one.places) + len(other.places)))
-    for law in (one, other):
-        missing = 1 - sum(law.masses(of), of.exactly(law.failure))
-        if not times * missing <= _MOST_MISSED:
-            fewer = "fewer, of losses whose probabilities are short of 1 together"
-            raise Malformed("mechanism.times", times, fewer)
-    # no mechanism has other losses
-    is_own = "bound" not in spec and all(listed.is_possible(law, of) for law in (one, other))
+    one, other, is_possible = listed.both(spec, times, work)
+    is_own = "bound" not in spec and is_possible
     return Composition((Runs(one, times, other),), "own" if is_own else "bound")
 
 
@@ -229,7 +214,7 @@ def _rows(spec: Spec, times: int, work: Work) -> Composition:
     if not {"rows"} <= set(spec) <= {"kind", "neighbours", "rows"}:
         raise Malformed("mechanism", ", ".join(sorted(spec)), "kind, neighbours and rows")
     found = listed.of_rows("mechanism.rows", spec["rows"] or "")
-    work.charge(_COST_OF_LOSS * len(found.places))
+    work.charge(listed.COST_OF_LOSS * len(found.places))
     return _of(found, times, KINDS["table"].nature)
 
 

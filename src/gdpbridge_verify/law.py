@@ -329,9 +329,8 @@ class DiscreteCheck(LossesCheck):
             return super().touching(low, high)
         self.arithmetic.work.charge(_COST_OF_CHORD)
         ends = self.enclosed(low), self.enclosed(high)
-        kept = 1 - self.failure if self.claim.statement == "approximate" else Fraction(1)
         fall = self._delta(low) - self._delta(high)
-        b = fall / (ends[1].exp() - ends[0].exp()) / kept
+        b = fall / (ends[1].exp() - ends[0].exp()) / (1 - self.aside)
         y = _normal_place(b)
         if y is None:
             return super().touching(low, high)

@@ -7,12 +7,19 @@ import re
 from fractions import Fraction
 from itertools import pairwise
 
-from gdpbridge_verify.arithmetic import Arithmetic, Interval
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Work
 from gdpbridge_verify.finite import MOST_ATOMS, Finite, Unit
 from gdpbridge_verify.numbers import binary
+from gdpbridge_verify.parameters import Spec
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 
-_COST_OF_ROW, _MOST_ROWS = 25.0, 5000
+# microseconds
+COST_OF_LOSS, _COST_OF_ROW = 6.0, 25.0
+_MOST_ROWS = 5000
+# bits of the probabilities
+_BITS = 128
+# what all runs together may miss of 1, of which nothing is known
+_MOST_MISSED = Fraction(1, 10**9)
 # what doubles that add up to 1 may miss of it
 _ROUNDING = 2.0**-50
 # what probabilities with nine digits may be above it, and those of a mechanism's own law
@@ -21,6 +28,22 @@ _RATIO = r"[0-9]{1,400}(?:/[0-9]{1,400})?"
 _DECIMAL = r"[0-9]{1,60}(?:\.[0-9]{1,400})?"
 _ROWS = f"{_DECIMAL}:{_DECIMAL}(?: {_DECIMAL}:{_DECIMAL})*"
 _LISTED = rf"inf:({_RATIO})((?: -?[0-9]{{1,18}}:0x[0-9a-f]{{1,64}}p[+-][0-9]{{1,4}})+)"
+
+
+def both(spec: Spec, times: int, work: Work) -> tuple[Finite, Finite, bool]:
+    """Read both directions' losses, of so many runs, and return whether they are possible."""
+    one = listed("mechanism.remove", spec["remove"] or "", spec["remove_unit"] or "")
+    other = one
+    if "add" in spec:
+        other = listed("mechanism.add", spec["add"] or "", spec.get("add_unit") or "")
+    of = Arithmetic(_BITS, work)
+    work.charge(COST_OF_LOSS * (len(one.places) + len(other.places)))
+    for law in (one, other):
+        missing = 1 - sum(law.masses(of), of.exactly(law.failure))
+        if not times * missing <= _MOST_MISSED:
+            fewer = "fewer, of losses whose probabilities are short of 1 together"
+            raise Malformed("mechanism.times", times, fewer)
+    return one, other, all(is_possible(law, of) for law in (one, other))
 
 
 def listed(field: str, text: str, unit_text: str) -> Finite:

@@ -73,6 +73,8 @@ class Check(ABC):
         if not fits.get(statement, self.failure == 0):
             allowed = "in [0, 1), and 0 but for a head or an approximate statement"
             raise Malformed("claim.failure_probability", claim.failure_probability, allowed)
+        # p of an approximate statement, 0 of others
+        self.aside = self.failure if statement == "approximate" else Fraction(0)
         self.eps_h = None if claim.eps_h is None else Fraction(claim.eps_h)
         if (self.eps_h is not None) != (statement == "head"):
             raise Malformed("claim.eps_h", claim.eps_h, "given for a head, and only then")
@@ -134,8 +136,9 @@ class Check(ABC):
             raise Refused(line, f"short by {float(-difference.high):.3g}")
         if not difference >= 0:
             raise Undecided(line)
-        spare, margins = float(difference.low), difference.of.work.margins
-        margins[line] = min(spare, margins.get(line, spare))
+        if line:
+            spare, margins = float(difference.low), difference.of.work.margins
+            margins[line] = min(spare, margins.get(line, spare))
 
     def nature(self) -> list[str]:
         """Check what δ is said to be, and say it, as documents of version 0.1.0 do not."""
@@ -209,20 +212,18 @@ class Check(ABC):
             self.direction = direction
             yield cells
 
-    def count_of_cells(self) -> int:
-        """Return how many cells there are to prove in all."""
-        count = sum(len(cells) for _, cells in self.ranges)
-        if count and (self.high is None or self._is_its_own_proof):
-            raise Malformed("evidence.cells", count, "none for an infinite μ, or a Gaussian curve")
-        return count
+    def cells_to_prove(self) -> list[tuple[int, int]]:
+        """Return each cell's direction and number."""
+        ranges = enumerate(self.ranges)
+        found = [(way, number) for way, (_, cells) in ranges for number in range(len(cells))]
+        if found and (self.high is None or self._is_its_own_proof):
+            allowed = "none for an infinite μ, or a Gaussian curve"
+            raise Malformed("evidence.cells", len(found), allowed)
+        return found
 
-    def numbered_cell(self, number: int) -> None:
+    def numbered_cell(self, direction: int, number: int) -> None:
         """Prove a cell, and that it begins where the last one ended."""
-        self.direction = 0
-        while number >= len(self.ranges[self.direction][1]):
-            number -= len(self.ranges[self.direction][1])
-            self.direction += 1
-        place, cells = self.ranges[self.direction]
+        self.direction, (place, cells) = direction, self.ranges[direction]
         line = f"{place}.cells[{number}]"
         low, high = binary(cells[number].low), binary(cells[number].high)
         if low != (reached := binary(cells[number - 1].high) if number else Fraction(0)):
@@ -289,25 +290,21 @@ class Check(ABC):
 
     def _is_set_aside(self, at: Fraction) -> bool:
         """Whether from an ε on nothing of δ is left that would need a Gaussian curve."""
-        if self.claim.statement != "approximate":
-            return self.falls_to(Fraction(0), at)
-        if self.falls_to(self.failure, at):
+        if self.falls_to(self.aside, at):
             return True
+        if self.claim.statement != "approximate":
+            return False
         try:
+            # it is no line
             self.below("", at, Level.of(self.enclosed(self.failure)))
         except (Refused, Undecided):
             return False
-        finally:
-            # it is no line
-            self.arithmetic.work.reset("", None)
         return True
 
     def past(self, level: Level) -> Level:
-        """Return p + (1 - p)·δ of a δ, for an approximate statement."""
-        if self.claim.statement != "approximate":
-            return level
-        kept = 1 - self.failure
-        return Level(level.value * kept + self.failure, level.complement * kept)
+        """Return p + (1 - p)·δ of a δ."""
+        kept = 1 - self.aside
+        return Level(level.value * kept + self.aside, level.complement * kept)
 
     def upper_end(self) -> str:
         """Prove that the statement holds with mu.high."""
@@ -323,14 +320,13 @@ class Check(ABC):
 
     def _reach(self, line: str, reached: Fraction) -> None:
         """Prove that cells up to ``reached`` are all that the statement needs."""
-        if self.falls_to(Fraction(0), reached):
+        if self.falls_to(self.aside, reached):
             return
         if self.eps_h is not None:
             if reached < self.eps_h:
                 raise Refused(line, f"they end {about(self.eps_h - reached)} before eps_h")
         elif self.claim.statement == "approximate":
-            if not self.falls_to(self.failure, reached):
-                self.below(line, reached, Level.of(self.enclosed(self.failure)))
+            self.below(line, reached, Level.of(self.enclosed(self.failure)))
         elif self.tail.decay is None:
             raise Refused(line, f"they end at {about(reached)}, where δ is not 0 yet")
         elif self.evidence.tail_from is None:
