@@ -140,8 +140,14 @@ def _cut_off_far_out(losses: Losses, bound: Tail) -> Curve:
     return _CutOff(found.lines, found.pieces, tail)
 
 
-def cut_off_curve(part: Part) -> Curve:
+def cut_off_curve(
+    part: Part, settled: Callable[[PlateauTail, Callable[[arb], arb]], Tail] | None = None
+) -> Curve:
     """Return the curve of losses on a lattice, of which some that are cut off count as failures.
+
+    Args:
+        part: the runs.
+        settled: as for :func:`cut_off`.
 
     Raises:
         InputError: for more runs than can be added up.
@@ -153,7 +159,7 @@ def cut_off_curve(part: Part) -> Curve:
     known = [law for law in laws if law is not None]
     if len(known) < len(laws):
         raise InputError("times", part.times, "fewer runs: their losses take too many values")
-    return cut_off(loss_curve(known))
+    return cut_off(loss_curve(known), settled)
 
 
 def cut_off(
