@@ -24,6 +24,7 @@ from gdpbridge.measure.tangents import Tangents
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.discs import Disc
+from gdpbridge.numeric.effort import spend
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import ball
 
@@ -46,6 +47,8 @@ _LOG_HIDDEN = math.log(16)
 _SHARE = math.log(0.03)
 # in how many parts a disc is cut at most, and how often in a row it may fail
 _PARTS, _FAILURES = 64, 2
+# what a part takes, in units of numeric/effort.py
+_PART = 2_000
 
 
 def proved_on(
@@ -99,6 +102,7 @@ def _parts(claim: Tangents, piece: Piece, middle: Fraction, radius: Fraction, gr
             centre, half = waiting.pop()
             moved = spare.terms(arb_poly([centre, half]))
             claim.evaluations += 1
+            spend(_PART)
             if certainly(_least(moved) > rest):
                 proved += 1
             elif proved + len(waiting) > _PARTS or not certainly(moved(arb(0)) > rest):
