@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from gdpbridge.certificate.proof import Proof
 from gdpbridge.curves.base import Curve, Form
-from gdpbridge.curves.between import LEVELS, BetweenCurve
+from gdpbridge.curves.between import BetweenCurve
 from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.linear import LinearCurve
 from gdpbridge.measure.method import COMPOSED_TOL, PROVED, Method
@@ -27,10 +27,12 @@ _SHARE = 8
 def solve(problem: Problem) -> Answer:
     """Measure with proof; see the module's text."""
     curve = problem.curve
-    assert isinstance(curve, BetweenCurve)
+    if not isinstance(curve, BetweenCurve):
+        # known exactly past a p
+        return _measured(problem, curve)
     found = None
-    for level in range(len(LEVELS)):
-        problem.progress("composing on lattices", level / len(LEVELS))
+    for level in range(curve.levels):
+        problem.progress("composing on lattices", level / curve.levels)
         low, high = (_measured(problem, one) for one in curve.curves(level))
         # every level's ends are bounds
         best = low if found is None or low.low > found.low else found
