@@ -15,7 +15,8 @@ PYTEST_ARGS ?=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # Each worker runs one process: two workers with threaded linear algebra would fight over the cores.
-PYTEST = OPENBLAS_NUM_THREADS=1 $(1)/bin/python -m pytest -n $(JOBS) --dist worksteal \
+# Compiled tests are kept, whatever the environment asks: without them each worker starts anew.
+PYTEST = OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(1)/bin/python -m pytest -n $(JOBS) --dist worksteal \
 	-p no:benchmark $(PYTEST_ARGS)
 
 .DEFAULT_GOAL := help

@@ -26,6 +26,7 @@ from gdpbridge_verify.parameters import apart, parameters_of
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.ranges import Range, formulas_of, on_ranges
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
+from gdpbridge_verify.straight import line_below
 from gdpbridge_verify.taylor import Taylor, coefficient
 from gdpbridge_verify.trees import (
     OF_SEVERAL,
@@ -39,6 +40,13 @@ from gdpbridge_verify.trees import (
 
 # how often a range is halved, on which δ̂ is proved to be above a line
 _MAX_HALVINGS = 200
+
+
+def _line_of(a: Fraction, b: Fraction) -> Node:
+    """Return a - b·e^ε."""
+    rest = Node("*", (Node("number", value=b), Node("exp", (Node("eps"),))))
+    return Node("-", (Node("number", value=a), rest))
+
 
 # --- far out -------------------------------------------------------------------------------------
 
@@ -292,7 +300,19 @@ class FormulaCheck(ConvexCheck):
                 self._above_on(one, line, a, b, min(most, end))
 
     def _above_on(self, one: Range, line: str, a: Fraction, b: Fraction, end: Fraction) -> None:
-        """Prove it up to an end, by halving where it cannot be seen at once."""
+        """Prove it up to an end, by halving where it cannot be seen at once.
+
+        Of a line in e^ε the difference is one too: it is above 0 where it is so at both ends.
+        """
+        if not one.is_log and (straight := line_below(one.formula)) is not None:
+            difference = Node("-", (straight, _line_of(a, b)))
+            for at in (one.low, end):
+                about_it = Taylor(self.arithmetic, 0).about(difference, self.arithmetic.exactly(at))
+                if about_it[0] < 0:
+                    raise Refused(line, f"δ is smaller at ε = {float(at):.12g}")
+                if not about_it[0] > 0:
+                    raise Undecided(line)
+            return
         stack = [(one.low, end, 0)]
         while stack:
             low, high, halvings = stack.pop()
@@ -309,9 +329,8 @@ class FormulaCheck(ConvexCheck):
         exactly = self.arithmetic.exactly
         inside = [place for place in self._touching if low <= place <= high]
         centre = inside[0] if inside else (low + high) / 2
-        line = Node("*", (Node("number", value=b), Node("exp", (Node("eps"),))))
-        rest = Node("-", (line, Node("number", value=a)))
-        difference, taylor = Node("+", (one.delta, rest)), Taylor(self.arithmetic, 1)
+        difference = Node("-", (one.delta, _line_of(a, b)))
+        taylor = Taylor(self.arithmetic, 1)
         cell = taylor.about(difference, self.arithmetic.between(low, high))
         if cell[0] > 0:
             return True

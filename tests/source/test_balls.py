@@ -65,7 +65,7 @@ _NUMBERS = {
     "mechanisms/table.py": {"last == 0", "last == 1"},
     "reading/rows.py": {"max(map(len, texts), default=0) <= MAX_DIGITS"},
     "measure/first_look.py": {
-        "log[0] > _NEAR_ONE",
+        "log[0] <= _NEAR_ONE",
         "log < _LOG_HALF",
         "log < above[0]",
         "rest > above[1]",
@@ -79,7 +79,7 @@ _NUMBERS = {
         "end < direction.end",
         "self.problem.end >= upper_bound(end)",
     },
-    "measure/polynomials.py": {"rest <= spare"},
+    "measure/polynomials.py": {"first < cut < last", "rests.min(axis=1) <= spare"},
     "measure/pieces.py": {"log >= 0", "slope > 0", "bend < 0"},
     "measure/statements.py": {"p >= self.profile.least_failure", "0 < rough < 1"},
     "numeric/kinds.py": {"x > -np.log(2.0)"},

@@ -15,11 +15,23 @@ from flint import arb
 from gdpbridge import InputError, measure, profiles
 from gdpbridge.gaussian import enclosures
 from gdpbridge.guarantees.concentrated import gaussian_cells, zcdp_curve, zcdp_mu
+from gdpbridge.interval import Interval
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, ball
 
 ONE = profiles.ZCDP(rho=0.256)
-TEN = ONE.compose(10)
+
+
+@pytest.fixture(scope="module")
+def ten() -> profiles.Profile:
+    """Ten parts, whose curve takes half a second to make."""
+    return ONE.compose(10)
+
+
+@pytest.fixture(scope="module")
+def mu_of_ten(ten: profiles.Profile) -> Interval:
+    """μ of the ten parts, to 25 places."""
+    return measure(ten, tol=1e-25).mu
 
 
 def mu_of(rho: str) -> mpmath.mpf:
@@ -28,11 +40,11 @@ def mu_of(rho: str) -> mpmath.mpf:
     return 2 * mpmath.sqrt(2) * mpmath.erfinv(t)
 
 
-def test_ten_parts_as_one_mu() -> None:
+def test_ten_parts_as_one_mu(ten: profiles.Profile) -> None:
     """Ten parts of ρ = .256 are √10 times one part's μ together, much less than the μ of 2.56."""
     with mpmath.workdps(40):
         expected = mpmath.sqrt(10) * mu_of("0.256")
-        for profile in (TEN, profiles.Sequence(parts=(ONE,) * 10)):
+        for profile in (ten, profiles.Sequence(parts=(ONE,) * 10)):
             found = measure(profile, tol=1e-25)
             assert found.certified
             assert found.profile_is == "bound"
@@ -41,30 +53,30 @@ def test_ten_parts_as_one_mu() -> None:
 
 
 @pytest.mark.parametrize("eps", [0.0, 0.1, 1.0, 1.7, 1.8, 2.1, 2.3, 5.0, 30.0, 70.0])
-def test_it_is_the_smaller_one(eps: float) -> None:
+def test_it_is_the_smaller_one(eps: float, ten: profiles.Profile, mu_of_ten: Interval) -> None:
     """At each ε the composed δ is the smaller one of the two bounds, neither of them always."""
     as_class = profiles.ZCDP(rho=2.56)
-    mu = measure(TEN, tol=1e-25).mu
-    as_gdp = min(profiles.GDP(mu=float(end)).log_delta(eps) for end in (mu.low, mu.high))
+    ends = (mu_of_ten.low, mu_of_ten.high)
+    as_gdp = min(profiles.GDP(mu=float(end)).log_delta(eps) for end in ends)
     smaller = min(as_class.log_delta(eps), as_gdp)
-    assert TEN.log_delta(eps) == pytest.approx(smaller, rel=1e-11)
-    low, high = TEN.delta_bounds(eps)
+    assert ten.log_delta(eps) == pytest.approx(smaller, rel=1e-11)
+    low, high = ten.delta_bounds(eps)
     assert low <= high <= low * (1 + 1e-12)
     assert math.log(high) == pytest.approx(smaller, rel=1e-9)
 
 
-def test_where_they_cross() -> None:
+def test_where_they_cross(ten: profiles.Profile) -> None:
     """At the crossing both curves are the same to the working precision; δ never rises."""
-    starts = [piece.start for piece in TEN.curve.pieces if callable(piece.start)]
+    starts = [piece.start for piece in ten.curve.pieces if callable(piece.start)]
     with precision(300):
         at = starts[0]()
         assert at.rel_accuracy_bits() > 250
         point = at.mid()
-        as_gdp = TEN.curve.pieces[0].formula(point, BALLS).log()
+        as_gdp = ten.curve.pieces[0].formula(point, BALLS).log()
         as_class = zcdp_curve(Fraction("2.56")).enclose(point).log()
         assert abs(as_gdp - as_class) < arb(2) ** -240
         grid = [arb(x) for x in np.linspace(0, 6, 40)]
-        values = [TEN.curve.enclose(eps).log() for eps in grid]
+        values = [ten.curve.enclose(eps).log() for eps in grid]
         assert all(later < sooner for sooner, later in pairwise(values))
 
 
@@ -132,9 +144,9 @@ def test_the_proof_covers_the_range(rho: str) -> None:
 
 
 @pytest.mark.slow
-def test_an_approximate_statement_of_it() -> None:
+def test_an_approximate_statement_of_it(ten: profiles.Profile) -> None:
     """Past a failure probability the proof goes over both curves."""
-    found = measure(TEN, failure=1e-3)
+    found = measure(ten, failure=1e-3)
     assert found.certified
     assert found.mu.upper < 2.8709323667
 

@@ -92,6 +92,9 @@ def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:
     if isinstance(profile, Formula) and profile.is_exact and profile.possible is not True:
         # the user's word alone is no proof
         claim = replace(claim, profile_is="bound")
+    if isinstance(profile, Densities) and not profile.ends_plainly:
+        # what formulas do far out the checker does not follow
+        claim = replace(claim, verdict="unknown", mu_tail=Range(low="0", high="inf"))
     smooth = profile.curve.form is Form.SMOOTH and not is_closed(profile)
     by_rule = rho_of(profile) is not None or isinstance(profile, Densities)
     no_formula = by_rows or by_rule or not smooth

@@ -28,6 +28,8 @@ _INSIDE = np.linspace(0.0, 1.0, 41)
 # lines whose nodes are counted, of those that look cheapest: one where it needs few
 _COUNTED, _FEW = 3, 128
 MAX_NODES = 1 << 17
+# a period that is so much longer is as good as the shortest one
+_AS_GOOD = 1.03
 # each of the two aliases, and what is cut off, may take this share of the error
 _SHARE = 0.2
 
@@ -88,6 +90,10 @@ def choose(moments: Moments, wanted: Sequence[Wanted], *, complement: bool) -> C
     with np.errstate(divide="ignore"):
         right = np.where(gaps > 0, excess / np.maximum(gaps, 0.0), np.inf)
         left = np.where(gaps < 0, excess / np.maximum(-gaps, 0.0), np.inf)
+    if not complement:
+        # M(0) is known: a b that is hardly better is not worth finding M(b)
+        near = left[:, :1] <= _AS_GOOD * left.min(axis=1, keepdims=True)
+        left[:, 1:] = np.where(near, np.inf, left[:, 1:])
     periods = np.maximum(right.min(axis=1), left.min(axis=1))
     lost = (terms - values).max(axis=1)
     costs = periods * np.maximum((terms - errors).max(axis=1), 1.0)

@@ -43,6 +43,8 @@ _ROUND = 8, 8, 64
 # places that were asked for last, about which more may be asked
 _KEPT = 4
 _GUARD_BITS = 24
+# radii of discs, of which the size of a line's terms is known: N·h·r, and how many of them
+_SHORT_REACH, _LONG_REACH, _PLACES = 1e-3, 1e4, 65
 # log of the terms over the error, however large an error is allowed
 _LEAST_DEPTH = 4.0
 # nodes times terms of each, in numbers of so many bits: some seconds
@@ -342,30 +344,33 @@ class Line:
 
     # --- on discs -------------------------------------------------------------------------------
 
+    @property
+    def tilt(self) -> Fraction:
+        """λ: e^{λε} times what it is about is its wave, but for what is cut off and added."""
+        c = self.choice.c
+        return -1 - c if self.kind is Kind.PUT else c
+
     def upper_on(self, disc: Disc) -> Entire:
-        """Return the function above on a disc."""
+        """Return e^{λε} times the function above on a disc."""
         if self.kind is Kind.PUT:
-            there = disc.mirrored()
-            found = self._side_on(there, self._cut).mirrored()
-            return found.times(disc.exponential(arb(1)), disc)
+            return self._side_on(disc.mirrored(), self._cut).mirrored()
         found = self._side_on(disc, self._cut)
         for tilt, constant in self.above:
-            found += disc.exponential(-tilt).scaled(constant)
+            found += disc.exponential(self._c - tilt).scaled(constant)
         return found
 
     def lower_on(self, disc: Disc) -> Entire:
-        """Return the function below on a disc, of a line that is no put."""
+        """Return e^{λε} times the function below on a disc, of a line that is no put."""
         found = self._side_on(disc, -self._cut)
         for tilt, constant in self._aliases:
-            found -= disc.exponential(-tilt).scaled(constant)
+            found -= disc.exponential(self._c - tilt).scaled(constant)
         return found
 
     def _side_on(self, disc: Disc, cut: arb) -> Entire:
         terms = arb_poly(self._taylor(disc.middle, disc.radius, disc.count))
         # a turn of ih(x + iy) is as large as e^{hy}
         size = self._sizes((ball(self.choice.h) * disc.reach).exp())
-        wave = Entire(terms, size) + disc.constant(cut)
-        return wave.times(disc.exponential(-self._c), disc)
+        return Entire(terms, size) + disc.constant(cut)
 
     @cached_property
     def _sizes(self) -> arb_poly:
@@ -378,6 +383,16 @@ class Line:
         with precision(self.bits):
             logs = [weight.log() for weight in self._sizes.coeffs()]
         return np.array([float(log.mid()) if log.is_finite() else -np.inf for log in logs])
+
+    @cached_property
+    def log_sums(self) -> tuple[Floats, Floats]:
+        """Log of some radii, and of Σ|a_k|·e^{khr} with each, in float64."""
+        reach = self.choice.count * float(self.choice.h)
+        places = np.linspace(math.log(_SHORT_REACH / reach), math.log(_LONG_REACH / reach), _PLACES)
+        nodes = float(self.choice.h) * np.arange(self.log_sizes.size)
+        exponents = self.log_sizes + np.outer(np.exp(places), nodes)
+        tops = exponents.max(axis=1)
+        return places, tops + np.log(np.exp(exponents - tops[:, None]).sum(axis=1))
 
     @cached_property
     def _radius(self) -> Fraction:

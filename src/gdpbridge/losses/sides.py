@@ -13,6 +13,7 @@ from gdpbridge.losses.line import Kind, Line
 from gdpbridge.losses.moments import Moments
 from gdpbridge.numeric.discs import Disc, Entire
 from gdpbridge.numeric.flint_context import precision, series_length, working_precision
+from gdpbridge.numeric.kinds import ball
 
 __all__ = ["Guess", "Judged", "Sides"]
 
@@ -97,14 +98,20 @@ class Sides:
             return (1 - self._start(line, eps)) - line.upper(eps)
 
     def side_on(self, line: Line, disc: Disc) -> Entire:
-        """Return what is above δ, or below 1 - δ for a line of that kind, on a disc."""
+        """Return e^{λε} times what is above δ, or below 1 - δ for a line of that kind, on a disc.
+
+        λ is the line's.
+        """
         if line.kind is Kind.REST:
             return line.lower_on(disc)
         with _enough(line):
+            found, tilt = line.upper_on(disc), ball(line.tilt)
             if line.kind is Kind.CALL:
-                return line.upper_on(disc) + disc.constant(self._failure)
-            kept = disc.exponential(arb(1)).scaled(1 - line.moments.failure())
-            return line.upper_on(disc) + (disc.constant(arb(1)) - kept)
+                if self._failure.is_zero():
+                    return found
+                return found + disc.exponential(tilt).scaled(self._failure)
+            kept = disc.exponential(tilt + 1).scaled(1 - line.moments.failure())
+            return found + (disc.exponential(tilt) - kept)
 
     def _start(self, line: Line, eps: Any) -> Any:
         """Return what is added to a call or a put to make δ."""

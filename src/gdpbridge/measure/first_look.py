@@ -172,9 +172,20 @@ class FirstLook:
         if past:
             best = max(best, _STEEP / float(at + 1))
         tilts = [short(best * 4**power) for power in range(_STEPS if past else 1)]
+        logs = {b: float(log_kappa(np.array(float(b)))) + moments.log(float(b)) for b in tilts}
+        failure, p = float_above(moments.failure()), float(self.problem.failure)
+
+        def shows(tilt: Fraction, points: Floats) -> bool:
+            log, above = logs[tilt] - float(tilt) * points, _claimed(points, known, p)
+            log = np.logaddexp(log, math.log(failure)) if failure else log
+            rest = log1mexp(np.minimum(log, 0.0))
+            enough = np.where(log < _LOG_HALF, log < above[0], rest > above[1])
+            return bool(log[0] <= _NEAR_ONE and enough.all())
+
+        # what does not show enough where it begins is no piece of any length
+        tilts = [tilt for tilt in tilts if shows(tilt, np.array([float(at)]))]
         least = _LEAST_PIECE * (1 + float(end))
-        failure = float_above(moments.failure())
-        for share in _SHARES:
+        for share in _SHARES if tilts else ():
             length = float(end - at) * share
             if share < 1 and length < least:
                 break
@@ -182,16 +193,8 @@ class FirstLook:
             if at < self.best[1] < after and direction is self.coarse.directions[self.best[0]]:
                 continue
             points = np.linspace(float(at), float(after), LOOKS)
-            above = _claimed(points, known, float(self.problem.failure))
             for tilt in tilts:
-                b = float(tilt)
-                log = float(log_kappa(np.array(b))) + moments.log(b) - b * points
-                with np.errstate(divide="ignore"):
-                    log = np.logaddexp(log, np.log(failure)) if failure else log
-                rest = log1mexp(np.minimum(log, 0.0))
-                if log[0] > _NEAR_ONE:
-                    continue
-                if np.where(log < _LOG_HALF, log < above[0], rest > above[1]).all():
+                if shows(tilt, points):
                     return Piece(at, after, direction, tilt=tilt)
         return None
 

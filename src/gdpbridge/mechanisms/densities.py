@@ -261,6 +261,11 @@ class Densities(Profile):
         return ("that no other two data sets are told apart better is the user's word",)
 
     @property
+    def ends_plainly(self) -> bool:
+        """Whether the range has two ends, and losses on it are bounded by what the cells say."""
+        return self.pair.bounded and isinstance(self.tail, ConstantTail)
+
+    @property
     def beyond_certificates(self) -> str:
         """They are of formulas that the checker can read."""
         if self._normal is not None and not isinstance(square_root(self._normal), Fraction):
@@ -273,7 +278,7 @@ class Densities(Profile):
             text = getattr(self, name)
             try:
                 if text is not None:
-                    density_of(name, text, values)
+                    density_of(name, text, values, integers=self.integers)
             except Malformed as error:
                 return f"there is no certificate yet for a text that is not {error.allowed}"
         return ""

@@ -67,9 +67,10 @@ class WindowTransform(SampledGaussianTransform):
         high: the upper edge, at a place that is at least 0 and that of the lower one.
     """
 
+    _laws = False
+
     def __init__(self, sigma: Fraction, rate: Fraction, low: Edge | None, high: Edge) -> None:
         super().__init__(sigma, rate)
-        # not two distributions
         self.distance = Fraction(1)
         self.low, self.high = low, high
         edges = [high] if low is None else [low, high]

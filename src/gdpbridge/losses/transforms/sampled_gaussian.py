@@ -33,6 +33,9 @@ class SampledGaussianTransform(SampledGaussianSearch):
         rate: the sample rate q, strictly between 0 and 1.
     """
 
+    # whether p and q are two laws, so that F(0) = F(1) = 1
+    _laws = True
+
     def values(self, plan: Plan, w: Fraction, h: Fraction, count: int) -> list[acb]:
         """Enclose F(w + ikh)."""
         assert isinstance(plan, Quadrature)
@@ -57,6 +60,8 @@ class SampledGaussianTransform(SampledGaussianSearch):
 
         With w real no argument matters, so that all of section 2's bounds hold on both sides.
         """
+        if self._laws and w in (0, 1):
+            return arb(1)
         plan = self.real_plan(w, log_error)
         if not certainly(ball(plan.strip) < arb.pi() * ball(self.sigma)):
             raise ArithmeticError("a strip that the integrand's bound does not hold on")

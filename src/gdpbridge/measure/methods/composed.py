@@ -36,7 +36,7 @@ from gdpbridge.measure.first_look import LOOKED, MARGIN, FirstLook
 from gdpbridge.measure.method import PROVED, Method
 from gdpbridge.measure.methods import certified
 from gdpbridge.measure.pieces import Piece, climbed, piece_at, pieces_on
-from gdpbridge.measure.polynomials import proved_on
+from gdpbridge.measure.polynomials import proved_about, proved_on
 from gdpbridge.measure.problem import Answer, Problem
 from gdpbridge.measure.tangents import NotProvedError, Tangents
 from gdpbridge.numeric.arrays import Floats
@@ -230,7 +230,7 @@ class _Search:
             self._refine(number, pieces)
             self.problem.progress("covering", LOOKED + (1 - LOOKED) * number / len(pieces))
             try:
-                return self._covered(pieces[number])
+                return self._covered(number, pieces[number])
             except NotProvedError as error:
                 self._unproved(number, pieces, error)
 
@@ -335,16 +335,18 @@ class _Search:
             *([replace(piece, start=high)] if high < piece.stop else []),
         ]
 
-    def _covered(self, pieces: list[Piece]) -> int:
+    def _covered(self, number: int, pieces: list[Piece]) -> int:
         """Cover the range by proved cells, from where G is largest outward; return their number."""
-        start = self.witness[0] if self.witness else Fraction(0)
+        start = Fraction(0)
+        if self.witness and self.witness[1] == number:
+            start = self.witness[0]
         middle = pieces.index(piece_at(pieces, start))
-        count = 0
+        with precision(self.bits):
+            margin = float(self.problem.tol / 2)
+            claim = Tangents(ball(self.high), self.problem.failure, margin)
+            low, high, count = proved_about(claim, pieces[middle], start)
         for run, left in ((pieces[middle::-1], True), (pieces[middle:], False)):
-            with precision(self.bits):
-                margin = float(self.problem.tol / 2)
-                claim = Tangents(ball(self.high), self.problem.failure, margin)
-            width, at = claim.first, start
+            width, at = claim.first, low if left else high
             for piece in run:
                 stop = piece.start if left else piece.stop
                 with precision(max(self.bits, piece.line.bits if piece.line else 0)):
@@ -355,7 +357,7 @@ class _Search:
                         count, width = count + 1, after
                         self._progress_at(reached)
                 at = stop
-            self.evaluations += claim.evaluations
+        self.evaluations += claim.evaluations
         return count
 
     def _progress_at(self, eps: Fraction) -> None:
