@@ -142,8 +142,8 @@ def _nearness(noise: tuple[_Noise, ...], plain: Fraction) -> Nearness:
     norm = log_norm.exp()
     if not (gmpy2.is_finite(gap.high) and gmpy2.is_finite(norm.high)):
         raise Undecided("how near noise is to Gaussian noise")
-    ends = (Fraction(*one.high.as_integer_ratio()) for one in (norm, gap))
-    return Nearness(*ends, cost=work.spent)
+    most = [Fraction(*one.high.as_integer_ratio()) for one in (norm, gap)]
+    return Nearness(most[0], most[1], work.spent)
 
 
 def _known(of: Arithmetic, noise: _Noise) -> _Known:

@@ -78,6 +78,8 @@ _APART = dict(zip(_WIDER, (Fraction(1, 2**n) for n in (34, 17, 12, 6)), strict=T
 # of what the checker bounds in its own way, as closely but not alike
 _OF_ANOTHER = Fraction(1, 1000), Fraction(1, 100)
 _APART |= dict.fromkeys(_OF_ANOTHER, Fraction(1, 16))
+_NEARLY = Fraction(1, 10**7), Fraction(1, 10**6)
+_APART |= dict.fromkeys(_NEARLY, Fraction(1, 2**8))
 
 
 @dataclass(frozen=True)
@@ -198,7 +200,7 @@ def _ways(profile: Profile) -> Sequence[tuple[ComposedLoss | None, Sequence[Frac
         return [(None, (*_WIDER[1:], *_OF_ANOTHER))]
     if isinstance(curve, NearGaussianCurve):
         # the checker bounds the difference in its own way
-        return [(None, (*_WIDER, *_OF_ANOTHER))]
+        return [(None, (*_WIDER[:3], *_NEARLY, _WIDER[3], *_OF_ANOTHER))]
     if not isinstance(curve, ComposedCurve):
         return [(None, _WIDER)]
     fewer = [(curve.loss_to(digits).whole(), _WIDER[2:3]) for digits in _FEWER_DIGITS]

@@ -22,8 +22,7 @@ __all__ = ["with_nearness"]
 
 _BITS = 96
 
-# by how much ends may be apart from what was measured, as shares of M - μ: the checker's bound is its
-# own
+# by how much ends may be off what was measured, as shares of M - μ: the checker's bound is its own
 _WIDER = tuple(map(Fraction, ("0", "1/20", "1/4", "1", "4", "16")))
 
 

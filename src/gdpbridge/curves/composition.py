@@ -116,8 +116,8 @@ def _cut_off_far_out(losses: Losses, bound: Tail) -> Curve:
     from gdpbridge.curves.between import BetweenCurve
     from gdpbridge.curves.near_gaussian import NearGaussianCurve
     from gdpbridge.curves.spline import SplineCurve
-    from gdpbridge.losses.near_gaussian import nearness
     from gdpbridge.losses.moments import Part
+    from gdpbridge.losses.near_gaussian import nearness
     from gdpbridge.losses.transforms.discrete_gaussian import DiscreteGaussianTransform
 
     parts = [

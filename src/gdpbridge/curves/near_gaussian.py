@@ -111,4 +111,3 @@ class _NearPast(BetweenCurve):
     def _curves(self, level: int) -> tuple[Curve, Curve]:
         low, high = self._whole.curves(level)
         return low.past(self.failure), high.past(self.failure)
-

@@ -161,7 +161,7 @@ class Request:
     def _scope(self, verdict: Verdict) -> Scope:
         """Return the statement asked for, or the default."""
         if self.failure == 0 and verdict is not Verdict.GDP:
-            raise InputError("failure", 0, "a number > 0: no finite μ is known to cover every ε")
+            raise InputError("failure", 0, "a number > 0: no finite μ is known that covers every ε")
         if self.eps_h is not None or self.failure is not None:
             return Scope(self.eps_h, self.failure)
         if self.profile.default_failure is not None:

@@ -35,7 +35,9 @@ __all__ = [
 
 _BY_TAIL = "the supremum is the tail parameter μ_t, approached as ε grows"
 _AT_ZERO = "the supremum is at ε = 0, where δ is that of the Gaussian curve"
-_NEARLY = "the lower end is the tail parameter μ_t, and the upper end covers what losses have of steps"
+_NEARLY = (
+    "the lower end is the tail parameter μ_t, and the upper end covers what losses have of steps"
+)
 _BETWEEN = "it lies between the tail parameter and what the mechanisms' own μ's compose to"
 
 
