@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -55,7 +54,6 @@ def composed_loss_curve(losses: Losses) -> Curve:
     from gdpbridge.losses.splines import spline_of
     from gdpbridge.losses.transforms.discrete_gaussian import DiscreteGaussianTransform
     from gdpbridge.losses.transforms.finite import FiniteTransform
-    from gdpbridge.losses.transforms.sampled_exponential import SampledExponentialTransform
 
     if not losses:
         return zero_curve()
@@ -82,10 +80,6 @@ def composed_loss_curve(losses: Losses) -> Curve:
     ]
     # what is read from a file may have been cut off by what wrote it
     from_file = any(part.reverse is not None for part in losses)
-    if any(isinstance(part.transform, SampledExponentialTransform) for part in losses):
-        if all(_decays(Moments(factors)) for factors in directions):
-            return composed
-        return composed_loss_curve([_on_lattice(part) for part in losses])
     if all(isinstance(part.transform, FiniteTransform) for part in losses):
         laws = [exactly(factors) for factors in directions]
         known = [law for law in laws if law is not None]
@@ -99,16 +93,6 @@ def composed_loss_curve(losses: Losses) -> Curve:
     if any(part.transform.tail_variance for part in losses):
         return _cut_off_far_out(losses, tail)
     return BetweenCurve(directions, tail, end)
-
-
-def _on_lattice(part: Part) -> Part:
-    """Return a part on a lattice that dominates, if its losses are sampled ones with a density."""
-    from gdpbridge.losses.transforms.sampled_exponential import SampledExponentialTransform
-
-    one = part.transform
-    if not isinstance(one, SampledExponentialTransform):
-        return part
-    return replace(part, transform=one.on_lattice(part.times))
 
 
 def _cut_off_far_out(losses: Losses, bound: Tail) -> Curve:

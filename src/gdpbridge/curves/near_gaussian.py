@@ -36,10 +36,10 @@ class NearGaussianCurve(BetweenCurve):
         self.near = near
         self._gaussian = gaussian_curve(square_root(near.variance))
 
-    def _curves(self, level: int) -> tuple[Curve, Curve]:
-        """Return the curves below and above, whatever the level."""
+    def _curves(self, level: int) -> tuple[tuple[Curve, ...], tuple[Curve, ...]]:
+        """Return the curves below and above, whatever the level: of both directions."""
         low, high = smooth_curve(self._lower, self.tail), smooth_curve(self._upper, self.tail)
-        return low, high
+        return (low,), (high,)
 
     @property
     def default_failure(self) -> None:
@@ -84,7 +84,7 @@ class NearGaussianCurve(BetweenCurve):
 
     def enclose(self, eps: arb) -> Probability:
         """Enclose δ(ε) in what lies between the curves."""
-        low, high = self.lower.enclose(eps), self.upper.enclose(eps)
+        low, high = (one.enclose(eps) for (one,) in (self.lower, self.upper))
 
         def log() -> arb:
             least = low.log()
@@ -108,6 +108,6 @@ class _NearPast(BetweenCurve):
         super().__init__((), ConstantTail(end, Fraction(0)), end, failure)
         self._whole = whole
 
-    def _curves(self, level: int) -> tuple[Curve, Curve]:
-        low, high = self._whole.curves(level)
-        return low.past(self.failure), high.past(self.failure)
+    def _curves(self, level: int) -> tuple[tuple[Curve, ...], tuple[Curve, ...]]:
+        (low,), (high,) = self._whole.curves(level)
+        return (low.past(self.failure),), (high.past(self.failure),)
