@@ -28,9 +28,7 @@ _SHARE = 8
 def solve(problem: Problem) -> Answer:
     """Measure with proof; see the module's text."""
     curve = problem.curve
-    if not isinstance(curve, BetweenCurve):
-        # known exactly past a p
-        return _measured(problem, curve)
+    assert isinstance(curve, BetweenCurve)
     found = None
     for level in range(curve.levels):
         problem.progress("composing on lattices", level / curve.levels)
