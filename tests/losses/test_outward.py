@@ -74,9 +74,9 @@ def test_the_chance_of_an_infinite_loss_is_enclosed() -> None:
     assert low <= FAILURE <= high
     shown: Any = _direction()
     shown.moments.chernoff = lambda *_: LOW / 4 + OFF
-    assert shown._without_line(arb(1))[1] > ball(FAILURE) + 0.072
+    assert shown.without_line(arb(1))[1] > ball(FAILURE) + 0.072
     shown.moments.chernoff = lambda *_: arb(3)
-    assert shown._without_line(arb(1))[1] == 1
+    assert shown.without_line(arb(1))[1] == 1
     shown.__dict__.pop("_failure")
     shown.moments = SimpleNamespace(
         domain=(-1.0, 0.0),
@@ -85,7 +85,7 @@ def test_the_chance_of_an_infinite_loss_is_enclosed() -> None:
         bound=lambda _: arb(1),
         tilts_inside=SimpleNamespace(at=lambda _: SimpleNamespace(tilt=[-0.5])),
     )
-    low, high = shown._without_line(arb(1))
+    low, high = shown.without_line(arb(1))
     assert low < LOW - 0.009
     assert high == 1
 

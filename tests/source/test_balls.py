@@ -49,11 +49,13 @@ _NUMBERS = {
     "losses/geometric.py": {"self.masses >= _LEAST"},
     "losses/lattices.py": {
         "span([Step(one.places, one.masses, one.times)]) > _SPARSE * most",
-        "widest < 2 * least",
+        "one.loss.failure > 0",
     },
     "losses/roots.py": {"at == 0", "at > 0"},
+    "losses/rounding.py": {"pools.made[donor][0] < rest.place"},
     "losses/sides.py": {"line.bits > working_precision()"},
     "losses/stretches.py": {"call > least"},
+    "losses/sums.py": {"reached.bit_count() > _LISTED"},
     "losses/transforms/fixed_size.py": {"t.imag[1:] + angle > math.pi"},
     "losses/transforms/rare_gaussian.py": {"place > self._points[0][-1]"},
     "losses/transforms/sampled_gaussian.py": {

@@ -24,6 +24,7 @@ from gdpbridge.certificate.write_zcdp import with_tangents
 from gdpbridge.curves.base import Form
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve
+from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.errors import UndecidedError
 from gdpbridge.guarantees.boundary import zcdp_boundary
 from gdpbridge.interval import Interval
@@ -90,7 +91,9 @@ def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:
     if isinstance(profile, Formula) and profile.is_exact and profile.possible is not True:
         # the user's word alone is no proof
         claim = replace(claim, profile_is="bound")
-    if isinstance(profile, Densities) and not profile.ends_plainly:
+    if isinstance(profile, Densities) and not (
+        profile.pair.bounded and isinstance(profile.tail, ConstantTail)
+    ):
         # what formulas do far out the checker does not follow
         claim = replace(claim, verdict="unknown", mu_tail=Range(low="0", high="inf"))
     smooth = profile.curve.form is Form.SMOOTH and not is_closed(profile)

@@ -64,9 +64,9 @@ class Direction(Stretches):
             except WorkLimitError:
                 if self.coarser is not None:
                     return self.coarser.delta(eps, stop)
-                return self._without_line(ball(eps))
+                return self.without_line(ball(eps))
             except UndecidedError:
-                return self._without_line(ball(eps))
+                return self.without_line(ball(eps))
         with precision(max(self.bits, line.bits)):
             if line.kind is Kind.REST:
                 rest = self.complements(line, ball(eps))
@@ -76,7 +76,7 @@ class Direction(Stretches):
             low, high = self.bounds(line, ball(eps))
             return low.lower().max(arb(0)), high.upper().min(arb(1))
 
-    def _without_line(self, eps: arb) -> tuple[arb, arb]:
+    def without_line(self, eps: arb) -> tuple[arb, arb]:
         """Return what is known without a line: Chernoff's bounds of D and 1 - δ, and a chord."""
         failure, at = self._failure, np.array([float(eps)])
         low, high = failure.lower(), self.moments.distance().upper().min(arb(1))

@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 from flint import acb, acb_mat, acb_poly, arb, arb_mat, arb_poly, arb_series
 
-from gdpbridge.errors import WorkLimitError
 from gdpbridge.losses.choice import Choice
 from gdpbridge.losses.moments import Moments, kappa
 from gdpbridge.losses.panels import FARTHEST, Panel
@@ -29,6 +28,7 @@ from gdpbridge.losses.transforms.base import Plan, powers, short
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.discs import Disc, Entire
+from gdpbridge.numeric.effort import PartLimitError, spend
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import ball
 
@@ -50,6 +50,8 @@ _LEAST_DEPTH = 4.0
 # nodes times terms of each, in numbers of so many bits: some seconds
 MAX_WORK, _SHORT_BITS = 30_000_000, 128
 _FEWEST_DIGITS, _LAST_RESORT = -5.0, 3
+# what finding a term takes, and an evaluation for each node, in units of numeric/effort.py
+_EACH_TERM, _EACH_NODE = 400, 10
 
 
 class Kind(Enum):
@@ -92,7 +94,7 @@ class Line:
         above: pairs (b, α) whose α·e^{-bε} bound what M leaves out, and are added above.
 
     Raises:
-        WorkLimitError: if it would take many seconds.
+        PartLimitError: if it would take many seconds.
     """
 
     def __init__(
@@ -145,12 +147,14 @@ class Line:
         # where two digits are all that is wanted, no line with fewer comes after
         most = MAX_WORK if log_error < _FEWEST_DIGITS else _LAST_RESORT * MAX_WORK
         if work > most:
-            raise WorkLimitError(
+            raise PartLimitError(
                 f"the privacy loss of these parameters falls off too slowly: {work} terms would be "
                 "needed",
                 work,
                 most,
             )
+        # the terms themselves take more than their products
+        spend(work + _EACH_TERM * sum(plan.terms for plan in plans))
 
     def _evaluated(self, columns: list[list[acb]]) -> acb_mat:
         """Return the terms M(s_k)·(h/2π)/(s_k(s_k + 1)), twice for k > 0, with their sign.
@@ -231,6 +235,7 @@ class Line:
         for key, place, jet in self._kept:
             if key == asked and place.mid() == at.mid() and place.rad() == at.rad():
                 return jet
+        spend(_EACH_NODE * self.choice.count)
         jet = self._found(at, length)
         self._kept = [*self._kept[1 - _KEPT :], (asked, at, jet)]
         return jet
@@ -367,6 +372,7 @@ class Line:
         return found
 
     def _side_on(self, disc: Disc, cut: arb) -> Entire:
+        spend(_EACH_NODE * self.choice.count)
         terms = arb_poly(self._taylor(disc.middle, disc.radius, disc.count))
         # a turn of ih(x + iy) is as large as e^{hy}
         size = self._sizes((ball(self.choice.h) * disc.reach).exp())

@@ -21,7 +21,7 @@ from gdpbridge.losses.choice import Choice, Wanted, choose
 from gdpbridge.losses.line import Kind, Line, plans_of
 from gdpbridge.losses.moments import Moments
 from gdpbridge.losses.sides import Guess, Judged, Sides
-from gdpbridge.losses.split import has_little_noise, splits_from
+from gdpbridge.losses.split import can_be_split, has_little_noise, splits_from
 from gdpbridge.losses.tilts import Tilts
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.numeric.arrays import Floats
@@ -46,8 +46,8 @@ _SMALL = math.log(0.02)
 # nodes from which a line of another kind is looked for
 _MANY = 512
 _LOG_LEAST = -1e9
-# nodes up to which no noise is split off, where it can be
-_FEWER_NODES = 1024
+# nodes up to which no noise is split off, where it can be: with little noise, and with more
+_FEWER_NODES, _DEAR_NODES = 1024, 8192
 # log of how far below what a saddle point says D may be, in steps
 _BELOW = (4.0, 40.0)
 # how many of the last lines are looked at for an ε that none was made for, and how many are kept;
@@ -167,17 +167,18 @@ class Stretches(Sides):
 
     def _made(self, eps: Fraction, stop: Fraction | None, most: int | None) -> Stretch:
         # noise is split where lines need many nodes, and not where few are wanted
-        few = most is not None and most < _FEWER_NODES
+        fewer = _FEWER_NODES if has_little_noise(self.moments) else _DEAR_NODES
+        few = most is not None and most < fewer
         whole = not self.splits or bool(self.above) or eps <= 0
-        if few or whole or not has_little_noise(self.moments):
+        if few or whole or not can_be_split(self.moments):
             return self._made_whole(eps, stop, most)
         try:
-            return self._made_whole(eps, stop, _FEWER_NODES)
+            return self._made_whole(eps, stop, fewer)
         except (UndecidedError, WorkLimitError):
             found = self._made_rare(eps, stop, most)
             if found is not None:
                 return found
-            if most == _FEWER_NODES:
+            if most == fewer:
                 raise
         return self._made_whole(eps, stop, most)
 

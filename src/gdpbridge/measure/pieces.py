@@ -39,7 +39,8 @@ class Piece:
         stop: where it ends.
         direction: which direction, at the digits of the line.
         line: the line, or None.
-        tilt: then the tilt of Chernoff's bound; 0 for the total variation distance.
+        tilt: then the tilt of Chernoff's bound, or None.
+        level: then a number that δ has fallen to where it begins.
         chord: where a chord of 1 - δ from e^ε = 0 ends in the bound of either, or None.
     """
 
@@ -48,6 +49,7 @@ class Piece:
     direction: Direction
     line: Line | None = None
     tilt: Fraction | None = None
+    level: arb | None = None
     chord: Fraction | None = None
 
     @property
@@ -57,8 +59,8 @@ class Piece:
 
     @property
     def is_certifiable(self) -> bool:
-        """Whether a certificate may have it: neither split noise nor the distance."""
-        return self.tilt != 0 and (self.line is None or not self.line.above)
+        """Whether a certificate may have it: neither split noise nor a level."""
+        return self.level is None and (self.line is None or not self.line.above)
 
     @property
     def complement(self) -> bool:
@@ -74,11 +76,11 @@ class Piece:
             side = self.direction.upper_complement if self.complement else self.direction.upper
             value: arb = side(self.line, eps)
             return value.lower() if self.complement else value.upper()
+        if self.level is not None:
+            # δ falls
+            return self.level
         assert self.tilt is not None
         moments = self.direction.moments
-        if self.tilt == 0:
-            # δ falls from what it is at 0
-            return moments.distance().upper()
         return (moments.chernoff(self.tilt, eps) + moments.failure()).upper()
 
     @cached_property

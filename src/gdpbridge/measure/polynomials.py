@@ -27,6 +27,7 @@ from gdpbridge.measure.tangents import Tangents
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.discs import Disc
+from gdpbridge.numeric.effort import spend
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import ball
 
@@ -52,6 +53,8 @@ _LOG_HIDDEN = math.log(16)
 _SHARE = math.log(0.03)
 # in how many parts a disc is cut at most, and how often in a row it may fail
 _PARTS, _FAILURES = 64, 2
+# what a part takes, in units of numeric/effort.py
+_PART = 2_000
 # ends of parts are multiples of one over it, so that floats hold them and their middles
 _GRID = 2**40
 # half of the part about a place where both sides nearly touch, and of one about another least place
@@ -155,6 +158,7 @@ def _parts(
             centre, half = (first + last) / 2, (last - first) / 2
             moved = spare.terms if half == 1 else spare.terms(arb_poly([centre, half]))
             claim.evaluations += 1
+            spend(_PART)
             if certainly(_least(moved) > rest) or _is_above(moved, rest):
                 proved += 1
                 continue
