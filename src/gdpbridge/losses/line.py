@@ -15,7 +15,7 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from flint import acb, acb_mat, acb_poly, arb, arb_mat, arb_poly, arb_series
 
 from gdpbridge.losses.choice import Choice
 from gdpbridge.losses.moments import Moments, kappa
-from gdpbridge.losses.panels import FARTHEST, Panel
+from gdpbridge.losses.panels import FARTHEST, Panel, power_tables
 from gdpbridge.losses.transforms.base import Plan, powers, short
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
@@ -300,7 +300,7 @@ class Line:
         turns = powers([acb(0, turn).exp()], len(weights))
         turned = [x * y for x, y in zip(weights, turns, strict=True)]
         shape = terms, len(turned), working_precision()
-        even, odd, shares = _tables(
+        even, odd, shares = power_tables(
             *(-(-one // step) * step for one, step in zip(shape, _ROUND, strict=True))
         )
         turned += [acb(0)] * (even.ncols() - len(turned))
@@ -429,22 +429,6 @@ class Line:
         terms, last = self._terms
         coefficients = self._taylor(ball(middle), ball(self._radius), terms)
         return Panel(middle, self._radius, coefficients, last)
-
-
-@lru_cache(maxsize=32)
-def _tables(terms: int, count: int, bits: int) -> tuple[arb_mat, arb_mat, list[arb]]:
-    """Enclose (k/n)^j, k < n in a row: the rows of even j < J, and of odd ones; and all 1/j!."""
-    with precision(bits):
-        places = [ball(Fraction(k, count)) for k in range(count)]
-        rows, shares = [[arb(1)] * count], [arb(1)]
-        for j in range(1, terms):
-            rows.append([term * x for term, x in zip(rows[-1], places, strict=True)])
-            shares.append(shares[-1] / j)
-        even, odd = (
-            arb_mat(len(some), count, [x for row in some for x in row])
-            for some in (rows[::2], rows[1::2])
-        )
-        return even, odd, shares
 
 
 def plans_of(moments: Moments, choice: Choice, log_error: float) -> tuple[Plan, ...]:
