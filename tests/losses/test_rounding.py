@@ -17,10 +17,11 @@ from gdpbridge.curves.base import Form
 from gdpbridge.losses.lattices import between
 from gdpbridge.losses.moments import Factor
 from gdpbridge.losses.rounding import Atoms, Side, counted, likeliest
-from gdpbridge.losses.sums import Law
+from gdpbridge.losses.sums import LatticeSum, Law, Step
 from gdpbridge.losses.transforms.base import number_ball
 from gdpbridge.losses.transforms.exponential import ExponentialLoss
 from gdpbridge.losses.transforms.sampled_exponential import SampledExponentialTransform
+from gdpbridge.losses.trimmed import TrimmedSum
 from gdpbridge.numeric.flint_context import precision
 
 P = gdp.profiles
@@ -129,7 +130,7 @@ def _multinomial(eps0: float, delta0: float, rate: float, times: int, eps: float
 
 
 def test_many_runs_that_may_fail_on_samples() -> None:
-    """δ of more sums than can be listed, from few multiples of a unit."""
+    """δ of more sums than can be listed, from few multiples of a unit; windows serve more runs."""
     runs = P.ApproxDP(epsilon=0.1, delta=1e-6).subsample(rate=0.1).compose(600)
     assert runs.curve.form is Form.BETWEEN
     sides = [between(factors, 4096) for factors in runs.curve.directions]
@@ -138,6 +139,29 @@ def test_many_runs_that_may_fail_on_samples() -> None:
         low, high = (max(_delta(law, eps) for law in laws) for laws in zip(*sides, strict=True))
         assert low <= want * (1 + 1e-10)
         assert want * (1 - 1e-10) <= high <= low * (1 + 1e-4)
+    many = P.ApproxDP(epsilon=0.1, delta=1e-6).subsample(rate=0.01).compose(100_000)
+    low, high = many.delta_bounds(0.5)
+    assert low <= _multinomial(0.1, 1e-6, 0.01, 100_000, 0.5) * (1 + 1e-9)
+    assert _multinomial(0.1, 1e-6, 0.01, 100_000, 0.5) * (1 - 1e-9) <= high <= low * (1 + 1e-4)
+
+
+@pytest.mark.parametrize("runs", [1, 2, 7, 50])
+def test_what_is_trimmed_is_rare(runs: int) -> None:
+    """Of the same law in a window no mass is larger, and together they lack what may be lost."""
+    steps = [
+        Step((-3, 0, 1), lambda: [arb("0.001"), arb("0.5"), arb("0.499")], runs),
+        Step((-1, 2), lambda: [arb("0.75"), arb("0.25")], 5),
+    ]
+    unit, spare = TENTH, Fraction(1, 10**6)
+    whole = LatticeSum(unit, steps, Fraction(0), HALF)
+    part = TrimmedSum(unit, steps, Fraction(0), HALF, spare)
+    with precision(300):
+        known = {int(place): whole.mass(k) for k, place in enumerate(whole.places)}
+        found = {int(place): part.mass(k) for k, place in enumerate(part.places)}
+        assert all(float(mass - known.get(place, arb(0))) <= 1e-60 for place, mass in found.items())
+        assert 0 <= float(sum(known.values()) - sum(found.values())) <= float(spare)
+    assert runs < 50 or len(found) < len(known) / 2
+    assert part.losses == pytest.approx([float(HALF + place * unit) for place in found])
 
 
 def test_sampled_laplace_runs_have_both_ends() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 from flint import arb
@@ -18,15 +18,19 @@ from gdpbridge.curves.tail import Tail
 from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.errors import InputError, Words
 from gdpbridge.interval import Interval
-from gdpbridge.losses.lattices import MAX_SPAN, between
-from gdpbridge.losses.moments import Factor
-from gdpbridge.numeric.kinds import Probability
+from gdpbridge.losses.lattices import MAX_SPAN, between, failure_of
+from gdpbridge.losses.moments import Factor, Moments
+from gdpbridge.losses.transforms.base import number_ball
+from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import Probability, to_fraction
 
 __all__ = ["LEVELS", "BetweenCurve"]
 
 # multiples of the unit that are looked at, the coarsest first; the second for single points
 LEVELS = (MAX_SPAN >> 6, MAX_SPAN >> 3, MAX_SPAN)
 _USUAL = 1
+# of the probability to fail, what rare sums may be left out
+_BITS, _SPARE_BITS, _MOST_VARIANCE = 128, 128, 5000.0
 
 
 class BetweenCurve(BoundedCurve):
@@ -40,6 +44,8 @@ class BetweenCurve(BoundedCurve):
     """
 
     form = Form.BETWEEN
+    # how often both curves can be had, closer each time
+    levels = len(LEVELS)
 
     def __init__(
         self,
@@ -53,12 +59,23 @@ class BetweenCurve(BoundedCurve):
 
     def _curves(self, level: int) -> tuple[tuple[Curve, ...], tuple[Curve, ...]]:
         """Return the curves below and above at a level, one for each direction."""
-        pairs = [between(factors, LEVELS[level]) for factors in self.directions]
+        pairs = [between(factors, LEVELS[level], self._spare) for factors in self.directions]
         low, high = (
             tuple(_past(loss_curve([law]), self.failure) for law in laws)
             for laws in zip(*pairs, strict=True)
         )
         return low, high
+
+    @cached_property
+    def _spare(self) -> Fraction:
+        """A mass that is nothing beside the probability to fail, and beside 1 - δ(0)."""
+        with precision(_BITS):
+            found = [number_ball(failure_of(factors)) for factors in self.directions]
+            failing = to_fraction(_largest(found).lower())
+        _, deviation = Moments(self.directions[0]).shape(0.0)
+        # 1 - δ(0) of a Gaussian of that deviation has a quarter of these digits
+        bits = math.ceil(min(deviation**2, _MOST_VARIANCE) / 2 / math.log(2))
+        return failing / (1 << _SPARE_BITS + bits)
 
     @property
     def lower(self) -> tuple[Curve, ...]:

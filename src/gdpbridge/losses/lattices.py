@@ -23,7 +23,9 @@ from gdpbridge.losses.transforms.base import Number, Transform, number_ball
 from gdpbridge.losses.transforms.exponential import ExponentialTransform
 from gdpbridge.losses.transforms.finite import FiniteTransform
 from gdpbridge.losses.transforms.sampled_exponential import SampledExponentialTransform
+from gdpbridge.losses.trimmed import TrimmedSum
 from gdpbridge.numeric.flint_context import precision, working_precision
+from gdpbridge.numeric.kinds import ball
 
 __all__ = ["MAX_SPAN", "between", "exactly", "failure_of"]
 
@@ -216,28 +218,42 @@ def _minus(value: Number) -> Number:
 # --- between a law above and a law below ---------------------------------------------------------
 
 
-def between(factors: Sequence[Factor], points: int) -> tuple[Law, Law]:
+def between(
+    factors: Sequence[Factor], points: int, spare: Fraction = Fraction(0)
+) -> tuple[Law, Law]:
     """Return laws below and above the sum of losses, with about so many values.
 
     Args:
         factors: finite losses, and such with a density of e^{±x/2} between two atoms, also on
             samples.
         points: how many multiples of the unit the sum may span.
+        spare: a mass that may count as a failure above, and be left out below.
     """
     failure = failure_of(factors)
-    few, rest, unit = _parted(factors, points)
+    few, rest, unit = _parted(factors, points, spare)
     found = []
     for side in Side:
         counted = [_placed(factor, unit, side) for factor in rest]
         steps = [step for _, step in counted]
-        laws: list[Law] = [LatticeSum(unit.size, steps, failure, _total(counted))]
+        lost = failure
+        if spare:
+            lost = _and_spare(failure, spare) if side is Side.ABOVE else failure
+            laws: list[Law] = [TrimmedSum(unit.size, steps, lost, _total(counted), spare)]
+        else:
+            laws = [LatticeSum(unit.size, steps, failure, _total(counted))]
         if few:
             apart = _laws([_atoms(factor) for factor in few], failure)
             assert apart is not None
             laws.append(apart)
-        found.append(added(laws, failure))
+        found.append(added(laws, lost))
     above, below = found
     return below, above
+
+
+def _and_spare(failure: Number, spare: Fraction) -> Number:
+    if isinstance(failure, Fraction):
+        return failure + spare
+    return lambda: failure() + ball(spare)
 
 
 def _total(counted: Sequence[tuple[Number, Step]]) -> Number:
@@ -248,7 +264,9 @@ def _total(counted: Sequence[tuple[Number, Step]]) -> Number:
     return lambda: sum((number_ball(start) * step.times for start, step in counted), arb(0))
 
 
-def _parted(factors: Sequence[Factor], points: int) -> tuple[list[Factor], list[Factor], Unit]:
+def _parted(
+    factors: Sequence[Factor], points: int, spare: Fraction
+) -> tuple[list[Factor], list[Factor], Unit]:
     """Return losses that are kept apart, the others, and the unit of these."""
     few = [
         factor
@@ -261,7 +279,7 @@ def _parted(factors: Sequence[Factor], points: int) -> tuple[list[Factor], list[
         few = []
     rest = [factor for factor in factors if factor not in few]
     points //= math.prod(_values(factor) for factor in few)
-    return few, rest, _unit(rest, points)
+    return few, rest, _unit(rest, points, spare)
 
 
 def _values(factor: Factor) -> int:
@@ -274,11 +292,13 @@ def _values(factor: Factor) -> int:
     return _most(transform.losses, factor.times)
 
 
-def _unit(factors: Sequence[Factor], points: int) -> Unit:
+def _unit(factors: Sequence[Factor], points: int, spare: Fraction) -> Unit:
     """Return a unit with which the sum spans about so many multiples, of all losses if it can."""
     with precision(_BITS):
-        total = sum((factor.times * _range(factor.transform) for factor in factors), arb(0))
-        least = Fraction(float(total)) / points
+        total = float(sum((factor.times * _range(factor.transform) for factor in factors), arb(0)))
+        if spare:
+            total = min(total, _window(factors, spare))
+        least = Fraction(total) / points
         loose = [factor for factor in factors if not _is_rational(factor)]
         if loose:
             # what counts most has two of its losses on the lattice
@@ -300,6 +320,15 @@ def _unit(factors: Sequence[Factor], points: int) -> Unit:
     if widest < 2 * least:
         return Unit(least)
     return Unit(widest / (2 * max(1, math.floor(widest / (2 * least)))))
+
+
+def _window(factors: Sequence[Factor], spare: Fraction) -> float:
+    """Return about how far a sum reaches but for some mass, by Bernstein's inequality."""
+    place = np.ones(1)
+    variance = sum(one.times * float(one.transform.log_shapes(place)[2][0]) for one in factors)
+    widest = max(float(_range(one.transform)) for one in factors)
+    nats = float(-ball(spare).log())
+    return 2 * (math.sqrt(2 * nats * variance) + 2 * nats * widest / 3)
 
 
 def _is_rational(factor: Factor) -> bool:
