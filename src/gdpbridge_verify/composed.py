@@ -55,6 +55,12 @@ class LossesCheck(Check):
         self.variance = Fraction(sum(one.times * one.transform.tail_variance for one in parts))
         directions = self.evidence.directions or ()
         self.is_in_every_direction = len(directions) == self.count_of_directions
+        # the head's δ needs them too, a whole statement none where the tail is all of the proof
+        by_tail = self.claim.statement == "whole" and not any(one.cells for one in directions)
+        needed = self.claim.statement == "head" or (self.claim.mu.high != "inf" and not by_tail)
+        if needed and not self.is_in_every_direction:
+            allowed = f"{self.count_of_directions} of them"
+            raise Malformed("evidence.directions", len(directions), allowed)
         both = [self.failure_towards(backward=backward) for backward in (False, True)]
         if any(one.failure for side in (False, True) for one, _ in self.towards(backward=side)):
             known = [one for one in both if isinstance(one, Fraction)]

@@ -49,11 +49,16 @@ _NUMBERS = {
     "losses/geometric.py": {"self.masses >= _LEAST"},
     "losses/lattices.py": {
         "span([Step(one.places, one.masses, one.times)]) > _SPARSE * most",
-        "widest < 2 * least",
+        "one.loss.failure > 0",
     },
     "losses/roots.py": {"at == 0", "at > 0"},
-    "losses/sides.py": {"line.bits > working_precision()"},
-    "losses/stretches.py": {"call > least"},
+    "losses/rounding.py": {"pools.made[donor][0] < rest.place"},
+    "losses/sides.py": {
+        "line.bits > working_precision()",
+        "one <= -self.digits * math.log(10)",
+    },
+    "losses/stretches.py": {"call > least", "max(call) < _NOT_NEAR_ONE"},
+    "losses/sums.py": {"reached.bit_count() > _LISTED"},
     "losses/transforms/fixed_size.py": {"t.imag[1:] + angle > math.pi"},
     "losses/transforms/rare_gaussian.py": {"place > self._points[0][-1]"},
     "losses/transforms/sampled_gaussian.py": {
@@ -80,7 +85,12 @@ _NUMBERS = {
         "self.problem.end >= upper_bound(end)",
     },
     "measure/polynomials.py": {"first < cut < last", "rests.min(axis=1) <= spare"},
-    "measure/pieces.py": {"log >= 0", "slope > 0", "bend < 0"},
+    "measure/climb.py": {
+        "_LEAST_FLOATS < mu < 1 / _LEAST_FLOATS",
+        "total > 0",
+        "abs(step) <= _NEAR * mu",
+    },
+    "measure/pieces.py": {"log >= 0"},
     "measure/statements.py": {"p >= self.profile.least_failure", "0 < rough < 1"},
     "numeric/kinds.py": {"x > -np.log(2.0)"},
     "sources/dp_accounting.py": {"depth > 1", "interval > 0"},

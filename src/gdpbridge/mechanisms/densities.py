@@ -261,11 +261,6 @@ class Densities(Profile):
         return ("that no other two data sets are told apart better is the user's word",)
 
     @property
-    def ends_plainly(self) -> bool:
-        """Whether the range has two ends, and losses on it are bounded by what the cells say."""
-        return self.pair.bounded and isinstance(self.tail, ConstantTail)
-
-    @property
     def beyond_certificates(self) -> str:
         """They are of formulas that the checker can read."""
         if self._normal is not None and not isinstance(square_root(self._normal), Fraction):

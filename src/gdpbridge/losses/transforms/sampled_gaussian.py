@@ -20,9 +20,13 @@ from gdpbridge.losses.transforms.base import Plan, exponential_sums
 from gdpbridge.losses.transforms.gaussian import normal_tail
 from gdpbridge.losses.transforms.sampled_search import Quadrature, SampledGaussianSearch
 from gdpbridge.numeric.decide import certainly
+from gdpbridge.numeric.effort import spend
 from gdpbridge.numeric.kinds import ball
 
 __all__ = ["SampledGaussianTransform"]
+
+# what a real node takes, in units of numeric/effort.py
+_EACH_TERM = 100
 
 
 class SampledGaussianTransform(SampledGaussianSearch):
@@ -65,6 +69,7 @@ class SampledGaussianTransform(SampledGaussianSearch):
         plan = self.real_plan(w, log_error)
         if not certainly(ball(plan.strip) < arb.pi() * ball(self.sigma)):
             raise ArithmeticError("a strip that the integrand's bound does not hold on")
+        spend(_EACH_TERM * plan.terms)
         exponents, _ = self._exponents(plan, w, _places(plan))
         total = sum((exponent.exp() for exponent in exponents), arb(0)) + self._cut(plan, w)
         share = 2 * self._strip_error(plan, w, plan.strip)
