@@ -22,12 +22,6 @@ class Work:
         # how much of each line that was proved is to spare
         self.margins: dict[str, float] = {}
 
-    def reset(self, line: str, margin: float | None) -> None:
-        """Let a line have the margin that it had before an attempt that failed."""
-        self.margins.pop(line, None)
-        if margin is not None:
-            self.margins[line] = margin
-
     def charge(self, cost: float) -> None:
         """Spend some of the budget."""
         self.spent += cost

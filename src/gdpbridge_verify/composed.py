@@ -77,7 +77,7 @@ class LossesCheck(Check):
     def towards(self, *, backward: bool) -> list[tuple[Transform, int]]:
         """Return the losses of a direction, and how often each is added."""
         parts = self.composition.parts
-        return [(part.directed(backward, Fraction(0))[0], part.times) for part in parts]
+        return [(part.directed(backward, Fraction(0)).transform, part.times) for part in parts]
 
     def failure_towards(self, *, backward: bool) -> Fraction | Interval:
         """Return p_∞ = 1 - ∏(1 - δ_i)^{T_i} of a direction, exactly if it has few digits."""
@@ -247,16 +247,15 @@ class Line:
         self.parts, self.backward, self.data, self.of = tuple(parts), backward, data, arithmetic
         self.field, self._aliases = Complexes(arithmetic), dict[Fraction, Interval]()
         # whether the curves are of 1 - δ
-        line, below = "evidence.lines", data.c < 0
-        self.is_complement = below
+        line, self.is_complement = "evidence.lines", data.c < 0
         self._directed = [part.directed(backward, data.c) for part in parts]
         if not data.h > 0:
             raise Malformed(f"{line}: h", data.h, "a number > 0")
         if not (data.c > 0 or -1 < data.c < 0):
             raise Malformed(f"{line}: c", data.c, "a number > 0, or between -1 and 0")
-        if not (-1 if below else 0) <= data.left < data.c:
+        if not (-1 if self.is_complement else 0) <= data.left < data.c:
             raise Malformed(f"{line}: left", data.left, "less than c, at least 0, or -1 for c < 0")
-        if not data.c < data.right or (below and data.right > 0):
+        if not data.c < data.right or (self.is_complement and data.right > 0):
             raise Malformed(f"{line}: right", data.right, "more than c, and at most 0 where c < 0")
         needed = [part.transform.needs_nodes for part in self.parts]
         for given in (data.nodes, data.far):
@@ -314,19 +313,17 @@ class Line:
         count = data.count + 1
         of.work.charge(count * len(self.parts) * 3 * _COST_OF_BALL)
         columns = [
-            transform.on_line(field, place, data.h, count, nodes)
-            for (transform, place, _), nodes in zip(self._directed, data.nodes, strict=True)
+            one.transform.on_line(field, one.place, data.h, count, nodes)
+            for one, nodes in zip(self._directed, data.nodes, strict=True)
         ]
         unit = of.exactly(-data.h if self.is_complement else data.h) / (2 * of.pi)
         found = []
         for k in range(count):
             s = field.of(data.c, data.h * k)
             value = (s * (s + 1)).inverse() * (unit * (2 if k else 1))
-            for part, column, (_, _, mirrored) in zip(
-                self.parts, columns, self._directed, strict=True
-            ):
+            for part, column, one in zip(self.parts, columns, self._directed, strict=True):
                 power = _power(column[k], part.times)
-                value = value * (power.conjugate() if mirrored else power)
+                value = value * (power.conjugate() if one.mirrored else power)
             found.append(value)
         return found
 
@@ -344,11 +341,9 @@ class Line:
         data, of = self.data, self.of
         edge = data.h * data.count
         log = of.exactly(0)
-        for part, (transform, place, _), far in zip(
-            self.parts, self._directed, data.far, strict=True
-        ):
-            size = transform.at(of, place)
-            beyond = transform.beyond(self.field, place, edge, far)
+        for part, one, far in zip(self.parts, self._directed, data.far, strict=True):
+            size = one.transform.at(of, one.place)
+            beyond = one.transform.beyond(self.field, one.place, edge, far)
             most = Interval(of, mpfr(0), min(size.high, beyond.high))
             log += most.log().ends()[1] * part.times
         return (log.exp() / (of.pi * edge)).ends()[1]
@@ -367,8 +362,8 @@ def log_moment(parts: Sequence[Runs], backward: bool, b: Fraction, of: Arithmeti
     """Bound log M(b) from above."""
     log = of.exactly(0)
     for part in parts:
-        transform, place, _ = part.directed(backward, b)
-        log += transform.at(of, place).log().ends()[1] * part.times
+        one = part.directed(backward, b)
+        log += one.transform.at(of, one.place).log().ends()[1] * part.times
     return log
 
 
@@ -387,8 +382,7 @@ def _power(value: Ball, times: int) -> Ball:
     field = value.field
     try:
         turned = value.middle.real < 0
-        log = (-value if turned else value).log()
-        power = (log * times).exp()
+        power = ((-value if turned else value).log() * times).exp()
         return -power if turned and times % 2 else power
     except Undecided:
         return field.zero(field.up.pow(value.size(), times))

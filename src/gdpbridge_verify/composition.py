@@ -78,13 +78,12 @@ def check_of(document: Certificate) -> str:
     if document.evidence.unit is not None:
         return "lattice.LatticeCheck"
     parts, directions = composition_of(document.mechanism).parts, document.evidence.directions
-    if is_near(parts) and directions and not any(one.pieces or one.cells for one in directions):
-        # nothing is needed, as it is nearly one Gaussian mechanism
-        return "nearness.NearnessCheck"
     if directions and not any(one.pieces for one in directions):
-        # lines or laws are not in its place
+        # neither lines nor laws are needed
         from gdpbridge_verify.closed import formula_of
 
+        if is_near(parts) and not any(one.cells for one in directions):
+            return "nearness.NearnessCheck"
         if formula_of(parts) is not None:
             return "closed.ClosedCheck"
     is_discrete = all(isinstance(part.transform, finite.Finite | Nothing) for part in parts)

@@ -8,6 +8,7 @@ and `excess`; docs/check-a-mu.md has the proofs.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from fractions import Fraction
@@ -268,11 +269,11 @@ class Check(ABC):
 
     def _proved(self, line: str, low: Fraction, high: Fraction, centre: Fraction) -> None:
         (work := self.arithmetic.work).charge(_COST_OF_CELL)
-        margin = work.margins.get(line)
+        margin = work.margins.get(line, math.inf)
         try:
             self.below_tangent(line, low, high, centre)
         except Refused:
-            work.reset(line, margin)
+            work.margins[line] = margin
             # over a wide range a chord in e^ε says less than that δ does not rise
             if high - low < 1:
                 raise

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import gmpy2
 from gmpy2 import mpc, mpfr
@@ -68,6 +69,14 @@ class Transform(ABC):
         return None
 
 
+class Directed(NamedTuple):
+    """What M(s) is evaluated by in a direction, where, and whether its conjugates are wanted."""
+
+    transform: Transform
+    place: Fraction
+    mirrored: bool
+
+
 @dataclass(frozen=True)
 class Runs:
     """One mechanism's transform and how often it is run.
@@ -87,11 +96,11 @@ class Runs:
         """Whether both directions are the same."""
         return self.transform is self.reverse or (self.reverse is None and self.transform.symmetric)
 
-    def directed(self, backward: bool, s: Fraction) -> tuple[Transform, Fraction, bool]:
-        """Return what is evaluated for M(s) in a direction, where, and whether conjugates are."""
+    def directed(self, backward: bool, s: Fraction) -> Directed:
+        """Return what is evaluated for M(s) in a direction."""
         if backward and self.reverse is not None:
-            return self.reverse, 1 + s, False
-        return self.transform, -s if backward else 1 + s, backward
+            return Directed(self.reverse, 1 + s, False)
+        return Directed(self.transform, -s if backward else 1 + s, backward)
 
 
 class Nothing(Transform):
@@ -194,13 +203,10 @@ class SampledGaussian(Transform):
         zero = Fraction(0)
         low, high = min(w, -self._other(w), zero) / self.sigma, max(w, zero) / self.sigma
         step = strip / _STEPS_PER_STRIP
-        # of a power of astronomical size no step is left
-        if step * MAX_NODES <= high - low:
+        # so steep a tilt is the checker's to bound, and no fault of the document
+        if high - low + 2 * _REACH >= step * (MAX_NODES - 2):
             raise OutOfWork
         first, last = math.floor((low - _REACH) / step), math.ceil((high + _REACH) / step)
-        if last - first >= MAX_NODES:
-            # so steep a tilt is the checker's to bound, and no fault of the document
-            raise OutOfWork
         nodes = Nodes(shift=Fraction(0), strip=strip, step=step, first=first, last=last)
         _, weights = self._weighted(Complexes(of), w, nodes)
         total = sum((weight.real() for weight in weights), of.exactly(0))
