@@ -193,6 +193,8 @@ class SampledGaussian(Transform):
         """Enclose F(w + ikh) by nodes on Im u = b: one error serves every k."""
         assert nodes is not None
         of, up = field.arithmetic, field.up
+        # what is no step is refused before it is divided by
+        nodes.numbers()
         share, cut = self._share_off(of, w, h * count, nodes), self._cut(of, w, nodes)
         logs, weights = self._weighted(field, w, nodes)
         sums, rounding = power_sums(field, weights, logs, h, count)

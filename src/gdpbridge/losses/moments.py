@@ -63,7 +63,6 @@ class Shares:
 
     Attributes:
         sigma: the noise multiplier.
-        runs: how many there are.
         low: the place and the width of the soft step at which noise begins to be rare.
         high: those at which it begins to be large.
         tilt: that of the bound of all-usual noise.
@@ -71,7 +70,6 @@ class Shares:
     """
 
     sigma: Fraction
-    runs: int
     low: tuple[Fraction, Fraction]
     high: tuple[Fraction, Fraction]
     tilt: Fraction

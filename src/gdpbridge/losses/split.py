@@ -83,9 +83,9 @@ class RareMoments(Moments):
         rare = self.factors[1].transform
         assert isinstance(rare, WindowTransform)
         assert rare.low is not None
-        edges = ((edge.place, edge.width) for edge in (rare.low, rare.high))
+        low, high = ((edge.place, edge.width) for edge in (rare.low, rare.high))
         log_error = -(depth + _LOG_OF_TWO_PARTS + math.log(self._runs))
-        return Shares(rare.sigma, self._runs, *edges, to_fraction(tilt), log_error)
+        return Shares(rare.sigma, low, high, to_fraction(tilt), log_error)
 
     def _bound(self, s: Fraction) -> arb:
         """Bound it by T·F_A·F^{T-1}, and by F^T."""
