@@ -10,13 +10,14 @@ from __future__ import annotations
 from typing import Any, cast
 
 from gdpbridge.calibration import Calibration
-from gdpbridge.calibration_search import Search
+from gdpbridge.calibration_search import ELSE, Search
 from gdpbridge.errors import InputError
 from gdpbridge.goals import goal_of
 from gdpbridge.measure.entry import is_provable
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import profile_class
 from gdpbridge.numeric.checked import Real
+from gdpbridge.numeric.effort import MOST_WORK, within
 from gdpbridge.numeric.exact import float_floor
 from gdpbridge.progress import Progress, silent, with_bar
 from gdpbridge.several import over_lists
@@ -24,6 +25,8 @@ from gdpbridge.several import over_lists
 __all__ = ["Calibration", "calibrate", "typical"]
 
 _RUNS = "times"
+# a search may be so many times the work of a question
+_PLACES = 3
 
 
 @with_bar
@@ -73,6 +76,7 @@ def calibrate(
 
     Raises:
         InputError: for an unknown kind or parameter, or a target that no value reaches.
+        WorkLimitError: for more work than is allowed for one search.
     """
     goal = goal_of(
         target_mu,
@@ -99,7 +103,8 @@ def calibrate(
 
     info = cls.parameters()[free]
     search = Search(info, free, raises, unit, goal, with_value, progress or silent)
-    safe, beyond = search.bracket()
+    with within(f"{free} of {kind} for {goal.words}", ELSE, _PLACES * MOST_WORK):
+        safe, beyond = search.bracket()
     found = safe.tried
     assert found is not None
     value, other = counted(safe.value), counted(beyond.value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -15,9 +16,10 @@ from gdpbridge.errors import InputError, UndecidedError, WorkLimitError
 from gdpbridge.goals import Goal, Tried
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
+from gdpbridge.numeric.effort import within
 from gdpbridge.progress import Progress
 
-__all__ = ["Search"]
+__all__ = ["ELSE", "Search"]
 
 _MAX_STEPS = 120
 _MAX_ROUNDS = 6
@@ -33,6 +35,9 @@ _PADS, _MORE = 60, 1.5
 _TOLD = 16
 # mechanisms that are kept
 _KEPT = 3
+# what stands for 0 on a logarithmic scale
+_LEAST_WHOLE = 0.5
+ELSE = "another target or parameter, more noise or fewer runs take less"
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,8 @@ class Search:
     # --- places -------------------------------------------------------------------------------
 
     def _x(self, value: float) -> float:
-        return self.sign * math.log(value)
+        # of whole numbers 0 may be one
+        return self.sign * math.log(max(value, _LEAST_WHOLE) if self.whole else value)
 
     def _value(self, x: float) -> float:
         value = min(max(math.exp(self.sign * x), self.least), self.most)
@@ -102,11 +108,18 @@ class Search:
 
     def _guessed(self, x: float) -> Place:
         value = self._value(x)
-        return Place(value, self._x(value), self._y(self.goal.guessed(self._profile(value))))
+        with self._within(value):
+            found = self.goal.guessed(self._profile(value))
+        return Place(value, self._x(value), self._y(found))
+
+    def _within(self, value: float) -> AbstractContextManager[None]:
+        """Let what is asked of one mechanism be as much work as any question may."""
+        return within(f"{self.goal.symbol} at {self.name} = {value * self.unit:g}", ELSE)
 
     def _tried(self, x: float) -> Place:
         value = self._value(x)
-        tried = self.goal.tried(self._profile(value))
+        with self._within(value):
+            tried = self.goal.tried(self._profile(value))
         return Place(value, self._x(value), self._y(tried.value), tried)
 
     def _y(self, found: Interval) -> float:
@@ -205,7 +218,7 @@ class Search:
         if wall is not None and (wall - x) * (wall - now.x) <= 0:
             x = now.x + (wall - now.x) * _INWARD
         if self.whole and self._value(x) == now.value:
-            x = self._x(max(now.value + math.copysign(1, self.sign * (x - now.x)), 0.5))
+            x = self._x(now.value + math.copysign(1, self.sign * (x - now.x)))
         # at the end of the parameter's range there is nowhere to go
         return None if self._value(x) == now.value else x
 
@@ -277,7 +290,8 @@ class Search:
 
     def _misses(self, x: float) -> Place | None:
         value = self._value(x)
-        missed = self.goal.exceeded(self._profile(value))
+        with self._within(value):
+            missed = self.goal.exceeded(self._profile(value))
         return Place(value, self._x(value), 0.0) if missed else None
 
     def _proved_neighbours(self, below: Place, above: Place) -> tuple[Place, Place]:

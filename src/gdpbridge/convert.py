@@ -19,6 +19,7 @@ from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.checked import Real, exact_between
+from gdpbridge.numeric.effort import within
 from gdpbridge.numeric.exact import (
     decimal_ceiling,
     decimal_floor,
@@ -37,6 +38,8 @@ _MAX_MU = Fraction(1000)
 _INFINITE = Interval("Infinity", "Infinity")
 _ZERO = Interval(0, 0)
 _ALPHA = "a number in [0, 1]"
+# where that takes too much work
+_ELSE = "another ε or δ, more noise or fewer runs take less, and measure may find a μ"
 _DELTA, _EPS = "a number in [0, 1]", f"a number in [0, {MAX_EPS:g}]"
 
 
@@ -50,12 +53,14 @@ def delta_at(source: Source, eps: Real) -> Interval:
     Raises:
         InputError: for an argument outside its range.
         UndecidedError: at the precision cap.
+        WorkLimitError: for more work than is allowed for one question.
 
     Source: Dong, Roth and Su (2022), corollary 2.13; for (μ, p), δ = p + (1 - p)·δ_μ(ε).
     """
     at = exact_between("epsilon", eps, 0, Fraction(MAX_EPS), _EPS)
     if isinstance(source, Profile):
-        return source.curve.delta_at(at)
+        with within(f"δ of {source.kind} at ε = {eps}", _ELSE):
+            return source.curve.delta_at(at)
     log_delta = _log_delta(source)
     return _ZERO if log_delta is None else delta_interval(_enclosing(log_delta), at)
 
@@ -73,12 +78,14 @@ def epsilon_at(source: Source, delta: Real) -> Interval:
     Raises:
         InputError: for an argument outside its range.
         UndecidedError: at the precision cap.
+        WorkLimitError: for more work than is allowed for one question.
 
     Source: as for :func:`delta_at`.
     """
     target = exact_between("delta", delta, 0, Fraction(1), _DELTA)
     if isinstance(source, Profile):
-        return source.curve.epsilon_at(target)
+        with within(f"ε of {source.kind} at δ = {delta}", _ELSE):
+            return source.curve.epsilon_at(target)
     log_delta = _log_delta(source)
     if log_delta is None or target == 1:
         return _ZERO
@@ -102,6 +109,7 @@ def beta_at(source: Source, alpha: Real) -> Interval:
 
     Raises:
         InputError: for an argument outside its range.
+        WorkLimitError: for more work than is allowed for one question.
 
     Source: Dong, Roth and Su (2022), section 2 and proposition 2.12; for (μ, p), which gives
     everything away with probability p, f(α) = (1 - p)·f_μ(α/(1 - p)).
@@ -110,7 +118,8 @@ def beta_at(source: Source, alpha: Real) -> Interval:
     if isinstance(source, Profile):
         from gdpbridge.curves.tradeoff import errors_at
 
-        ends = errors_at(source.curve, [at])
+        with within(f"f(α) of {source.kind} at α = {alpha}", _ELSE):
+            ends = errors_at(source.curve, [at])
         return Interval(*(Decimal(end[0]) for end in ends))
     mu, p = source if isinstance(source, tuple) else (source, 0)
     width = exact_between("mu", mu, 0, _MAX_MU, f"a number in [0, {float(_MAX_MU):g}]")

@@ -51,7 +51,10 @@ class DensitiesCheck(Check):
         # cells are dear, and errors of 10^-24 are none of δ
         bits = max(_LEAST_BITS, self.arithmetic.precision * 5 // 8)
         of = Arithmetic(bits, self.arithmetic.work)
-        self.pair = Pair(nodes_of(texts, known), (low, high), of, integers=integers == "true")
+        at_points = integers == "true"
+        self.pair = Pair(
+            nodes_of(texts, known, integers=at_points), (low, high), of, integers=at_points
+        )
         self._known: dict[Fraction, tuple[Interval, Interval]] = {}
         tops = (
             [self.pair.largest(backward=way) for way in (False, True)] if self.pair.bounded else []
@@ -82,10 +85,12 @@ class DensitiesCheck(Check):
         return one.larger(other) - wanted.value
 
 
-def nodes_of(texts: dict[str, str | None], known: dict[str, Fraction]) -> tuple[Node, Node]:
+def nodes_of(
+    texts: dict[str, str | None], known: dict[str, Fraction], *, integers: bool = False
+) -> tuple[Node, Node]:
     """Return p and q, of which one may be given by their ratio."""
     given = {
-        name: density_of(f"mechanism.{name}", text, known)
+        name: density_of(f"mechanism.{name}", text, known, integers=integers)
         for name, text in texts.items()
         if text is not None
     }

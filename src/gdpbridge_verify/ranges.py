@@ -2,12 +2,13 @@
 
 ``piecewise(value, condition, …, otherwise)`` has conditions that compare eps with a number. From
 that number on the later formula applies, whichever sign of comparison it is: a δ is continuous in
-ε, so that its value there is at most what the later formula says just beyond.
+ε, so that its value there is at most what the later formula says just beyond. A formula for one ε
+alone is refused: it may say less than both of its neighbours, and then bounds δ from there on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,7 +16,7 @@ from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.ends import exact
 from gdpbridge_verify.refusal import Malformed, Undecided, Words
 from gdpbridge_verify.taylor import Taylor
-from gdpbridge_verify.trees import PIECEWISE, Node, constant
+from gdpbridge_verify.trees import COMPARISONS, PIECEWISE, Node, constant, is_number
 
 _MOST = 50
 _LINE = "mechanism.text"
@@ -66,7 +67,14 @@ def formulas_of(node: Node, of: Arithmetic) -> list[tuple[tuple[Fraction, Fracti
     if len(starts) > _MOST:
         raise Malformed(_LINE, Words("of many ranges"), f"of at most {_MOST} ranges")
     place = {bound: starts.index(ahead.get(bound, starts[0])) for bound in brackets}
-    return [(start, _chosen(node, number, place)) for number, start in enumerate(starts)]
+    found = [_chosen(node, number, place) for number in range(len(starts))]
+    for number in range(len(starts)):
+        meets = {bound for bound, one in place.items() if one == number}
+        if not number:
+            meets = {bound for bound in meets if brackets[bound] == starts[0]}
+        if _chosen(node, number, place, meets) not in found[max(number - 1, 0) : number + 1]:
+            raise Malformed(_LINE, Words("of one eps alone"), "of ranges of eps")
+    return list(zip(starts, found, strict=True))
 
 
 def on_ranges(known: Sequence[Range], low: Fraction, high: Fraction) -> Iterator[Range]:
@@ -88,7 +96,7 @@ def _value(bound: Node, of: Arithmetic) -> Interval:
 
 
 def _conditions(node: Node) -> Iterator[Node]:
-    if node.name in ("<", ">"):
+    if node.name in COMPARISONS:
         yield node
     for part in node.parts:
         yield from _conditions(part)
@@ -97,22 +105,25 @@ def _conditions(node: Node) -> Iterator[Node]:
 def _bound(condition: Node) -> Node:
     first, second = condition.parts
     bound = second if first.name == "eps" else first
-    if "eps" not in (first.name, second.name) or not _is_number(bound):
+    if "eps" not in (first.name, second.name) or not is_number(bound):
         raise Malformed(_LINE, Words("of other conditions"), "of conditions of eps and a number")
     return bound
 
 
-def _is_number(node: Node) -> bool:
-    return node.name not in ("eps", "delta", PIECEWISE) and all(map(_is_number, node.parts))
+def _chosen(node: Node, number: int, place: dict[Node, int], meets: Collection[Node] = ()) -> Node:
+    """Return what applies on a range, given the first range beyond each bound.
 
-
-def _chosen(node: Node, number: int, place: dict[Node, int]) -> Node:
-    """Return what applies on a range, given the first range beyond each bound."""
+    Of the range's start alone, where eps is equal to the bounds that it meets.
+    """
     if node.name == PIECEWISE:
         *pairs, otherwise = node.parts
         for value, condition in zip(pairs[::2], pairs[1::2], strict=True):
-            is_upper = (condition.parts[0].name == "eps") == (condition.name == "<")
-            if (number >= place[_bound(condition)]) != is_upper:
-                return _chosen(value, number, place)
-        return _chosen(otherwise, number, place)
-    return Node(node.name, tuple(_chosen(one, number, place) for one in node.parts), node.value)
+            bound, sign = _bound(condition), condition.name
+            is_upper = (condition.parts[0].name == "eps") == sign.startswith("<")
+            beyond = number >= place[bound]
+            holds = sign.endswith("=") if bound in meets else beyond != is_upper
+            if holds:
+                return _chosen(value, number, place, meets)
+        return _chosen(otherwise, number, place, meets)
+    parts = tuple(_chosen(one, number, place, meets) for one in node.parts)
+    return Node(node.name, parts, node.value)

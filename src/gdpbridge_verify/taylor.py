@@ -14,6 +14,7 @@ from fractions import Fraction
 from gmpy2 import mpfr
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
+from gdpbridge_verify.gamma import log_gamma
 from gdpbridge_verify.refusal import Malformed
 from gdpbridge_verify.trees import Node, Parser, constant
 
@@ -30,6 +31,10 @@ class _DensityParser(Parser):
     words = (*Parser.words, X, PI)
     with_ranges = False
 
+    def __init__(self, text: str, known: dict[str, Fraction], *, at_points: bool) -> None:
+        super().__init__(text, known)
+        self.at_points = at_points
+
     def atom(self) -> Node:
         """Read a number, a name, a function or brackets."""
         token = self.tokens[self.place] if self.place < len(self.tokens) else ""
@@ -42,16 +47,18 @@ class _DensityParser(Parser):
         return found
 
 
-def density_of(field: str, text: str, known: dict[str, Fraction]) -> Node:
-    """Read a formula of x."""
+def density_of(
+    field: str, text: str, known: dict[str, Fraction], *, integers: bool = False
+) -> Node:
+    """Read a formula of x, which may be whole numbers alone."""
     try:
-        parser = _DensityParser(text, known)
+        parser = _DensityParser(text, known, at_points=integers)
         found = parser.sum()
         if parser.place == len(parser.tokens):
             return found
     except (ValueError, RecursionError, OverflowError):
         pass
-    raise Malformed(field, text, "a formula of x")
+    raise Malformed(field, text, "a formula of x, with lgamma of whole numbers x or of numbers")
 
 
 class Taylor:
@@ -71,6 +78,7 @@ class Taylor:
             "exp": self._exp,
             "expm1": lambda a: [a[0].expm1(), *self._exp(a)[1:]],
             "log": self._log,
+            "lgamma": self._log_gamma,
             "log1p": self._log1p,
             "Phi": self._phi,
             "sqrt": self._root,
@@ -200,6 +208,10 @@ class Taylor:
         slopes = self._product(density, [one * k for k, one in enumerate(a)][1:] or [a[0] * 0])
         found = [a[0].erfc()]
         return found + [-(scale * one) / k for k, one in enumerate(slopes[: self.order], 1)]
+
+    def _log_gamma(self, a: Series) -> Series:
+        # of slopes nothing is known here
+        return [log_gamma(a[0]), *(self._nothing()[1:] if self._last(a) else [])]
 
     def _phi(self, a: Series) -> Series:
         root = -1 / self.of.exactly(2).sqrt()

@@ -27,9 +27,10 @@ _TOKEN = re.compile(
 )
 _NAME = re.compile(r"[A-Za-z\u0370-\u03ff][A-Za-z0-9_]*")
 _GREEK = {"σ": "sigma", "μ": "mu", "µ": "mu", "γ": "gamma"}
-FUNCTIONS = ("exp", "log", "log1p", "expm1", "sqrt", "abs", "erfc", "Phi")
+FUNCTIONS = ("exp", "log", "log1p", "expm1", "sqrt", "abs", "erfc", "Phi", "lgamma", "erf")
 OF_SEVERAL = ("min", "max")
 PIECEWISE = "piecewise"
+COMPARISONS = ("<", "<=", ">", ">=")
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,8 @@ class Parser:
     words: tuple[str, ...] = (*FUNCTIONS, *OF_SEVERAL, PIECEWISE, *_EPS, *_DELTA)
     # whether formulas may have ranges
     with_ranges = True
+    # whether they are evaluated at points alone
+    at_points = False
 
     def __init__(self, text: str, known: dict[str, Fraction]) -> None:
         for sign, plain in _SIGNS.items():
@@ -163,9 +166,9 @@ class Parser:
         self.place += 1
         if token in FUNCTIONS:
             self.need("(")
-            found = Node(token, (self.sum(),))
+            inner = self.sum()
             self.need(")")
-            return found
+            return self.applied(token, inner)
         if token in OF_SEVERAL:
             self.need("(")
             found = self.sum()
@@ -184,26 +187,37 @@ class Parser:
             return Node("number", value=self.known[token])
         return Node("number", value=Fraction(token))
 
+    def applied(self, function: str, inner: Node) -> Node:
+        """Return a function of a formula; of log Γ no slopes are known: it is of numbers."""
+        if function == "lgamma" and not (self.at_points or is_number(inner)):
+            raise ValueError(function)
+        if function == "erf":
+            return Node("-", (Node("number", value=Fraction(1)), Node("erfc", (inner,))))
+        return Node(function, (inner,))
+
     def piecewise(self) -> Node:
         """Read values with conditions, and what is otherwise."""
         self.need("(")
         parts = [self.sum()]
         self.need(",")
         while True:
-            parts.append(self.sum())
-            sign = self.next("<", "<=", ">", ">=")
+            left = self.sum()
+            sign = self.next(*COMPARISONS)
             if not sign:
-                break
-            parts[-1] = Node(sign[0], (parts[-1], self.sum()))
+                raise ValueError
+            condition = Node(sign, (left, self.sum()))
             self.need(",")
-            parts.append(self.sum())
+            # a value, or what is otherwise
+            parts += [condition, self.sum()]
             if not self.next(","):
                 break
         self.need(")")
-        # value, condition, …, otherwise
-        if len(parts) % 2 == 0 or any(part.name not in ("<", ">") for part in parts[1::2]):
-            raise ValueError
         return Node(PIECEWISE, tuple(parts))
+
+
+def is_number(node: Node) -> bool:
+    """Whether a formula is free of variables."""
+    return node.name not in ("eps", "delta", "x", PIECEWISE) and all(map(is_number, node.parts))
 
 
 def constant(node: Node) -> Fraction | None:

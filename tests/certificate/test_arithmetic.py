@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, Work
 from gdpbridge_verify.complexes import cosine
+from gdpbridge_verify.gamma import log_gamma
 from gdpbridge_verify.refusal import OutOfWork
 from gdpbridge_verify.taylor import Taylor
 from gdpbridge_verify.trees import parsed
@@ -27,6 +28,7 @@ UNARY = {
     "log1p": mpmath.log1p,
     "sqrt": mpmath.sqrt,
     "erfc": mpmath.erfc,
+    "lgamma": mpmath.loggamma,
 }
 BINARY = {
     "add": lambda a, b: a + b,
@@ -51,6 +53,12 @@ def intervals(draw: st.DrawFn) -> tuple[Interval, Fraction]:
 def holds(interval: Interval, value: object) -> bool:
     """Whether an interval holds an mpmath number."""
     return as_mp(interval.low) <= value <= as_mp(interval.high)
+
+
+def applied(name: str, interval: Interval) -> Interval:
+    """A function of an interval by its name."""
+    others = {"cos": cosine, "lgamma": log_gamma}
+    return others[name](interval) if name in others else getattr(interval, name)()
 
 
 def as_mp(value: mpfr) -> mpmath.mpf:
@@ -128,9 +136,13 @@ def test_operations_with_whole_numbers_enclose(a: tuple[Interval, Fraction], n: 
 def test_functions_enclose(name: str, a: tuple[Interval, Fraction]) -> None:
     """f(x) lies in f(X) where f is defined."""
     interval, x = a
-    if abs(x) > 10**4 or (name in ("log", "sqrt") and x <= 0) or (name == "log1p" and x <= -1):
+    if (
+        abs(x) > 10**4
+        or (name in ("log", "sqrt", "lgamma") and x <= 0)
+        or (name == "log1p" and x <= -1)
+    ):
         return
-    assert holds(getattr(interval, name)(), UNARY[name](exact(x)))
+    assert holds(applied(name, interval), UNARY[name](exact(x)))
 
 
 @given(st.fractions(1, 200), st.fractions(0, 1), st.integers(0, 90))
@@ -183,12 +195,31 @@ def test_every_rounding_of_a_function_is_outward(name: str) -> None:
     others = {"cos": mpmath.cos, "square": lambda x: x * x, "__neg__": lambda x: -x}
     function = (UNARY | others)[name]
     for low, high in RANGES:
-        if low < 0 and name in ("log", "log1p", "sqrt"):
+        if low < 0 and name in ("log", "log1p", "sqrt", "lgamma"):
+            continue
+        if low == 0 and name == "lgamma":
+            assert log_gamma(coarse(low, high)).high == INFINITE
             continue
         around = coarse(low, high)
-        result = cosine(around) if name == "cos" else getattr(around, name)()
+        result = applied(name, around)
         for x in (low, high):
             assert (x == 0 and name == "log") or holds(result, function(exact(x)))
+
+
+def test_the_least_log_gamma_is_in_what_holds_its_place() -> None:
+    """It is at 1.46163…, between ends at which it is larger, and to either side it is the ends'."""
+    place = mpmath.findroot(mpmath.digamma, 1.46)
+    least = mpmath.loggamma(place)
+    for low, high in [("1", "2"), ("1.4616", "1.4617"), ("1.46163", "1.46164"), ("1.46", "9")]:
+        found = log_gamma(AT.between(Fraction(low), Fraction(high)))
+        assert holds(found, least)
+        assert as_mp(found.low) > least - mpmath.mpf(10) ** -8
+        assert all(holds(found, mpmath.loggamma(mpmath.mpf(end))) for end in (low, high))
+    for low, high in [("0.5", "1.4616"), ("1.462", "3")]:
+        found = log_gamma(AT.between(Fraction(low), Fraction(high)))
+        ends = sorted(mpmath.loggamma(mpmath.mpf(end)) for end in (low, high))
+        assert abs(as_mp(found.low) - ends[0]) < mpmath.mpf(10) ** -15
+        assert abs(as_mp(found.high) - ends[1]) < mpmath.mpf(10) ** -15
 
 
 def test_a_cosine_past_its_least_value_is_anything() -> None:

@@ -174,8 +174,17 @@ def _mutations(document):
             yield mutant(f"cell {i} swapped", put("e", "cells", [*a, b[0], cell, *b[1:]]))
 
 
-@pytest.mark.parametrize("option", OPTIONS)
-@pytest.mark.parametrize("name", MECHANISMS)
+# past a tiny failure both are the same curve, in hundreds of cells
+VALID = [
+    pytest.param(name, option, marks=pytest.mark.deep)
+    if (name, option) == ("gdp", "approximate")
+    else (name, option)
+    for name in MECHANISMS
+    for option in OPTIONS
+]
+
+
+@pytest.mark.parametrize(("name", "option"), VALID)
 def test_a_certificate_is_valid_to_both(name, option):
     document = _certificate(name, option)
     assert standalone.check(document) == "valid"

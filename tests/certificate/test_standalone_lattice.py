@@ -109,6 +109,11 @@ CHANGES = {
 }
 
 
+REFUSED = ("high down", "low up", "verdict", "nature", "sooner", "later")
+# what is to be answered
+KNOWN = ("nothing", "high up", "low down", *REFUSED)
+
+
 def test_it_stands_alone():
     """It imports neither the library nor its checker."""
     for node in ast.walk(ast.parse(PATH.read_text(encoding="utf-8"))):
@@ -118,10 +123,12 @@ def test_it_stands_alone():
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_both_checkers_answer_alike(name):
-    """Of a certificate, and of each change of it; most changes are refused."""
+def test_both_checkers_answer_alike(name, thinned):
+    """Of a certificate, and of changes of it; most changes are refused."""
     answers = {}
-    for what, change in CHANGES.items():
+    rest = [what for what in CHANGES if what not in KNOWN]
+    for what in [*KNOWN, *thinned(rest, 3, len(name))]:
+        change = CHANGES[what]
         document = json.loads(_text(name))
         change(document)
         mine, other = standalone.check(document), accepted(document)
@@ -130,5 +137,4 @@ def test_both_checkers_answer_alike(name):
     assert answers["nothing"]
     assert answers["high up"]
     assert answers["low down"]
-    for what in ("high down", "low up", "verdict", "nature", "sooner", "later"):
-        assert not answers[what]
+    assert not any(answers[what] for what in REFUSED)

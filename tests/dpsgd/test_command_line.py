@@ -95,7 +95,7 @@ def test_calibrate(run: Callable[[str], tuple[int, str, str]]) -> None:
         ("--noise-multiplier 1 --sample-rate 0.1 --steps 100 --tol 0.01", "own"),
         (
             "--noise-multiplier 2 --sample-rate 0.3 --steps 100 --neighbours replace-one "
-            "--sampling fixed-size",
+            "--sampling fixed-size --tol 0.01",
             "bound",
         ),
     ],

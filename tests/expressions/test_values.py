@@ -29,7 +29,9 @@ leaves = st.one_of(
 
 
 def grown(inner: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
-    one = st.sampled_from(["exp", "neg", "log", "sqrt", "Phi", "erfc", "log1p", "expm1", "abs"])
+    one = st.sampled_from(
+        ["exp", "neg", "log", "sqrt", "Phi", "erfc", "log1p", "expm1", "abs", "lgamma"]
+    )
     two = st.sampled_from(["+", "-", "*", "/", "min", "max"])
     return st.one_of(
         st.tuples(one, inner).map(lambda t: Call(t[0], (t[1],))),
@@ -190,6 +192,22 @@ def test_isolation_gives_up_where_it_must(equation: str) -> None:
     """Several occurrences, and steps with two solutions, are left to the solver."""
     parsed = parse_equation(equation, "text")
     assert isolated(parsed.left, parsed.right) is None
+
+
+def test_growth_of_log_gamma() -> None:
+    """Stirling's bounds hold from the start on, and terms that are alike cancel exactly."""
+    node = parse_expression("lgamma(eps + 3/2) - lgamma(eps + 1)", "text")
+    with precision(200):
+        whole, apart = (growth_of(one, arb(16)) for one in (node.arguments[0], node))
+        assert isinstance(whole, Sum)
+        assert isinstance(apart, Sum)
+        assert max(whole.terms) == (1, 1)
+        # log Γ(x + 1/2) - log Γ(x) is (log x)/2 and less
+        assert max(apart.terms) == (0, 1)
+        assert apart.terms[0, 1].contains(ball(Fraction(1, 2)))
+    assert math.isnan(FLOATS.lgamma(np.array(-0.5)))
+    assert FLOATS.lgamma(np.array(5.0)) == pytest.approx(math.log(24), rel=1e-15)
+    assert BALLS.lgamma(arb(-1) / 2).is_nan()
 
 
 def test_deep_but_allowed_trees_evaluate() -> None:

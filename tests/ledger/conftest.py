@@ -121,6 +121,19 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return request.getfixturevalue("server").database()
 
 
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def unchanged_ledger(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Ledger:
+    """The same for tests in which nothing is recorded: they share it."""
+    folder = tmp_path_factory.mktemp("unchanged")
+    if request.param == "sqlite":
+        return _made(str(folder / "ledger.sqlite"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("typer.get_app_dir", lambda name: str(folder / name))
+        return _made(request.getfixturevalue("server").database())
+
+
 @pytest.fixture
 def ledger(url: str) -> Ledger:
     """A ledger with a data set, census, whose budget is μ = 1, p = 1e-6."""
@@ -133,7 +146,7 @@ def heads_of_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("typer.get_app_dir", lambda name: str(tmp_path / name))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_ledger() -> Callable[..., Ledger]:
     """Makes such a ledger at an address, with another budget if given."""
     return _made

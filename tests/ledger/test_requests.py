@@ -135,13 +135,13 @@ ARGUMENTS: dict[str, Callable[[Ledger], object]] = {
 
 
 @pytest.mark.parametrize("field", ARGUMENTS)
-def test_arguments_that_are_none(ledger: Ledger, field: str) -> None:
+def test_arguments_that_are_none(unchanged_ledger: Ledger, field: str) -> None:
     """Each is an InputError that names it, on every database, and nothing is recorded."""
-    before = ledger.status("census")
+    before = unchanged_ledger.status("census")
     with pytest.raises(InputError) as caught:
-        ARGUMENTS[field](ledger)
+        ARGUMENTS[field](unchanged_ledger)
     assert caught.value.field == field.strip()
-    assert ledger.status("census") == before
+    assert unchanged_ledger.status("census") == before
 
 
 def test_unknown_options(file_ledger: Ledger) -> None:

@@ -125,7 +125,7 @@ def test_what_is_known_without_a_line(part: Any, times: int, true: Callable[[flo
     direction = ComposedLoss([Part(part, times)]).directions[0]
     for eps in (0.0, 0.5, 1.0, 2.5, 4.0):
         with precision(256):
-            low, high = (to_fraction(one) for one in direction._without_line(arb(eps)))
+            low, high = (to_fraction(one) for one in direction.without_line(arb(eps)))
         delta = true(eps)
         slack = mpmath.mpf(10) ** -15
         assert mpmath.mpf(low.numerator) / low.denominator <= delta + slack

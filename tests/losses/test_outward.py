@@ -74,9 +74,9 @@ def test_the_chance_of_an_infinite_loss_is_enclosed() -> None:
     assert low <= FAILURE <= high
     shown: Any = _direction()
     shown.moments.chernoff = lambda *_: LOW / 4 + OFF
-    assert shown._without_line(arb(1))[1] > ball(FAILURE) + 0.072
+    assert shown.without_line(arb(1))[1] > ball(FAILURE) + 0.072
     shown.moments.chernoff = lambda *_: arb(3)
-    assert shown._without_line(arb(1))[1] == 1
+    assert shown.without_line(arb(1))[1] == 1
     shown.__dict__.pop("_failure")
     shown.moments = SimpleNamespace(
         domain=(-1.0, 0.0),
@@ -85,7 +85,7 @@ def test_the_chance_of_an_infinite_loss_is_enclosed() -> None:
         bound=lambda _: arb(1),
         tilts_inside=SimpleNamespace(at=lambda _: SimpleNamespace(tilt=[-0.5])),
     )
-    low, high = shown._without_line(arb(1))
+    low, high = shown.without_line(arb(1))
     assert low < LOW - 0.009
     assert high == 1
 
@@ -265,12 +265,12 @@ def test_the_rest_of_an_integral_is_bounded_or_refused(w: int, rate: Fraction) -
 
 def test_an_end_by_chernoff_is_proved() -> None:
     """What floats find is asked in balls."""
-    saddle = SimpleNamespace(bound=np.array([-3.0]), guess=np.array([-3.0]), tilt=np.array([2.0]))
+    known = {"bound": -3.0, "guess": -3.0, "tilt": 2.0, "off": 0.0, "deviation": 1e9}
+    saddle = SimpleNamespace(**{name: np.array([value]) for name, value in known.items()})
     moments = SimpleNamespace(
         domain=(0.0, 9.0),
         failure=lambda: arb(0),
         tilts=SimpleNamespace(at=lambda _: saddle),
-        shape=lambda _: (0.5, 1e9),
     )
     direction: Any = SimpleNamespace(
         end=None, moments=moments, bits=96, chernoff_logs=np.array([1.0])

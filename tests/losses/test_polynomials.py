@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from fractions import Fraction
 
 import mpmath
@@ -19,7 +20,7 @@ from gdpbridge.losses.moments import Part
 from gdpbridge.losses.transforms.gaussian import GaussianTransform
 from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
 from gdpbridge.measure.pieces import Piece
-from gdpbridge.measure.polynomials import _least, proved_on
+from gdpbridge.measure.polynomials import _edges, _is_above, _least, proved_about, proved_on
 from gdpbridge.measure.tangents import Tangents
 from gdpbridge.numeric.discs import Disc, Entire
 from gdpbridge.numeric.flint_context import precision
@@ -46,17 +47,27 @@ def _disc(middle: float, radius: float, growth: float, count: int) -> Disc:
     st.floats(1.25, 9),
     st.integers(2, 24),
     st.floats(0.2, 4),
+    st.floats(-3, 5),
     st.booleans(),
     INSIDE,
 )
-@example(1.0, 2.0, 1.25, 2, 0.2, False, -1.0)
+@example(1.0, 2.0, 1.25, 2, 0.2, 0.0, False, -1.0)
+@example(1.0, 0.5, 4.0, 24, 1.0, 1.5, False, 1.0)
+@example(1.0, 0.5, 4.0, 24, 1.0, -0.5, True, -1.0)
 def test_an_expansion_of_the_gaussian_curve_holds_it(
-    middle: float, radius: float, growth: float, count: int, mu: float, complement: bool, x: float
+    middle: float,
+    radius: float,
+    growth: float,
+    count: int,
+    mu: float,
+    tilt: float,
+    complement: bool,
+    x: float,
 ) -> None:
-    """Of few terms too, against mpmath."""
+    """Times e^{tilt·ε}, and of few terms too, against mpmath."""
     with precision(160):
         disc = _disc(middle, radius, growth, count)
-        found = expansion_of(disc, arb(mu), complement=complement)
+        found = expansion_of(disc, arb(mu), arb(tilt), complement=complement)
         with mpmath.workdps(60):
             eps, m = mpmath.mpf(middle) + mpmath.mpf(radius) * mpmath.mpf(x), mpmath.mpf(mu)
             slope = mpmath.exp(eps) * mpmath.ncdf(-eps / m - m / 2)
@@ -64,22 +75,23 @@ def test_an_expansion_of_the_gaussian_curve_holds_it(
                 value = mpmath.ncdf(eps / m - m / 2) + slope
             else:
                 value = mpmath.ncdf(m / 2 - eps / m) - slope
+            value *= mpmath.exp(mpmath.mpf(tilt) * eps)
             text = mpmath.nstr(value, 45)
-        _holds(found, disc, x, arb(text) + arb(0, "1e-40"))
+        _holds(found, disc, x, arb(text) * (1 + arb(0, "1e-40")))
 
 
 @settings(max_examples=20)
 @given(st.floats(-4, 4), st.floats(-3, 3), st.floats(1.5, 6), st.integers(2, 12), INSIDE)
-def test_sums_and_products_of_functions_hold_theirs(
+def test_sums_of_functions_hold_theirs(
     middle: float, rate: float, growth: float, count: int, x: float
 ) -> None:
-    """e^{aε}·(2 - e^{-ε}), and the same of -ε."""
+    """3e^{aε} + 2 - e^{-ε}, and the same of -ε."""
     with precision(120):
         disc = _disc(middle, 0.5, growth, count)
-        first, second = disc.exponential(arb(rate)), disc.exponential(arb(-1)).scaled(arb(-1))
-        found = first.times(disc.constant(arb(2)) + second, disc)
+        found = disc.exponential(arb(rate)).scaled(arb(3)) + disc.constant(arb(2))
+        found -= disc.exponential(arb(-1))
         eps = disc.middle + arb(x) / 2
-        value = (arb(rate) * eps).exp() * (2 - (-eps).exp())
+        value = 3 * (arb(rate) * eps).exp() + 2 - (-eps).exp()
         _holds(found, disc, x, value)
         _holds(found.mirrored(), disc.mirrored(), -x, value)
 
@@ -94,7 +106,7 @@ def _direction(kind: Kind) -> Direction:
 
 @pytest.mark.parametrize("kind", list(Kind))
 def test_a_line_on_a_disc_is_the_line(kind: Kind) -> None:
-    """What is above δ, or below 1 - δ, at every place of the disc, with few terms too."""
+    """What is above δ, or below 1 - δ, times e^{λε}, at every place of the disc."""
     direction = _direction(kind)
     line = direction.stretch(Fraction(1, 2), Fraction(3, 2)).line
     line.kind = kind if kind is not Kind.REST else line.kind
@@ -106,6 +118,7 @@ def test_a_line_on_a_disc_is_the_line(kind: Kind) -> None:
             for x in (-1.0, 0.3, 1.0):
                 at = disc.middle + disc.radius * x
                 value = (line.lower if kind is Kind.REST else line.upper)(at)
+                value *= (ball(line.tilt) * at).exp()
                 _holds(found, disc, x, value)
 
 
@@ -120,6 +133,54 @@ def test_nothing_of_a_polynomial_lies_below_its_bound(
     bound = _least(polynomial)
     for x in (-1.0, 1.0, *places):
         assert not polynomial(arb(x)) < bound
+
+
+@settings(max_examples=60)
+@given(st.lists(st.floats(-2, 2), min_size=1, max_size=12), st.lists(INSIDE, max_size=5))
+@example([1.0, 0.0, 1.0], [0.0])
+@example([1.0, -0.99], [1.0])
+def test_a_polynomial_is_above_what_its_bernstein_coefficients_are(
+    terms: list[float], places: list[float]
+) -> None:
+    """Of the smallest of them, as found by the formula of each, and not of a hair more."""
+    degree = 16 * (-(-len(terms) // 16)) - 1
+    exact = [Fraction(term) for term in terms]
+    # in t = (1 + x)/2
+    moved = [
+        sum(one * math.comb(i, k) * 2**k * (-1) ** (i - k) for i, one in enumerate(exact) if i >= k)
+        for k in range(len(exact))
+    ]
+    least = min(
+        sum(
+            (Fraction(math.comb(k, i), math.comb(degree, i)) * one for i, one in enumerate(moved)),
+            Fraction(0),
+        )
+        for k in range(degree + 1)
+    )
+    hair = Fraction(1, 2**40)
+    with precision(128):
+        polynomial = arb_poly(terms)
+        assert _is_above(polynomial, ball(least - hair))
+        assert not _is_above(polynomial, ball(least + hair))
+        for x in (-1.0, 1.0, *places):
+            assert polynomial(arb(x)) > ball(least - hair)
+
+
+def _cut(first: float, last: float, cuts: list[float]) -> tuple[float, ...]:
+    return _edges(*sorted(cuts), first=first, last=last)
+
+
+@given(INSIDE, INSIDE, st.lists(st.floats(-2, 2), max_size=3))
+def test_parts_cover_what_they_are_parts_of(one: float, other: float, cuts: list[float]) -> None:
+    """With no gap, and their middles and halves are exact."""
+    first, *_, last = _cut(-1.0, 1.0, [min(one, other), max(one, other)])
+    edges = _cut(first, last, cuts)
+    assert (edges[0], edges[-1]) == (first, last)
+    for low, high in itertools.pairwise(edges):
+        assert low < high
+        centre, half = (low + high) / 2, (high - low) / 2
+        assert Fraction(centre) - Fraction(half) == Fraction(low)
+        assert Fraction(centre) + Fraction(half) == Fraction(high)
 
 
 @pytest.mark.parametrize("others", [[], [0.5], [0.5, -2.0], [0.0, 4.0]])
@@ -145,6 +206,22 @@ def test_a_true_claim_is_proved_and_a_false_one_is_not() -> None:
                 found = list(proved_on(claim, piece, start, stop))
                 assert (bool(found) and found[-1][0] == stop) is proved
                 assert all(min(start, stop) <= at <= max(start, stop) for at, _ in found)
+
+
+def test_about_a_place_where_both_sides_touch_few_parts_do() -> None:
+    """But for a billionth; and nothing is proved of what is a billionth too small."""
+    direction = ComposedLoss(
+        [Part(SampledGaussianTransform(Fraction(1), Fraction(1, 100)), 10_000)]
+    ).directions[0]
+    piece, p = _piece(direction, 0, 9), Fraction(1, 10**10)
+    top, at = Fraction("1.36589182713"), Fraction("8.69293")
+    for off, proved in ((Fraction(1, 10**9), True), (-Fraction(1, 10**9), False)):
+        with precision(128):
+            claim = Tangents(ball(top + off), p, 1e-9)
+            low, high, parts = proved_about(claim, piece, at)
+            assert bool(parts) is proved
+            assert (low < at < high) if proved else (low == at == high)
+            assert parts < 9
 
 
 @pytest.mark.parametrize("hair", [Fraction(1, 2**70), Fraction(1, 3 * 2**70)])

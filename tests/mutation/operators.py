@@ -1,6 +1,8 @@
 """What is turned: roundings to the wrong side, margins inward, proofs that are taken for granted.
 
-Each change is one that a slip of the pen could make, and that makes an answer say too much.
+Each change is one that a slip of the pen could make, and that makes an answer say too much. Asked
+for wide, it gives any slip: signs, ends of ranges, numbers, conditions, refusals left out. Many of
+those change only how far something is from the best, or nothing at all.
 """
 
 from __future__ import annotations
@@ -39,6 +41,13 @@ _COUNTS = {
 _EXACT = ("curves/base.py", "interval.py", "ledger/", "measure/statements.py", "numeric/exact.py")
 _ENDS = {"up": "down", "down": "up", "low": "high", "high": "low"}
 _STRICT = {ast.LtE: "<", ast.Lt: "<=", ast.GtE: ">", ast.Gt: ">="}
+# for wide ones
+_NEGATED = {
+    ast.LtE: ">", ast.Lt: ">=", ast.GtE: "<", ast.Gt: "<=", ast.Eq: "!=", ast.NotEq: "==",
+    ast.In: "not in", ast.NotIn: "in", ast.Is: "is not", ast.IsNot: "is",
+}  # fmt: skip
+_OTHER_SIGN = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*"}
+_OTHER_SIDE = {"max": "min", "min": "max", "all": "any", "any": "all"}
 
 
 @dataclass(frozen=True)
@@ -75,12 +84,13 @@ class Mutant:
         return source[: self.start] + self.after.encode() + source[self.stop :]
 
 
-def mutants_of(path: str, source: bytes) -> list[Mutant]:
+def mutants_of(path: str, source: bytes, *, wide: bool = False) -> list[Mutant]:
     """Return all changes of one file, in order.
 
     Args:
         path: its name, within the package.
         source: what is in it.
+        wide: whether any slip is wanted, and not only those of rounding.
     """
     lines = source.splitlines(keepends=True)
     starts = [0]
@@ -96,11 +106,19 @@ def mutants_of(path: str, source: bytes) -> list[Mutant]:
     # which of two balls overlap no number decides: "at least" and "more than" are proved alike
     proofs = [node for node in ast.walk(tree) if _is_proof(node)]
     of_balls = {id(part) for proof in proofs for part in ast.walk(proof)}
+    in_functions = _in_functions(tree) if wide else set()
+    seen = set()
     for function, node in _within(tree, ()):
-        if isinstance(node, ast.Compare) and id(node) in of_balls:
+        if isinstance(node, ast.Compare) and id(node) in of_balls and not wide:
             continue
-        for first, last, after in _changes(node, path):
+        changes = list(_changes(node, path))
+        if id(node) in in_functions:
+            changes += _slips(node)
+        for first, last, after in changes:
             start, stop = place(*first), place(*last)
+            if (start, stop, after) in seen:
+                continue
+            seen.add((start, stop, after))
             before = source[start:stop].decode()
             if "\n" in before:
                 before = " ".join(before.split())
@@ -169,6 +187,61 @@ def _changes(node: ast.AST, path: str) -> Iterator[tuple[_Place, _Place, str]]:
                 _end(node),
                 f"{ast.unparse(left)} {_STRICT[type(op)]} {ast.unparse(right)}",
             )
+
+
+def _slips(node: ast.AST) -> Iterator[tuple[_Place, _Place, str]]:
+    """Give any slip at a node, as _changes does."""
+    match node:
+        case ast.If(test=test, body=[ast.Raise(), *_]):
+            yield _start(test), _end(test), "False"
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            others = [_STRICT[type(op)]] if type(op) in _STRICT else []
+            for other in [*others, _NEGATED[type(op)]]:
+                yield _start(node), _end(node), f"{ast.unparse(left)} {other} {ast.unparse(right)}"
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OTHER_SIGN:
+            whole = f"({ast.unparse(left)}) {_OTHER_SIGN[type(op)]} ({ast.unparse(right)})"
+            yield _start(node), _end(node), f"({whole})"
+        case ast.UnaryOp(op=ast.USub() | ast.Not(), operand=operand):
+            yield _start(node), _end(node), f"({ast.unparse(operand)})"
+        case ast.BoolOp(op=op, values=values):
+            other = " or " if isinstance(op, ast.And) else " and "
+            whole = other.join(f"({ast.unparse(value)})" for value in values)
+            yield _start(node), _end(node), f"({whole})"
+        case ast.Call(func=ast.Name(id=name)) if name in _OTHER_SIDE:
+            yield _start(node.func), _end(node.func), _OTHER_SIDE[name]
+        case ast.Call(func=ast.Name(id="range"), args=[*_, last]):
+            for sign in "+-":
+                yield _start(last), _end(last), f"{_bracketed(last)} {sign} 1"
+        case ast.Constant(value=bool(value)):
+            yield _start(node), _end(node), str(not value)
+        case ast.Constant(value=int(value) | float(value)):
+            yield _start(node), _end(node), str(value + 1)
+
+
+def _in_functions(tree: ast.AST) -> set[int]:
+    """Return the ids of what is run in functions, without annotations and messages."""
+    found = set()
+    for function in ast.walk(tree):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        for line in function.body:
+            skipped = {
+                id(part)
+                for node in ast.walk(line)
+                if isinstance(node, ast.AnnAssign | ast.JoinedStr | ast.Raise | ast.Subscript)
+                for part in ast.walk(_silent(node))
+            }
+            found |= {id(part) for part in ast.walk(line)} - skipped
+    return found
+
+
+def _silent(node: ast.AST) -> ast.AST:
+    match node:
+        case ast.AnnAssign(annotation=annotation):
+            return annotation
+        case ast.Subscript():
+            return node.slice
+    return node
 
 
 def _start(node: ast.expr) -> _Place:

@@ -6,6 +6,7 @@ explained in ``survivors.txt``; one that is not, or more than a twentieth of all
     python tests/mutation/run.py                       all
     python tests/mutation/run.py --only curves/points  some
     python tests/mutation/run.py --list                what would be changed
+    python tests/mutation/run.py --wide goals.py       any slip in a file, not only of rounding
 
 The package and the tests are loaded once. For each change a child process puts it into the loaded
 function and runs the quick tests that go through the changed line, until one fails. A first run
@@ -95,8 +96,10 @@ def main() -> int:
         "--budget", type=float, default=_BUDGET, help="seconds of tests for one change"
     )
     parser.add_argument("--anew", action="store_true", help="note anew what the tests go through")
+    parser.add_argument("--wide", nargs="+", help="instead, any slip in files of these names")
     options = parser.parse_args()
-    mutants = [one for one in _all_mutants() if any(part in one.key for part in options.only)]
+    every = _all_mutants() if options.wide is None else _wide_mutants(options.wide)
+    mutants = [one for one in every if any(part in one.key for part in options.only)]
     if options.again:
         lines = options.again.read_text("utf-8").splitlines()
         mutants = [
@@ -111,12 +114,16 @@ def main() -> int:
     os.environ.update(CI="1", OPENBLAS_NUM_THREADS="1")
     os.chdir(ROOT)
     files = [str(path) for name in options.tests for path in sorted(Path("tests").glob(name))]
-    bench = _Bench(mutants, options.budget, anew=options.anew)
+    bench = _Bench(mutants, every, options.budget, anew=options.anew, wide=options.wide)
     silent = ["-q", "--no-header", "--no-summary", "-p", "no:benchmark", "-p", "no:cacheprovider"]
     code = pytest.main([*silent, *files], plugins=[bench])
     if code != 0:
         return int(code)
-    return _report(mutants, bench.survivors, complete=options.only == [""] and not options.again)
+    return _report(
+        mutants,
+        bench.survivors,
+        complete=options.only == [""] and not (options.again or options.wide),
+    )
 
 
 def _all_mutants() -> list[Mutant]:
@@ -130,6 +137,21 @@ def _all_mutants() -> list[Mutant]:
         one
         for one in found
         if not any(fnmatch.fnmatchcase(one.key, f"{name}*") for name in skipped)
+    ]
+
+
+def _wide_mutants(patterns: list[str]) -> list[Mutant]:
+    paths = {
+        path
+        for pattern in patterns
+        for path in [*(SOURCES / "gdpbridge").glob(pattern), *SOURCES.glob(pattern)]
+    }
+    return [
+        one
+        for path in sorted(paths)
+        for one in mutants_of(
+            str(path.relative_to(SOURCES)).removeprefix("gdpbridge/"), path.read_bytes(), wide=True
+        )
     ]
 
 
@@ -151,8 +173,18 @@ def _named(file: str) -> dict[str, str]:
 class _Bench:
     """A plugin for pytest: runs the tests again and again, each time in a child process."""
 
-    def __init__(self, mutants: list[Mutant], budget: float, *, anew: bool) -> None:
+    def __init__(
+        self,
+        mutants: list[Mutant],
+        every: list[Mutant],
+        budget: float,
+        *,
+        anew: bool,
+        wide: list[str] | None,
+    ) -> None:
         self.mutants = mutants
+        self.every = every
+        self.known = KNOWN.with_stem(f"wide {_key(str(wide).encode())[:8]}") if wide else KNOWN
         self.budget = budget
         self.anew = anew
         self.survivors: list[Mutant] = []
@@ -224,27 +256,29 @@ class _Bench:
 
     def _known(self) -> dict[str, dict[str, Any]]:
         """Return each quick test with its time and its spots, from the last run where it is."""
-        known = json.loads(KNOWN.read_text("utf-8")) if KNOWN.exists() and not self.anew else {}
+        known = {}
+        if self.known.exists() and not self.anew:
+            known = json.loads(self.known.read_text("utf-8"))
         files = defaultdict(list)
         for name in self.items:
             files[name.partition("::")[0]].append(name)
         tests: dict[str, dict[str, Any]] = {}
         for file, names in files.items():
-            key = hashlib.sha256((ROOT / file).read_bytes()).hexdigest()
+            key = _key((ROOT / file).read_bytes())
             if known.get(file, {}).get("key") != key:
                 found = _in_child(lambda names=names: self._watch(names), 3600) or {}
                 known[file] = {"key": key, "tests": found}
                 spent = sum(one["seconds"] for one in found.values())
                 print(f"noted {len(found)} tests of {file}, {spent:.0f} s", flush=True)
-                KNOWN.parent.mkdir(exist_ok=True)
-                KNOWN.write_text(json.dumps(known), "utf-8")
+                self.known.parent.mkdir(exist_ok=True)
+                self.known.write_text(json.dumps(known), "utf-8")
             tests |= known[file]["tests"]
         return {name: one for name, one in tests.items() if name in self.items}
 
     def _watch(self, names: list[str]) -> dict[str, dict[str, Any]]:
         """Return of each test how long it takes, and which lines with changes it goes through."""
         spots: dict[str, dict[int, str]] = defaultdict(dict)
-        for one in _all_mutants():
+        for one in self.every:
             spots[str(_file(one.path))][one.line] = _spot(one)
         of_code: dict[int, dict[int, str]] = {}
         tests = {}
@@ -285,6 +319,10 @@ class _Bench:
             if not self.failed:
                 tests[name] = {"seconds": time.process_time() - started, "spots": sorted(seen)}
         return tests
+
+
+def _key(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _place(one: Mutant) -> str:

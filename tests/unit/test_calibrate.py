@@ -243,6 +243,9 @@ def test_declared_effects_are_true() -> None:
             low, high = extras[name]["typical"]
             middle = (low * high) ** 0.5
             base[name] = round(middle) if info.annotation is int else middle
+        if kind == "random-allocation":
+            # the law of many numbers takes a second
+            base["steps"] = 2
         options = {"eps_h": 20.0} if kind == "icea" else {}
         if cls(**base).default_failure is not None:
             # nothing is measured at other failure probabilities

@@ -132,6 +132,11 @@ def test_what_is_left_of_the_whole() -> None:
     mean = 3.65
     at = (0.9485 * 21.97 - mean) / math.sqrt(2 * mean)
     assert math.erfc(at / math.sqrt(2)) / 2 == pytest.approx(9.98e-11, rel=0.005)
+
+
+@pytest.mark.deep
+def test_what_is_left_at_a_larger_share() -> None:
+    """The same where more is spent."""
     low, high = whole(3.65 / 0.9141).delta_bounds(21.97)
     assert 2.85e-11 < low < high < 3.00e-11
     assert whole(3.65 / 0.8783).delta_bounds(21.97)[1] < 1e-10

@@ -118,11 +118,24 @@ def test_hand_case_square_root_rule() -> None:
 
 
 @pytest.mark.slow
-def test_a_million_runs() -> None:
-    """k = 10⁶ neither overflows nor takes long; μ is near ε₀·√k and below the Gaussian bound."""
-    found = gdp.measure(profiles.PureDP(epsilon=0.001).compose(1_000_000), 1e-6)
+@pytest.mark.parametrize(
+    ("epsilon", "times"),
+    [(0.004, 62_500), pytest.param(0.001, 1_000_000, marks=pytest.mark.deep)],
+)
+def test_many_runs(epsilon: float, times: int) -> None:
+    """μ is near ε₀·√k and below the Gaussian bound."""
+    found = gdp.measure(profiles.PureDP(epsilon=epsilon).compose(times), 1e-6)
     assert found.certified
     assert 1.0 < found.mu.lower < found.mu.upper < 1.001
+
+
+def test_a_million_runs() -> None:
+    """k = 10⁶ neither overflows nor takes long: δ is nearly that of 1-GDP."""
+    profile = profiles.PureDP(epsilon=0.001).compose(1_000_000)
+    for eps in (0.0, 1.0, 5.0):
+        low, high = profile.delta_bounds(eps)
+        assert low <= high <= low * (1 + 1e-12)
+        assert high == pytest.approx(float(profiles.GDP(mu=1).delta(eps)), rel=1e-3)
     with pytest.raises(InputError, match="at most 100000"):
         profiles.PureDP(epsilon=0.2).compose(1_000_000)
 

@@ -181,6 +181,94 @@ def test_tails(profile: gdp.Profile, verdict: str, mu_t: float) -> None:
     assert found.mu_tail.low <= mu_t <= found.mu_tail.high
 
 
+POISSON = "exp(-{0} + x*log({0}) - lgamma(x+1))"
+NEGATIVE = "exp(lgamma(x+r) - lgamma(r) - lgamma(x+1) + r*log(1-{0}) + x*log({0}))"
+BINOMIAL = "exp(lgamma(n+1) - lgamma(x+1) - lgamma(n-x+1) + x*log({0}) + (n-x)*log(1-{0}))"
+
+
+def poisson(k: int, rate: float) -> mpmath.mpf:
+    return mpmath.exp(-rate) * mpmath.mpf(rate) ** k / mpmath.factorial(k)
+
+
+def negative(k: int, chance: float) -> mpmath.mpf:
+    chance = mpmath.mpf(str(chance))
+    return mpmath.rf(2.5, k) / mpmath.factorial(k) * (1 - chance) ** 2.5 * chance**k
+
+
+def binomial(k: int, chance: float) -> mpmath.mpf:
+    chance = mpmath.mpf(str(chance))
+    return mpmath.binomial(20, k) * chance**k * (1 - chance) ** (20 - k)
+
+
+@pytest.mark.parametrize(
+    ("text", "law", "ends", "verdict"),
+    [
+        (POISSON, poisson, (3, 4), "not-gdp"),
+        (NEGATIVE, negative, (0.3, 0.35), "not-gdp"),
+        (BINOMIAL, binomial, (0.3, 0.35), "gdp"),
+    ],
+)
+def test_laws_of_whole_numbers(
+    text: str, law: Callable, ends: tuple[float, float], verdict: str
+) -> None:
+    """With log Γ: δ is that of the masses summed, the tail is decided, and a certificate holds."""
+    last = 20 if text == BINOMIAL else None
+    names = {"n": 20} if last else {"r": 2.5} if text == NEGATIVE else {}
+    p, q = (text.format(one) for one in "ab")
+    given = dict(zip("ab", ends, strict=True)) | names
+    profile = P.Densities(p=p, q=q, set=given, low=0, high=last, integers=True)
+    with mpmath.workdps(30):
+        masses = [[law(k, one) for k in range((last or 120) + 1)] for one in ends]
+        for eps in (0.0, 0.3, 1.0):
+            both = [
+                sum(max(a - mpmath.e**eps * b, 0) for a, b in zip(one, other, strict=True))
+                for one, other in (masses, masses[::-1])
+            ]
+            low, high = profile.delta_bounds(eps)
+            assert low * (1 - 1e-13) <= max(both) <= high * (1 + 1e-13) + 1e-20
+    found = gdp.measure(profile)
+    assert (found.verdict, gdp.identify(profile).tail_status) == (verdict, "proved")
+    assert found.certificate is not None
+    assert gdp.verify(found.certificate).valid
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        pytest.param(LAPLACE, marks=pytest.mark.deep),
+        WHOLE,
+        P.Densities(p="1", q="2*x", low=0, high=1),
+        P.Densities(p="0.5**(x+1)", q="0.6*0.4**x", integers=True, low=0),
+        P.Densities(p="1/4", q="x/6", integers=True, low=0, high=3),
+        pytest.param(shifted(TENT, low=-1, high=2), marks=pytest.mark.deep),
+    ],
+    ids=["two ends missing", "whole numbers", "one loss", "one end missing", "atom", "failure"],
+)
+def test_certificates_claim_what_the_checker_can_follow(profile: gdp.Profile) -> None:
+    """Of losses far out or without a bound the checker says nothing, and nothing is claimed."""
+    found = gdp.measure(profile, tol=1e-4)
+    assert found.certificate is not None
+    done = gdp.verify(found.certificate)
+    assert done.valid, done
+
+
+def test_log_gamma_between_whole_numbers_has_no_certificate() -> None:
+    """The checker knows no slopes of it; of numbers it is one."""
+    text = "exp(lgamma(x+2))"
+    high = 1
+    with mpmath.workdps(20):
+        mass = mpmath.quad(lambda x: mpmath.gamma(x + 2), [0, high])
+    pair = P.Densities(p=f"{text}/{mpmath.nstr(mass, 15)}", q="1", low=0, high=high)
+    found = gdp.measure(pair, tol=1e-4)
+    assert found.certified
+    assert found.certificate is None
+    assert "lgamma of whole numbers x" in found.proof.why
+    of_number = P.Densities(p="exp(-lgamma(2))", q="2*x", low=0, high=1)
+    proved = gdp.measure(of_number, tol=1e-4).certificate
+    assert proved is not None
+    assert gdp.verify(proved).valid
+
+
 def test_infinite_losses() -> None:
     """Two tents, a half of each where the other one is not: δ does not fall below 1/2."""
     found = gdp.measure(shifted(TENT, low=-1, high=2), tol=1e-4)

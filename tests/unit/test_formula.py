@@ -117,8 +117,53 @@ def test_estimate_is_called_one() -> None:
 )
 def test_a_rise_is_reported_with_numbers(text: str) -> None:
     """A formula that rises with eps is refused, with two points that show it."""
-    with pytest.raises(InputError, match=r"does not rise with eps: it is .* at eps = .* and .* at"):
+    with pytest.raises(
+        InputError, match=r"does not rise with eps: it is .* at eps = .* and .* (at|just)"
+    ):
         gdp.measure(Formula(text))
+
+
+def test_what_holds_at_one_eps_alone_counts() -> None:
+    """A formula for one ε alone bounds all beyond it: it must not be below them, and may be 1."""
+    for text, at in [
+        ("piecewise(0.3, eps <= 0, exp(-eps**2))", "0.3 at eps = 0 and 1 just beyond"),
+        ("piecewise(0.3, eps < 1, 0.1, eps <= 1, exp(-eps**2)/2)", "0.1 at eps = 1 and 0.18"),
+    ]:
+        with pytest.raises(InputError, match=at):
+            gdp.measure(Formula(f"delta = {text}"))
+    plain, tol = gdp.measure(Formula("delta = exp(-eps**2)/2"), tol=1e-6), 1e-6
+    for first in ("1", "0.5", "1/eps"):
+        profile = Formula(f"delta = piecewise({first}, eps <= 0, exp(-eps**2)/2)")
+        found = gdp.measure(profile, tol=tol)
+        assert abs(found.mu.high - plain.mu.high) < tol
+        # a checker that reads formulas on ranges is not told of this one
+        assert found.certificate is None
+    # of what has no value at 0 the bound there is one of what is beyond, which goes up to 1
+    capped = Formula("delta = piecewise(0.3, eps <= 0, (1-exp(-1/eps))*exp(-eps**2))")
+    assert capped.delta(0.0) <= 0.3 + 1e-15
+    with pytest.raises(InputError, match="not at one alone"):
+        gdp.measure(
+            Tradeoff("sigma = piecewise(-log(delta), eps <= 0, -log(delta)/eps)", set={"sigma": 2})
+        )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(exp(1)-exp(eps))/(1+exp(1))",
+        "max(0, 1-(1+exp(eps))/(1+exp(1)))",
+        "piecewise((exp(1)-exp(eps))/(1+exp(1)), eps < 1/2, 1-(1+exp(eps))/(1+exp(1)))",
+        "max(1-exp(eps-1), 0)",
+    ],
+)
+def test_a_line_that_is_all_it_implies(text: str) -> None:
+    """Where h is a number, or as good as one, the formula is refined, with a certificate."""
+    found = gdp.measure(Formula(f"delta = {text}"))
+    # of randomized response with ε₀ = 1, as 1-DP
+    assert abs(found.mu.high - gdp.measure(gdp.profiles.PureDP(epsilon=1)).mu.high) < 2e-9
+    assert not found.notes
+    assert found.certificate is not None
+    assert gdp.verify(found.certificate).valid
 
 
 @pytest.mark.parametrize("text", ["delta = log(eps - 1)", "delta = 1/0", "delta = sqrt(1 - eps)"])

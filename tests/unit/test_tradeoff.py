@@ -56,9 +56,10 @@ def test_projected_noisy_sgd() -> None:
 @pytest.mark.parametrize(
     ("text", "g"),
     [
-        (
+        pytest.param(
             "sigma = (log(1/delta) + sqrt(log(1/delta)))/eps",
             lambda eps, log: (-log + np.sqrt(-log)) / eps,
+            marks=pytest.mark.deep,
         ),
         (
             "sigma = 2*sqrt(log(1.25/delta) + eps*delta)/eps",

@@ -13,7 +13,7 @@ from gdpbridge.cli.mechanism import add_mechanism_command
 from gdpbridge.cli.options import AsJson, listed
 from gdpbridge.cli.output import Output, Status
 from gdpbridge.cli.show import answered
-from gdpbridge.errors import Advice, InputError, UndecidedError
+from gdpbridge.errors import Advice, InputError, UndecidedError, WorkLimitError
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.report.answers import conversion_record
@@ -215,12 +215,12 @@ def _table(
 ) -> Output:
     """Answer at each place; one that is undecided does not close the others."""
     table: list[dict[str, Any]] = []
-    undecided: list[UndecidedError] = []
+    undecided: list[UndecidedError | WorkLimitError] = []
     notes = []
     for place in places:
         try:
             found = find(place)
-        except UndecidedError as error:
+        except (UndecidedError, WorkLimitError) as error:
             undecided.append(error)
             found = Interval(0, "Infinity" if result == "epsilon" else 1)
             notes.append(f"undecided at {at} {place}, so that nothing is said there: {error}")

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 
+import numpy as np
 from flint import arb
 
 from gdpbridge.curves.base import DEFAULT_FAILURE, BoundedCurve, Curve, Floats, Form
 from gdpbridge.curves.constants import Constant, upper_bound
-from gdpbridge.curves.loss_distribution import loss_curve
+from gdpbridge.curves.loss_distribution import larger_constant, loss_curve
 from gdpbridge.curves.smooth import SmoothCurve, zero_curve
 from gdpbridge.curves.tail import Tail
 from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.errors import InputError, Words
 from gdpbridge.interval import Interval
-from gdpbridge.losses.lattices import MAX_SPAN, between
-from gdpbridge.losses.moments import Factor
-from gdpbridge.numeric.kinds import Probability
+from gdpbridge.losses.lattices import MAX_SPAN, between, failure_of
+from gdpbridge.losses.moments import Factor, Moments
+from gdpbridge.losses.transforms.base import number_ball
+from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import Probability, to_fraction
 
 __all__ = ["LEVELS", "BetweenCurve"]
 
 # multiples of the unit that are looked at, the coarsest first; the second for single points
 LEVELS = (MAX_SPAN >> 6, MAX_SPAN >> 3, MAX_SPAN)
 _USUAL = 1
+# of the probability to fail, what rare sums may be left out
+_BITS, _SPARE_BITS, _MOST_VARIANCE = 128, 128, 5000.0
 
 
 class BetweenCurve(BoundedCurve):
@@ -39,6 +44,8 @@ class BetweenCurve(BoundedCurve):
     """
 
     form = Form.BETWEEN
+    # how often both curves can be had, closer each time
+    levels = len(LEVELS)
 
     def __init__(
         self,
@@ -50,22 +57,34 @@ class BetweenCurve(BoundedCurve):
         self.directions, self.tail, self.end, self.failure = directions, tail, end, failure
         self.curves = cache(self._curves)
 
-    def _curves(self, level: int) -> tuple[Curve, Curve]:
-        """Return the curves below and above at a level."""
-        pairs = [between(factors, LEVELS[level]) for factors in self.directions]
-        low, high = (loss_curve(laws) for laws in zip(*pairs, strict=True))
-        if not self.failure:
-            return low, high
-        return _past(low, self.failure), _past(high, self.failure)
+    def _curves(self, level: int) -> tuple[tuple[Curve, ...], tuple[Curve, ...]]:
+        """Return the curves below and above at a level, one for each direction."""
+        pairs = [between(factors, LEVELS[level], self._spare) for factors in self.directions]
+        low, high = (
+            tuple(_past(loss_curve([law]), self.failure) for law in laws)
+            for laws in zip(*pairs, strict=True)
+        )
+        return low, high
+
+    @cached_property
+    def _spare(self) -> Fraction:
+        """A mass that is nothing beside the probability to fail, and beside 1 - δ(0)."""
+        with precision(_BITS):
+            found = [number_ball(failure_of(factors)) for factors in self.directions]
+            failing = to_fraction(_largest(found).lower())
+        _, deviation = Moments(self.directions[0]).shape(0.0)
+        # 1 - δ(0) of a Gaussian of that deviation has a quarter of these digits
+        bits = math.ceil(min(deviation**2, _MOST_VARIANCE) / 2 / math.log(2))
+        return failing / (1 << _SPARE_BITS + bits)
 
     @property
-    def lower(self) -> Curve:
-        """The curve below that single points are taken from."""
+    def lower(self) -> tuple[Curve, ...]:
+        """The curves below that single points are taken from, of which the largest one counts."""
         return self.curves(_USUAL)[0]
 
     @property
-    def upper(self) -> Curve:
-        """The curve above."""
+    def upper(self) -> tuple[Curve, ...]:
+        """The curves above."""
         return self.curves(_USUAL)[1]
 
     @property
@@ -79,48 +98,67 @@ class BetweenCurve(BoundedCurve):
     # --- values -----------------------------------------------------------------------------
 
     def logs(self, eps: Floats) -> tuple[Floats, Floats]:
-        """Return those of the upper curve."""
-        return self.upper.logs(eps)
+        """Return those of the upper curves."""
+        logs, complements = zip(*(curve.logs(eps) for curve in self.upper), strict=True)
+        return np.max(logs, axis=0), np.min(complements, axis=0)
 
     def enclose(self, eps: arb) -> Probability:
         """Enclose δ(ε) in what lies between the curves."""
-        low, high = self.lower.enclose(eps), self.upper.enclose(eps)
-        return Probability(
-            lambda: low.log().union(high.log()),
-            lambda: low.log_complement().union(high.log_complement()),
+        low, high = (
+            [curve.enclose(eps) for curve in curves] for curves in (self.lower, self.upper)
         )
 
+        def log() -> arb:
+            return _largest(one.log() for one in low).union(_largest(one.log() for one in high))
+
+        def log_complement() -> arb:
+            ends = [_largest(-one.log_complement() for one in side) for side in (low, high)]
+            return -ends[0].union(ends[1])
+
+        return Probability(log, log_complement)
+
     def deltas_at(self, eps: Sequence[Fraction]) -> tuple[Floats, Floats]:
-        """Take each bound from its curve."""
-        return self.lower.deltas_at(eps)[0], self.upper.deltas_at(eps)[1]
+        """Take each bound from its curves."""
+        low = [curve.deltas_at(eps)[0] for curve in self.lower]
+        return np.max(low, axis=0), np.max(
+            [curve.deltas_at(eps)[1] for curve in self.upper], axis=0
+        )
 
     def epsilons_at(self, delta: Sequence[Fraction]) -> tuple[Floats, Floats]:
-        """Take each bound from its curve."""
-        return self.lower.epsilons_at(delta)[0], self.upper.epsilons_at(delta)[1]
+        """Take each bound from its curves."""
+        low = [curve.epsilons_at(delta)[0] for curve in self.lower]
+        high = [curve.epsilons_at(delta)[1] for curve in self.upper]
+        return np.max(low, axis=0), np.max(high, axis=0)
 
     def delta_at(self, eps: Fraction) -> Interval:
-        """Take each bound from its curve."""
-        return Interval(self.lower.delta_at(eps).low, self.upper.delta_at(eps).high)
+        """Take each bound from its curves."""
+        return Interval(
+            max(curve.delta_at(eps).low for curve in self.lower),
+            max(curve.delta_at(eps).high for curve in self.upper),
+        )
 
     def epsilon_at(self, delta: Fraction) -> Interval:
-        """Take each bound from its curve."""
-        return Interval(self.lower.epsilon_at(delta).low, self.upper.epsilon_at(delta).high)
+        """Take each bound from its curves."""
+        return Interval(
+            max(curve.epsilon_at(delta).low for curve in self.lower),
+            max(curve.epsilon_at(delta).high for curve in self.upper),
+        )
 
     def least_epsilon(self, delta: Floats) -> Floats:
-        """Take the upper one of both bounds."""
-        return self.upper.least_epsilon(delta)
+        """Take the upper one of all bounds."""
+        return np.max([curve.least_epsilon(delta) for curve in self.upper], axis=0)
 
     def falls_to(self, failure: Fraction) -> Constant:
-        """Look along the upper curve."""
-        return self.upper.falls_to(failure)
+        """Look along the upper curves."""
+        return larger_constant([curve.falls_to(failure) for curve in self.upper])
 
     def log_delta_above(self, eps: Fraction) -> arb:
-        """Take the upper curve."""
-        return self.upper.log_delta_above(eps)
+        """Take the upper curves."""
+        return _largest(curve.log_delta_above(eps) for curve in self.upper)
 
     def largest_seen(self, more: Sequence[Fraction] = (), enough: float = math.inf) -> arb:
-        """Look along the lower curve."""
-        return self.lower.largest_seen(more, enough)
+        """Look along the lower curves."""
+        return _largest(curve.largest_seen(more, enough) for curve in self.lower)
 
     # --- curves -----------------------------------------------------------------------------
 
@@ -139,5 +177,14 @@ class BetweenCurve(BoundedCurve):
         )
 
 
+def _largest(values: Iterable[arb]) -> arb:
+    first, *others = values
+    for other in others:
+        first = first.max(other)
+    return first
+
+
 def _past(curve: Curve, failure: Fraction) -> Curve:
+    if not failure:
+        return curve
     return curve.past(failure) if curve.tail.after_failure(failure) is None else curve

@@ -16,7 +16,7 @@ from flint import arb
 from gdpbridge.curves.base import DEFAULT_FAILURE, BoundedCurve, Curve, Floats, Form
 from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.pieces import Formula, Piece, past
-from gdpbridge.curves.points import each_answered
+from gdpbridge.curves.points import LEAST_SHOWN, each_answered
 from gdpbridge.curves.smooth import SmoothCurve, zero_curve
 from gdpbridge.curves.tail import Tail
 from gdpbridge.curves.tails import ConstantTail
@@ -58,6 +58,7 @@ _PAST_END = 1e-6
 _LINES_APART = arb(2) ** -36
 # of δ, in a decimal
 _SHOWN_DIGITS = 20
+_NOTHING = ball(Fraction(LEAST_SHOWN))
 _SPARE_BITS = 64
 
 
@@ -180,6 +181,11 @@ class ComposedCurve(BoundedCurve):
 
     def delta_at(self, eps: Fraction) -> Interval:
         """Round the proved ends outward to decimals."""
+        if self.end is None and all(
+            one.is_at_most_by_chernoff(eps, _NOTHING) for one in self.loss.directions
+        ):
+            # no digits of it are of use
+            return Interval(0, LEAST_SHOWN)
         low, high = (to_fraction(value) for value in self._ends(eps))
         return Interval(
             max(decimal_floor(low, _SHOWN_DIGITS), Decimal(0)),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ from flint import arb
 
 from gdpbridge.curves.base import DEFAULT_FAILURE, Curve
 from gdpbridge.curves.closed_forms import closed_curve
-from gdpbridge.curves.constants import upper_bound
+from gdpbridge.curves.constants import square_root, upper_bound
 from gdpbridge.curves.discrete_gaussian import discrete_gaussian_curve, gaussian_above
 from gdpbridge.curves.linear import LinearCurve
 from gdpbridge.curves.smooth import zero_curve
@@ -21,6 +20,7 @@ from gdpbridge.curves.tails import (
     CutOffTail,
     FloorTail,
     GaussianBoundTail,
+    NearGaussianTail,
     PlateauTail,
     SettledTail,
 )
@@ -54,7 +54,6 @@ def composed_loss_curve(losses: Losses) -> Curve:
     from gdpbridge.losses.splines import spline_of
     from gdpbridge.losses.transforms.discrete_gaussian import DiscreteGaussianTransform
     from gdpbridge.losses.transforms.finite import FiniteTransform
-    from gdpbridge.losses.transforms.sampled_exponential import SampledExponentialTransform
 
     if not losses:
         return zero_curve()
@@ -81,10 +80,6 @@ def composed_loss_curve(losses: Losses) -> Curve:
     ]
     # what is read from a file may have been cut off by what wrote it
     from_file = any(part.reverse is not None for part in losses)
-    if any(isinstance(part.transform, SampledExponentialTransform) for part in losses):
-        if all(_decays(Moments(factors)) for factors in directions):
-            return composed
-        return composed_loss_curve([_on_lattice(part) for part in losses])
     if all(isinstance(part.transform, FiniteTransform) for part in losses):
         laws = [exactly(factors) for factors in directions]
         known = [law for law in laws if law is not None]
@@ -100,21 +95,13 @@ def composed_loss_curve(losses: Losses) -> Curve:
     return BetweenCurve(directions, tail, end)
 
 
-def _on_lattice(part: Part) -> Part:
-    """Return a part on a lattice that dominates, if its losses are sampled ones with a density."""
-    from gdpbridge.losses.transforms.sampled_exponential import SampledExponentialTransform
-
-    one = part.transform
-    if not isinstance(one, SampledExponentialTransform):
-        return part
-    return replace(part, transform=one.on_lattice(part.times))
-
-
 def _cut_off_far_out(losses: Losses, bound: Tail) -> Curve:
     """Return the curve where nothing decays: of discrete Gaussian noise, what is far out fails."""
     from gdpbridge.curves.between import BetweenCurve
+    from gdpbridge.curves.near_gaussian import NearGaussianCurve
     from gdpbridge.curves.spline import SplineCurve
     from gdpbridge.losses.moments import Part
+    from gdpbridge.losses.near_gaussian import nearness
     from gdpbridge.losses.transforms.discrete_gaussian import DiscreteGaussianTransform
 
     parts = [
@@ -128,8 +115,17 @@ def _cut_off_far_out(losses: Losses, bound: Tail) -> Curve:
     if level is None or not isinstance(bound, GaussianBoundTail):
         # what fails anyway is most of it
         return found
-    tail = CutOffTail(bound.mu, bound.mu_t, level.start, upper_bound(level.value))
+
+    def close() -> Fraction | None:
+        near = nearness(losses)
+        return None if near is None else near.close()
+
+    cut = level.start, upper_bound(level.value)
+    tail = CutOffTail(bound.mu, bound.mu_t, *cut, close=close)
     if isinstance(found, BetweenCurve):
+        near = nearness(losses)
+        if near is not None and (largest := near.close()) is not None:
+            return NearGaussianCurve(near, NearGaussianTail(largest, square_root(near.variance)))
         return BetweenCurve(found.directions, tail)
     if isinstance(found, SplineCurve):
         # sums with a density are not added up where masses are so many, and so small
@@ -140,8 +136,14 @@ def _cut_off_far_out(losses: Losses, bound: Tail) -> Curve:
     return _CutOff(found.lines, found.pieces, tail)
 
 
-def cut_off_curve(part: Part) -> Curve:
+def cut_off_curve(
+    part: Part, settled: Callable[[PlateauTail, Callable[[arb], arb]], Tail] | None = None
+) -> Curve:
     """Return the curve of losses on a lattice, of which some that are cut off count as failures.
+
+    Args:
+        part: the runs.
+        settled: as for :func:`cut_off`.
 
     Raises:
         InputError: for more runs than can be added up.
@@ -153,7 +155,7 @@ def cut_off_curve(part: Part) -> Curve:
     known = [law for law in laws if law is not None]
     if len(known) < len(laws):
         raise InputError("times", part.times, "fewer runs: their losses take too many values")
-    return cut_off(loss_curve(known))
+    return cut_off(loss_curve(known), settled)
 
 
 def cut_off(
@@ -196,6 +198,7 @@ def _decays(moments: Moments) -> bool:
 
 
 def _tail(losses: Losses) -> Tail:
+    from gdpbridge.losses.near_gaussian import nearness
     from gdpbridge.losses.transforms.discrete_gaussian import DiscreteGaussianTransform
 
     failure = _failure(losses)
@@ -215,7 +218,9 @@ def _tail(losses: Losses) -> Tail:
             else:
                 variance = variance_of_pure_dp(_largest(part))
             total += part.times * variance
-        return total.sqrt()
+        near = nearness(losses)
+        largest = None if near is None else near.largest()
+        return total.sqrt() if largest is None else total.sqrt().min(ball(largest))
 
     def largest() -> arb:
         return sum((part.times * _largest(part) for part in losses), arb(0))

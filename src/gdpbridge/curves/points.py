@@ -13,7 +13,7 @@ import numpy as np
 from flint import arb
 
 from gdpbridge.curves.constants import MAX_EPS
-from gdpbridge.errors import UndecidedError, UndecidedWarning
+from gdpbridge.errors import UndecidedError, UndecidedWarning, WorkLimitError
 from gdpbridge.interval import Interval
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import (
@@ -22,11 +22,13 @@ from gdpbridge.numeric.decide import (
     certainly,
     with_enough_precision,
 )
+from gdpbridge.numeric.effort import within
 from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, Probability, ball, float_above, float_below, to_fraction
 
 __all__ = [
+    "LEAST_SHOWN",
     "delta_interval",
     "each_answered",
     "enclosed",
@@ -47,11 +49,13 @@ _ACCURACY = 72
 # digits of an interval for a number; below the least one they are of no use, and a fraction of it
 # would fill the memory
 _DIGITS = 20
-_LEAST = Decimal("1e-4000")
+LEAST_SHOWN = Decimal("1e-4000")
 # a guess in floats is off by a few neighbours: so often is the distance doubled
 _DOUBLINGS = 64
 # in a search for an ε: how far
 _FARTHEST = 2.0**1000
+# where one of several places takes too much work
+_ELSEWHERE = "ask at other places; more noise or fewer runs take less"
 # a δ that agrees with another one in 300 digits, as at a row of a table, may be the same
 _TIE_BITS = 1024
 
@@ -102,9 +106,9 @@ def _rounded(low: arb, high: arb) -> Interval:
     """Round exact numbers ≥ 0 outward to twenty digits."""
     if certainly(high == 0):
         return Interval(0, 0)
-    least = ball(Fraction(_LEAST))
+    least = ball(Fraction(LEAST_SHOWN))
     if certainly(high < least):
-        return Interval(0, _LEAST)
+        return Interval(0, LEAST_SHOWN)
     down = Decimal(0) if certainly(low < least) else decimal_floor(to_fraction(low), _DIGITS)
     return Interval(down, decimal_ceiling(to_fraction(high), _DIGITS))
 
@@ -183,14 +187,16 @@ def each_answered(
 
     Raises:
         UndecidedError: if every one is undecided; else an :class:`UndecidedWarning` names those.
+        WorkLimitError: likewise, where that would be more work than is allowed for one.
     """
     ends = np.tile([0.0, largest], (len(places), 1))
     once = cache(answer)
-    undecided: dict[int, UndecidedError] = {}
+    undecided: dict[int, UndecidedError | WorkLimitError] = {}
     for number in sorted(range(len(places)), key=lambda number: places[number]):
         try:
-            ends[number] = once(places[number])
-        except UndecidedError as error:
+            with within(f"what is asked at {name} = {float(places[number]):g}", _ELSEWHERE):
+                ends[number] = once(places[number])
+        except (UndecidedError, WorkLimitError) as error:
             undecided[number] = error
     if undecided:
         if len(undecided) == len(places):
@@ -314,7 +320,7 @@ def enclosed(value: Callable[[], arb]) -> Interval:
         if enclosure.is_finite():
             low, high = enclosure.lower().max(arb(0)), enclosure.upper()
             close = certainly(high - low <= high * arb(2) ** -_ACCURACY)
-            if close or certainly(high < ball(Fraction(_LEAST))):
+            if close or certainly(high < ball(Fraction(LEAST_SHOWN))):
                 return _rounded(low, high)
         raise MorePrecisionError
 

@@ -98,6 +98,7 @@ class Handover:
         note: what a reader should know, as a sentence; empty for nothing.
         is_proved: whether all this is.
         in_proof: whether a certificate has to show it.
+        is_sharp: whether a smaller width may be asked for.
     """
 
     end: Fraction
@@ -107,6 +108,7 @@ class Handover:
     note: str = ""
     is_proved: bool = True
     in_proof: bool = False
+    is_sharp: bool = True
 
 
 class Tail(Remade, ABC):

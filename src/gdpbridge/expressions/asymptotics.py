@@ -108,6 +108,8 @@ class _Growth:
                 return _power(first, Fraction(1, 2))
             case "erfc":
                 return _erfc(first)
+            case "lgamma":
+                return _log_gamma(first)
             case "Phi":
                 half = arb(1) / 2
                 scaled = _product(_negative(first), Sum.constant(half.sqrt(), self.start))
@@ -269,6 +271,24 @@ def _exp(f: Growth) -> Growth:
     second = arb(0).union(rest.range()).exp() / 2
     series = Sum.constant(arb(1), f.start) + rest + (rest * rest).scaled(second)
     return series.scaled(constant.exp())
+
+
+def _log_gamma(f: Growth) -> Growth:
+    """Enclose log Γ: (x - 1/2)·log x - x + log(2π)/2 + r with 0 < r < 1/(12x) for x > 0."""
+    if isinstance(f, Exponential):
+        raise UnknownGrowthError
+    if not f.grows():
+        value = BALLS.lgamma(f.range())
+        if not value.is_finite():
+            raise UnknownGrowthError
+        return Sum.constant(value, f.start)
+    least = -((-f).most())
+    if not certainly(least > 0):
+        raise UnknownGrowthError
+    half = Sum.rational(Fraction(-1, 2), f.start)
+    constant = Sum.constant((2 * arb.pi()).log() / 2, f.start, {("log(2*pi)/2",): Fraction(1)})
+    rest = Sum.constant(from_zero(1 / (12 * least)), f.start)
+    return (f + half) * log_of(f) + -f + constant + rest
 
 
 def _erfc(f: Growth) -> Growth:

@@ -1,12 +1,12 @@
 """Piecewise formulas as ranges of eps, each with a formula that has no conditions left.
 
-A condition compares eps with a constant. At the constant itself the later formula applies: a
-privacy profile is continuous, so that nothing hangs on one point.
+A condition compares eps with a constant. At the constant itself the later formula applies, as a
+privacy profile is continuous; what stands for that one ε alone is a range of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cmp_to_key
@@ -39,10 +39,12 @@ class Range:
     Attributes:
         start: where it begins, as a formula without names.
         node: the formula there.
+        is_point: whether it holds at its start alone.
     """
 
     start: Node
     node: Node
+    is_point: bool = False
 
 
 def ranges_of(node: Node, field: str, text: str) -> list[Range]:
@@ -65,10 +67,16 @@ def ranges_of(node: Node, field: str, text: str) -> list[Range]:
     starts.sort(key=cmp_to_key(lambda left, right: -1 if _is_less(left, right) else 1))
     # bounds that are not positive are behind every ε
     place = dict.fromkeys(bounds, 0) | {bound: number for number, bound in enumerate(starts)}
-    return [
-        Range(bound, _chosen(node, number, place, (field, text)))
-        for number, bound in enumerate(starts)
-    ]
+    at_zero = {bound for bound in bounds if bound == zero}
+    chosen = [_chosen(node, number, place, (field, text)) for number in range(len(starts))]
+    found: list[Range] = []
+    for number, bound in enumerate(starts):
+        meets = {bound} if number else at_zero
+        alone = _chosen(node, number, place, (field, text), meets)
+        if alone not in chosen[max(number - 1, 0) : number + 1]:
+            found.append(Range(bound, alone, is_point=True))
+        found.append(Range(bound, chosen[number]))
+    return found
 
 
 def _is_less(left: Node, right: Node) -> bool:
@@ -115,12 +123,28 @@ def _bound(condition: Condition, field: str, text: str) -> Node:
     raise InputError(field, text, "a formula whose conditions each compare eps with a constant")
 
 
-def _chosen(node: Node, number: int, place: Mapping[Node, int], origin: tuple[str, str]) -> Node:
-    """Return the formula that applies on a range, given the first range beyond each bound."""
+def _chosen(
+    node: Node,
+    number: int,
+    place: Mapping[Node, int],
+    origin: tuple[str, str],
+    meets: Collection[Node] = (),
+) -> Node:
+    """Return the formula that applies on a range, given the first range beyond each bound.
+
+    Args:
+        node: a formula.
+        number: that of the range.
+        place: of each bound the first range beyond it.
+        origin: the field and the text, for errors.
+        meets: the bounds that eps is equal to, for the formula at the range's start alone.
+    """
     if isinstance(node, Piecewise):
         for value, condition in node.branches:
-            beyond = number >= place[_bound(condition, *origin)]
-            if beyond != _is_upper(condition):
-                return _chosen(value, number, place, origin)
-        return _chosen(node.otherwise, number, place, origin)
-    return rebuilt(node, lambda part: _chosen(part, number, place, origin))
+            bound = _bound(condition, *origin)
+            beyond = number >= place[bound]
+            holds = "=" in condition.operator if bound in meets else beyond != _is_upper(condition)
+            if holds:
+                return _chosen(value, number, place, origin, meets)
+        return _chosen(node.otherwise, number, place, origin, meets)
+    return rebuilt(node, lambda part: _chosen(part, number, place, origin, meets))

@@ -25,7 +25,7 @@ def is_undefined(node: Node, eps: arb) -> bool:
         return True
     values = [Evaluation(BALLS, {"eps": eps}).value(part) for part in node.arguments]
     match node.function:
-        case "log":
+        case "log" | "lgamma":
             return certainly(values[0] <= 0)
         case "log1p":
             return certainly(values[0] <= -1)

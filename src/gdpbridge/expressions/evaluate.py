@@ -109,7 +109,7 @@ class Evaluation:
                 return reduce(ops.minimum, [self.value(part) for part in parts])
             case Call("max", parts):
                 return -reduce(ops.minimum, [-self.value(part) for part in parts])
-            case Call("exp" | "log1p" | "expm1" | "sqrt" | "erfc" as function, (inner,)):
+            case Call("exp" | "log1p" | "expm1" | "sqrt" | "erfc" | "lgamma" as function, (inner,)):
                 return getattr(ops, function)(self.value(inner))
         raise TypeError(f"not resolved: {node}")
 

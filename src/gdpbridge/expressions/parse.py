@@ -226,6 +226,8 @@ class _Builder:
         if not least <= len(arguments) <= most:
             wanted = f"{least}" if least == most else f"{least} to {most}"
             raise self._problem(token, f"{name} has {len(arguments)} arguments, expected {wanted}")
+        if name == "erf":
+            return Call("-", (Number(Fraction(1)), Call("erfc", tuple(arguments))))
         return Call(name, tuple(arguments))
 
     def _piecewise(self, token: Any, arguments: list[Any]) -> Node:

@@ -115,8 +115,8 @@ def _applied(function: str, shapes: list[Shape]) -> Shape:
             certain = 1 if function == "max" else -1
             sign = signs.pop() if len(signs) == 1 else (certain if certain in signs else None)
             return Shape(_common([shape.trend for shape in shapes]), sign)
-    if function in ("log", "sqrt", "log1p") and first.sign != 1:
-        return _UNKNOWN  # it may be undefined
+    if function == "lgamma" or (function in ("log", "sqrt", "log1p") and first.sign != 1):
+        return _UNKNOWN  # it falls and rises, or may be undefined
     sign = 1 if function in _NON_NEGATIVE else first.sign if function in _KEEPS_SIGN else None
     return Shape(_times(first.trend, _INCREASING[function]), sign)
 

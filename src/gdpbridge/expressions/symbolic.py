@@ -99,6 +99,8 @@ class _Translation:
                 return sympy.log(1 + first)
             case "expm1":
                 return sympy.exp(first) - 1
+            case "lgamma":
+                return sympy.loggamma(first)
             case "Phi":
                 return sympy.erfc(-first / sympy.sqrt(2)) / 2
             case "abs":

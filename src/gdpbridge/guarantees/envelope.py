@@ -6,7 +6,9 @@ Kong 2022) 1 - δ(ε) ≥ (1 + e^ε)·h(s) with h(s) = (1 - δ̂(s))/(1 + e^s). 
 where h falls and nothing later is larger, and is constant up to a local maximum of h elsewhere.
 
 N(ε) = -δ̂'(ε)(1 + e^{-ε}) - (1 - δ̂(ε)) has the sign of h'. It is proved on cells; between two cells
-of different signs there is a turn. Where even narrow cells do not tell, no curve is claimed.
+of different signs there is a turn. Where even narrow cells do not tell, no curve is claimed. Of
+δ̂(ε) = a - b·e^ε, with numbers a and b, N is a number: h goes one way, and H is between h at the
+ends, whichever way that is. Randomized response has N = 0.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from flint import arb
 from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.pieces import Formula, Piece
 from gdpbridge.errors import UndecidedError
+from gdpbridge.expressions.lines import is_line
 from gdpbridge.guarantees.falling import Passage
 from gdpbridge.guarantees.refine import line_to
 from gdpbridge.guarantees.segments import BITS, EDGE, Guarantees, Segment, doubling
@@ -57,12 +60,21 @@ def implied_pieces(whole: Guarantees, start: Constant, end: Constant | None) -> 
 
 @dataclass(frozen=True)
 class _Run:
-    """A range on which N has one sign; 0 for a narrow one where that is not known."""
+    """A range on which N has one sign.
+
+    Attributes:
+        low: where it begins.
+        high: where it ends.
+        sign: that of N; 0 for a narrow range where it is not known, and for a flat one.
+        segment: the part of the formula.
+        is_flat: whether N is a number that is not told from 0.
+    """
 
     low: arb
     high: arb
     sign: int
     segment: Segment
+    is_flat: bool = False
 
 
 class _Signs:
@@ -90,6 +102,9 @@ class _Signs:
     def _of_segment(self, segment: Segment, low: arb, high: arb) -> list[_Run]:
         if certainly(low >= high):
             return []
+        if segment.tree is not None and not segment.is_log and is_line(segment.tree):
+            known = _sign(segment, low, low)
+            return [_Run(low, high, known or 0, segment, is_flat=known is None)]
         found: list[_Run] = []
         stack = doubling(low, high)
         while stack:
@@ -207,6 +222,8 @@ class _Sweep:
                 assert self.end is not None
                 self.line = _line_to_zero(self.end)
             self._falling(run, before)
+        elif run.is_flat:
+            self._flat(run, after)
         elif before is None:
             self._edge(run, after)
         else:
@@ -285,6 +302,30 @@ class _Sweep:
         if not (certainly(first > 0) and certainly(excess(run.high) < 0)):
             raise MorePrecisionError
         return Passage(excess, to_fraction(run.low), to_fraction(run.high))
+
+    def _flat(self, run: _Run, after: _Run | None) -> None:
+        """h is a number, as far as anyone can tell: H is that, or what is larger later."""
+
+        def here() -> arb:
+            # where there is no part after it, it ends where δ̂ does
+            ends = [run.low] if after is None else [run.low, BALLS.constant(after.segment.start)]
+            heights = [_log_height(run.segment, eps) for eps in ends]
+            return heights[0].union(heights[-1])
+
+        before = self.line
+        if before is None:
+            if self.end is None:
+                raise _borderline(run)
+            before = _line_to_zero(self.end)
+        elif certainly(here() < before.log_height()):
+            return
+        elif certainly(here() > before.log_height()):
+            assert after is not None
+            self.found.append(Piece(after.segment.start, before.formula))
+            self.line = _Line(_flat(here), here)
+            return
+        later = before.log_height
+        self.line = _Line(_flat(lambda: here().union(later())), lambda: here().union(later()))
 
     def _turn(self, run: _Run, before: _Run, after: _Run | None) -> None:
         """N changes its sign, or jumps across 0, within a narrow range."""

@@ -197,13 +197,14 @@ def _starts_at_one(whole: Guarantees, start: Constant) -> bool:
     return with_enough_precision(BITS, lambda: not is_below(whole.above_one(arb(0))), undecided)
 
 
-def segment_of(start: Node, node: Node, is_log: bool) -> Segment:
+def segment_of(start: Node, node: Node, is_log: bool, *, is_point: bool = False) -> Segment:
     """Return a formula for δ or log δ as a segment.
 
     Args:
         start: where it begins to apply, without names.
         node: the formula, in eps alone.
         is_log: whether it gives log δ.
+        is_point: whether it holds at its start alone.
     """
 
     def value(eps: Any, ops: Operations) -> Any:
@@ -219,4 +220,12 @@ def segment_of(start: Node, node: Node, is_log: bool) -> Segment:
             def log_complement(eps: Any, ops: Operations) -> Any:
                 return Evaluation(ops, {"eps": eps}).log(part)
 
-    return Segment(start_of(start), value, is_log, value if is_log else log, log_complement, node)
+    return Segment(
+        start_of(start),
+        value,
+        is_log,
+        value if is_log else log,
+        log_complement,
+        node,
+        is_point=is_point,
+    )

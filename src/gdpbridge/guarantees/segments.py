@@ -71,6 +71,7 @@ class Segment:
         log_complement: gives log(1 - δ̂(ε)) where the formula has it, else None.
         tree: the formula of ``value``, where there is one.
         slope: encloses the slope of ``value`` on a range, leaving out where it is cut off at 1.
+        is_point: whether it holds at its start alone.
     """
 
     start: Constant
@@ -80,6 +81,7 @@ class Segment:
     log_complement: Value | None = None
     tree: Node | None = None
     slope: Callable[[arb, arb], arb] | None = None
+    is_point: bool = False
 
     def formula(self, eps: Any, ops: Operations) -> Probability:
         """Return δ̂(ε) as the measuring methods want it."""
@@ -209,6 +211,8 @@ class Guarantees:
             reach, used = TOP, 0
             for segment, low, high in self.ranges():
                 used += 1
+                if segment.is_point:
+                    continue
                 proved = _Falling(self, segment).prove(low, high)
                 if certainly(proved < high):
                     reach = to_fraction(proved)
@@ -245,18 +249,21 @@ class Guarantees:
             at = BALLS.constant(segment.start)
             left, right = (_delta(one, at).min(arb(1)) for one in (before, segment))
             if certainly(left < right):
-                raise self.rise(at.mid(), left, at.mid(), right)
-            capped = _capped(segment, before)
-            joined.append(segment if certainly(right <= left) else capped)
-        return joined
+                raise self.rise(at.mid(), left, None, right)
+            # nothing is said by what has no value, or is 1
+            empty = before.is_point and (left.is_nan() or certainly(left >= 1))
+            fits = empty or certainly(right <= left)
+            joined.append(segment if fits else _capped(segment, before))
+        return [segment for segment in joined if not segment.is_point]
 
-    def rise(self, low: arb, at_low: arb, high: arb, at_high: arb) -> InputError:
-        """Return the error for a formula that rises."""
+    def rise(self, low: arb, at_low: arb, high: arb | None, at_high: arb) -> InputError:
+        """Return the error for a formula that rises, by a jump if there is no upper place."""
+        place = "just beyond" if high is None else f"at {_shown(high)}"
         return InputError(
             self.field,
             self.text,
             "a formula for delta that does not rise with eps: it is "
-            f"{_shown(at_low)} at eps = {_shown(low)} and {_shown(at_high)} at {_shown(high)}",
+            f"{_shown(at_low)} at eps = {_shown(low)} and {_shown(at_high)} {place}",
         )
 
 
@@ -276,7 +283,9 @@ def _capped(segment: Segment, before: Segment) -> Segment:
         return ops.minimum(segment.value(eps, ops), end)
 
     # for large ε the cap makes no difference: the tree tells the tail
-    return Segment(segment.start, value, segment.is_log, log, tree=segment.tree)
+    return Segment(
+        segment.start, value, segment.is_log, log, tree=segment.tree, is_point=segment.is_point
+    )
 
 
 def _is_within_reach(segment: Segment, eps: arb) -> bool:

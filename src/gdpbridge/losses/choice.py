@@ -12,11 +12,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from gdpbridge.errors import WorkLimitError
 from gdpbridge.losses.moments import Moments
 from gdpbridge.losses.tilts import LARGEST_TILT, log_kappa
 from gdpbridge.losses.transforms.base import SHORT_BITS, short
 from gdpbridge.numeric.arrays import Floats
+from gdpbridge.numeric.effort import PartLimitError, spend
 
 __all__ = ["Choice", "Wanted", "choose"]
 
@@ -28,8 +28,12 @@ _INSIDE = np.linspace(0.0, 1.0, 41)
 # lines whose nodes are counted, of those that look cheapest: one where it needs few
 _COUNTED, _FEW = 3, 128
 MAX_NODES = 1 << 17
+# a period that is so much longer is as good as the shortest one
+_AS_GOOD = 1.03
 # each of the two aliases, and what is cut off, may take this share of the error
 _SHARE = 0.2
+# what a search takes, in units of numeric/effort.py
+_SEARCH = 20_000
 
 
 @dataclass(frozen=True)
@@ -72,13 +76,14 @@ def choose(moments: Moments, wanted: Sequence[Wanted], *, complement: bool) -> C
     """Return the line that costs least for all that is wanted.
 
     Raises:
-        WorkLimitError: if it needs too many nodes.
+        PartLimitError: if it needs too many nodes.
     """
+    spend(_SEARCH)
     tilts = _tilts(moments, wanted, complement=complement)
     eps = np.array([want.eps for want in wanted])
     errors = np.array([want.log_error for want in wanted])
     values = np.array([want.log_value for want in wanted])
-    logs = moments.logs(tilts)
+    logs = (moments.tilts_inside if complement else moments.tilts).log_moments(tilts)
     # log of the terms of a line, and of Chernoff's bound, for each tilt and ε
     terms = logs[:, None] - tilts[:, None] * eps
     bounds = terms if complement else terms + log_kappa(tilts)[:, None]
@@ -88,6 +93,10 @@ def choose(moments: Moments, wanted: Sequence[Wanted], *, complement: bool) -> C
     with np.errstate(divide="ignore"):
         right = np.where(gaps > 0, excess / np.maximum(gaps, 0.0), np.inf)
         left = np.where(gaps < 0, excess / np.maximum(-gaps, 0.0), np.inf)
+    if not complement:
+        # M(0) is known: a b that is hardly better is not worth finding M(b)
+        near = left[:, :1] <= _AS_GOOD * left.min(axis=1, keepdims=True)
+        left[:, 1:] = np.where(near, np.inf, left[:, 1:])
     periods = np.maximum(right.min(axis=1), left.min(axis=1))
     lost = (terms - values).max(axis=1)
     costs = periods * np.maximum((terms - errors).max(axis=1), 1.0)
@@ -97,14 +106,17 @@ def choose(moments: Moments, wanted: Sequence[Wanted], *, complement: bool) -> C
         if not np.isfinite(costs[index]):
             break
         at, h = _exact(tilts[index]), short(2 * math.pi / float(periods[index]))
+        sides = tilts[[right[index].argmin(), left[index].argmin()]]
+        # so that each is known
+        moments.logs(np.append(sides, tilts[index]))
         count = _nodes(moments, wanted, float(at), float(h))
         if count is not None and (best is None or count < best.count):
-            above, below = (_exact(tilts[side[index].argmin()]) for side in (right, left))
+            above, below = map(_exact, sides.tolist())
             best = Choice(at, h, count, above, below, max(float(lost[index]), 0.0))
             if count <= _FEW:
                 break
     if best is None:
-        raise WorkLimitError(
+        raise PartLimitError(
             f"the privacy loss of these parameters falls off too slowly: more than {MAX_NODES} "
             "nodes would be needed",
             MAX_NODES + 1,

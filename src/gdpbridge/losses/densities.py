@@ -176,7 +176,8 @@ class Pair:
         first, last = (int(to_fraction(end)) for end in (low, high))
         if last - first > _MOST_CELLS:
             raise UndecidedError(
-                f"more than {_MOST_CELLS:,} whole numbers would have to be looked at"
+                f"more than {_MOST_CELLS:,} whole numbers would have to be looked at, next at "
+                f"{first:,}: do the masses add up to 1?"
             )
         found = []
         for place in range(first, last):

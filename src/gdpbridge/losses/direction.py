@@ -64,9 +64,9 @@ class Direction(Stretches):
             except WorkLimitError:
                 if self.coarser is not None:
                     return self.coarser.delta(eps, stop)
-                return self._without_line(ball(eps))
+                return self.without_line(ball(eps))
             except UndecidedError:
-                return self._without_line(ball(eps))
+                return self.without_line(ball(eps))
         with precision(max(self.bits, line.bits)):
             if line.kind is Kind.REST:
                 rest = self.complements(line, ball(eps))
@@ -76,7 +76,7 @@ class Direction(Stretches):
             low, high = self.bounds(line, ball(eps))
             return low.lower().max(arb(0)), high.upper().min(arb(1))
 
-    def _without_line(self, eps: arb) -> tuple[arb, arb]:
+    def without_line(self, eps: arb) -> tuple[arb, arb]:
         """Return what is known without a line: Chernoff's bounds of D and 1 - δ, and a chord."""
         failure, at = self._failure, np.array([float(eps)])
         low, high = failure.lower(), self.moments.distance().upper().min(arb(1))
@@ -136,11 +136,10 @@ class Direction(Stretches):
             saddle = moments.tilts.at(np.array([top]))
             if float(saddle.bound[0] - saddle.guess[0]) > _CLOSE:
                 return None
+            slope = top + float(saddle.off[0])
             # along the best tilt's line, which lies above
             top += (float(saddle.bound[0]) - math.log(delta)) / float(saddle.tilt[0])
-        mean, deviation = moments.shape(float(saddle.tilt[0]))
-        slope = mean - math.log1p(1 / float(saddle.tilt[0]))
-        if abs(top - slope) > _BETWEEN * deviation:
+        if abs(top - slope) > _BETWEEN * float(saddle.deviation[0]):
             # no tilt has its losses there: they are usual ones, or rare and far larger ones
             return None
         tilt, found = short(float(saddle.tilt[0])), short(top * (1 + _HAIR), up=True)

@@ -131,7 +131,8 @@ class Grid:
         for apart in range(size):
             pairs = a[: size - apart] * b[apart:]
             if apart:
-                pairs = pairs + a[apart:] * b[: size - apart]
+                # of two alike both orders are the same
+                pairs += pairs if one is other else a[apart:] * b[: size - apart]
             pairs >>= _SCALE
             up, share = self._shares[apart]
             upper = (pairs * share) >> _SCALE

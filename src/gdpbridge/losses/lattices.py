@@ -1,33 +1,33 @@
 """Losses on lattices: as they are where they have one, else between a law above and a law below.
 
-A density of e^{±x/2} is cut into cells. Above it lies the law that has each cell's mass at the ends
-of the cell, so shared that P and Q keep their masses (δ is convex in e^ε, and this is its chord).
-Below it lies the law that tells no more than the cell; its loss is the cell's middle. An atom
-between two multiples of the unit is shared between them likewise, or rounded down. See
+Each part's losses are put on multiples of one unit, counted from a loss of its own; the unit is a
+share of the distance of two losses of the part that counts most. See losses/rounding.py and
 docs/composition.md.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 from flint import arb
 
 from gdpbridge.losses.moments import Factor, Moments
+from gdpbridge.losses.rounding import Atoms, Side, cells, counted, likeliest
+from gdpbridge.losses.sampled import sampled_finite
 from gdpbridge.losses.sums import LatticeSum, Law, Step, added, span
-from gdpbridge.losses.transforms.base import Number, number_ball
-from gdpbridge.losses.transforms.exponential import ExponentialLoss, ExponentialTransform
+from gdpbridge.losses.transforms.base import Number, Transform, number_ball
+from gdpbridge.losses.transforms.exponential import ExponentialTransform
 from gdpbridge.losses.transforms.finite import FiniteTransform
-from gdpbridge.numeric.decide import certainly
+from gdpbridge.losses.transforms.sampled_exponential import SampledExponentialTransform
+from gdpbridge.losses.trimmed import TrimmedSum
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["MAX_SPAN", "Side", "between", "exactly", "failure_of"]
+__all__ = ["MAX_SPAN", "between", "exactly", "failure_of"]
 
 # multiples of a unit, and sums that are added up one by one
 MAX_SPAN = 1 << 18
@@ -39,32 +39,23 @@ _FEW = 64
 # runs that may fail: so few that the chance is a number of few digits
 _FEW_RUNS = 32
 _BITS = 256
-
-
-class Side(Enum):
-    """On which side of a loss its law is."""
-
-    ABOVE = "above"
-    BELOW = "below"
+# units that two losses of one run are apart, and cells of a density on a sample
+_MOST_SHARES, _MOST_CELLS = 1 << 11, 1 << 13
 
 
 @dataclass(frozen=True)
-class _Atoms:
-    """One run's finite losses.
+class Unit:
+    """What losses are counted in.
 
     Attributes:
-        losses: the losses, growing.
-        masses: encloses their probabilities at the working precision.
-        times: how many runs.
-        unit: a number that all losses are multiples of, if one is known.
-        places: the multiples.
+        size: the unit.
+        transform: the loss that two values of are so many units apart; None for none.
+        count: how many.
     """
 
-    losses: Sequence[Number]
-    masses: Callable[[], list[arb]]
-    times: int
-    unit: Number | None
-    places: tuple[int, ...] = ()
+    size: Number
+    transform: Transform | None = None
+    count: int = 0
 
 
 def failure_of(factors: Sequence[Factor]) -> Number:
@@ -86,7 +77,7 @@ def exactly(factors: Sequence[Factor]) -> Law | None:
     return _laws([_atoms(factor) for factor in factors], failure_of(factors))
 
 
-def _laws(atoms: Sequence[_Atoms], failure: Number) -> Law | None:
+def _laws(atoms: Sequence[Atoms], failure: Number) -> Law | None:
     """Return the law of all runs; None if it has too many values."""
     rational = [one for one in atoms if isinstance(one.unit, Fraction)]
     groups: list[tuple[Number, list[Step]]] = []
@@ -130,7 +121,7 @@ def _mosts(steps: Sequence[Step]) -> int:
     return math.prod(_most(step.places, step.times) for step in steps)
 
 
-def _step(one: _Atoms, unit: Fraction) -> Step:
+def _step(one: Atoms, unit: Fraction) -> Step:
     assert isinstance(one.unit, Fraction)
     ratio = one.unit / unit
     return Step(tuple(int(place * ratio) for place in one.places), one.masses, one.times)
@@ -145,7 +136,7 @@ def _gcd(values: Sequence[Fraction]) -> Fraction:
 class _Runs:
     """The law of some runs without a common unit: all counts of each loss, by the multinomial."""
 
-    def __init__(self, atoms: _Atoms, failure: Number) -> None:
+    def __init__(self, atoms: Atoms, failure: Number) -> None:
         self._atoms, self.failure = atoms, failure
         counts = np.array(list(_counts(atoms.times, len(atoms.losses))), np.int64)
         with precision(_BITS):
@@ -194,14 +185,14 @@ def _counts(times: int, kinds: int) -> Iterator[tuple[int, ...]]:
             yield (first, *others)
 
 
-def _atoms(factor: Factor) -> _Atoms:
+def _atoms(factor: Factor) -> Atoms:
     """Return the losses of a run in the factor's direction."""
     transform = factor.transform
     assert isinstance(transform, FiniteTransform)
     losses, masses, unit = transform.losses, transform.masses, transform.spacing
     places = transform.places if unit is not None else ()
     if not factor.mirrored:
-        return _Atoms(
+        return Atoms(
             losses, lambda: [number_ball(one) for one in masses], factor.times, unit, places
         )
 
@@ -209,7 +200,7 @@ def _atoms(factor: Factor) -> _Atoms:
         both = zip(reversed(masses), reversed(losses), strict=True)
         return [number_ball(mass) * (-number_ball(loss)).exp() for mass, loss in both]
 
-    return _Atoms(
+    return Atoms(
         [_minus(loss) for loss in reversed(losses)],
         mirrored,
         factor.times,
@@ -227,29 +218,55 @@ def _minus(value: Number) -> Number:
 # --- between a law above and a law below ---------------------------------------------------------
 
 
-def between(factors: Sequence[Factor], points: int) -> tuple[Law, Law]:
+def between(
+    factors: Sequence[Factor], points: int, spare: Fraction = Fraction(0)
+) -> tuple[Law, Law]:
     """Return laws below and above the sum of losses, with about so many values.
 
     Args:
-        factors: finite losses and such with a density of e^{±x/2} between two atoms.
+        factors: finite losses, and such with a density of e^{±x/2} between two atoms, also on
+            samples.
         points: how many multiples of the unit the sum may span.
+        spare: a mass that may count as a failure above, and be left out below.
     """
     failure = failure_of(factors)
-    few, rest, unit = _parted(factors, points)
+    few, rest, unit = _parted(factors, points, spare)
     found = []
     for side in Side:
-        steps = [_placed(factor, unit, side) for factor in rest]
-        laws: list[Law] = [LatticeSum(unit, steps, failure)]
+        counted = [_placed(factor, unit, side) for factor in rest]
+        steps = [step for _, step in counted]
+        lost = failure
+        if spare:
+            lost = _and_spare(failure, spare) if side is Side.ABOVE else failure
+            laws: list[Law] = [TrimmedSum(unit.size, steps, lost, _total(counted), spare)]
+        else:
+            laws = [LatticeSum(unit.size, steps, failure, _total(counted))]
         if few:
             apart = _laws([_atoms(factor) for factor in few], failure)
             assert apart is not None
             laws.append(apart)
-        found.append(added(laws, failure))
+        found.append(added(laws, lost))
     above, below = found
     return below, above
 
 
-def _parted(factors: Sequence[Factor], points: int) -> tuple[list[Factor], list[Factor], Fraction]:
+def _and_spare(failure: Number, spare: Fraction) -> Number:
+    if isinstance(failure, Fraction):
+        return failure + spare
+    return lambda: failure() + ball(spare)
+
+
+def _total(counted: Sequence[tuple[Number, Step]]) -> Number:
+    """Return what all runs' losses are counted from."""
+    known = [start * step.times for start, step in counted if isinstance(start, Fraction)]
+    if len(known) == len(counted):
+        return sum(known, Fraction(0))
+    return lambda: sum((number_ball(start) * step.times for start, step in counted), arb(0))
+
+
+def _parted(
+    factors: Sequence[Factor], points: int, spare: Fraction
+) -> tuple[list[Factor], list[Factor], Unit]:
     """Return losses that are kept apart, the others, and the unit of these."""
     few = [
         factor
@@ -258,11 +275,11 @@ def _parted(factors: Sequence[Factor], points: int) -> tuple[list[Factor], list[
         and not isinstance(factor.transform.spacing, Fraction)
         and _values(factor) <= _FEW
     ]
-    if math.prod(_values(factor) for factor in few) > _FEW:
+    if len(few) == len(factors) or math.prod(_values(factor) for factor in few) > _FEW:
         few = []
     rest = [factor for factor in factors if factor not in few]
     points //= math.prod(_values(factor) for factor in few)
-    return few, rest, _unit(rest, points)
+    return few, rest, _unit(rest, points, spare)
 
 
 def _values(factor: Factor) -> int:
@@ -275,11 +292,19 @@ def _values(factor: Factor) -> int:
     return _most(transform.losses, factor.times)
 
 
-def _unit(factors: Sequence[Factor], points: int) -> Fraction:
+def _unit(factors: Sequence[Factor], points: int, spare: Fraction) -> Unit:
     """Return a unit with which the sum spans about so many multiples, of all losses if it can."""
     with precision(_BITS):
-        total = sum((factor.times * _range(factor.transform) for factor in factors), arb(0))
-        least = Fraction(float(total)) / points
+        total = float(sum((factor.times * _range(factor.transform) for factor in factors), arb(0)))
+        if spare:
+            total = min(total, _window(factors, spare))
+        least = Fraction(total) / points
+        loose = [factor for factor in factors if not _is_rational(factor)]
+        if loose:
+            # what counts most has two of its losses on the lattice
+            spans = [(_span(factor), factor) for factor in loose]
+            most = max(spans, key=lambda one: one[1].times * float(number_ball(one[0])) ** 2)
+            return _share_of(*most, least)
     known: list[Fraction] = []
     for factor in factors:
         transform = factor.transform
@@ -287,86 +312,116 @@ def _unit(factors: Sequence[Factor], points: int) -> Fraction:
             known.append(transform.loss.width)
         elif isinstance(transform, FiniteTransform) and isinstance(transform.spacing, Fraction):
             known.append(transform.spacing)
-    common = _gcd(known) if known else Fraction(0)
+    common = _gcd(known)
     if common >= 2 * least:
         # whole cells fit between any two of the losses
-        return common / (2 * math.floor(common / (2 * least)))
-    widest = max((one for one in known), default=least)
+        return Unit(common / (2 * math.floor(common / (2 * least))))
+    widest = max(known)
     if widest < 2 * least:
-        return least
-    return widest / (2 * max(1, math.floor(widest / (2 * least))))
+        return Unit(least)
+    return Unit(widest / (2 * max(1, math.floor(widest / (2 * least)))))
+
+
+def _window(factors: Sequence[Factor], spare: Fraction) -> float:
+    """Return about how far a sum reaches but for some mass, by Bernstein's inequality."""
+    place = np.ones(1)
+    variance = sum(one.times * float(one.transform.log_shapes(place)[2][0]) for one in factors)
+    widest = max(float(_range(one.transform)) for one in factors)
+    nats = float(-ball(spare).log())
+    return 2 * (math.sqrt(2 * nats * variance) + 2 * nats * widest / 3)
+
+
+def _is_rational(factor: Factor) -> bool:
+    """Whether all losses are multiples of a rational number, or have a density between such."""
+    one = factor.transform
+    return isinstance(one, ExponentialTransform) or (
+        isinstance(one, FiniteTransform) and isinstance(one.spacing, Fraction)
+    )
+
+
+def _share_of(span: Number, factor: Factor, least: Fraction) -> Unit:
+    """Return a unit that is a whole share of a span, and not below the least one."""
+    most = max(1, math.floor(float(number_ball(span)) / float(least)))
+    most = min(most, _MOST_SHARES)
+    one = factor.transform
+    # a density has cells of two units; of a few losses, some shares leave less between
+    count = max(1, most - most % 2)
+    if isinstance(one, FiniteTransform) and len(one.losses) <= _FEW:
+        count = _best_count(one, float(number_ball(span)), most)
+    size = span / count if isinstance(span, Fraction) else lambda: number_ball(span) / count
+    return Unit(size, one, count)
+
+
+def _best_count(one: FiniteTransform, span: float, most: int) -> int:
+    """Return the share of a span with the least variance between the multiples of the unit."""
+    losses = np.array([float(number_ball(loss)) for loss in one.losses])
+    masses = np.array([float(number_ball(mass)) for mass in one.masses])
+    start = losses[likeliest(_atoms(Factor(one, 1, mirrored=False)))[0]]
+    counts = np.arange(max(1, most // 2), most + 1)
+    rest = np.mod((losses - start) / span * counts[:, None], 1.0)
+    return int(counts[np.argmin((rest * (1 - rest)) @ masses / counts**2)])
+
+
+def _span(factor: Factor) -> Number:
+    """Return how far the two losses are apart that are the likeliest, or the ends of a density."""
+    one = factor.transform
+    if not isinstance(one, FiniteTransform):
+        assert isinstance(one, SampledExponentialTransform)
+        ends = one.ends()
+        return lambda: number_ball(ends[1]) - number_ball(ends[0])
+    if len(one.losses) == 1:
+        return Fraction(1)
+    first, last = (
+        one.losses[index] for index in likeliest(_atoms(replace(factor, mirrored=False)))
+    )
+    return lambda: number_ball(last) - number_ball(first)
 
 
 def _range(transform: object) -> arb:
-    assert isinstance(transform, FiniteTransform | ExponentialTransform)
+    assert isinstance(
+        transform, FiniteTransform | ExponentialTransform | SampledExponentialTransform
+    )
     return transform.largest() - transform.least()
 
 
-def _placed(factor: Factor, unit: Fraction, side: Side) -> Step:
-    """Return one run's law on the multiples of the unit, above or below."""
-    if isinstance(factor.transform, ExponentialTransform):
-        atoms = _cells(factor.transform.loss, factor.times, unit, side)
-    else:
+def _placed(factor: Factor, unit: Unit, side: Side) -> tuple[Number, Step]:
+    """Return what a run's losses are counted from, and its law on the multiples of the unit."""
+    one = factor.transform
+    apart = unit.count if one is unit.transform else None
+    if isinstance(one, FiniteTransform):
         atoms = _atoms(factor)
-    if isinstance(atoms.unit, Fraction) and (atoms.unit / unit).denominator == 1:
-        return _step(atoms, unit)
-    return _rounded(atoms, unit, side)
+        exact = likeliest(atoms)
+    else:
+        assert isinstance(one, ExponentialTransform | SampledExponentialTransform)
+        made = _cut(one, unit, side)
+        atoms = _atoms(Factor(made, factor.times, factor.mirrored))
+        # of a run that may fail, a sample has one more loss, the least
+        more = int(isinstance(one, SampledExponentialTransform) and one.loss.failure > 0)
+        last = len(made.losses) - 1
+        exact = (0, last - more) if factor.mirrored else (more, last)
+        if not one.loss.atom:
+            apart = None
+    size = unit.size
+    if (
+        isinstance(atoms.unit, Fraction)
+        and isinstance(size, Fraction)
+        and (atoms.unit / size).denominator == 1
+    ):
+        return Fraction(0), _step(atoms, size)
+    return counted(atoms, size, side, exact, apart)
 
 
-def _cells(loss: ExponentialLoss, times: int, unit: Fraction, side: Side) -> _Atoms:
-    """Return the law of a loss whose density is cut into cells of about two units."""
-    count = max(1, math.floor(loss.width / unit))
-    half = loss.width / count
-    # from -r to r in half cells: the ends of cells are even, their middles odd
-    inner = range(0, 2 * count + 1, 2) if side is Side.ABOVE else range(1, 2 * count, 2)
-    places = sorted({0, 2 * count, *inner} if loss.atom else set(inner))
-
-    def masses() -> list[arb]:
-        density = number_ball(loss.density) * ball(-loss.width / 2).exp()
-        atom = ball(loss.atom) * ball(-loss.width / 2).exp()
-        share = ball(half / 2)
-        inside = 2 * density * (share.tanh() if side is Side.ABOVE else share.sinh())
-        found = []
-        for place in places:
-            weight = arb(0)
-            if place in inner:
-                at_end = side is Side.ABOVE and place in (0, 2 * count)
-                weight = inside / 2 if at_end else inside
-            if place in (0, 2 * count):
-                weight = weight + atom
-            found.append(weight * (ball(half) * (place - count) / 2).exp())
-        return found
-
-    losses = [half * (place - count) for place in places]
-    return _Atoms(losses, masses, times, half, tuple(place - count for place in places))
-
-
-def _rounded(atoms: _Atoms, unit: Fraction, side: Side) -> Step:
-    """Share each atom between the multiples about it, or round it down."""
-    with precision(_BITS):
-        size = ball(unit)
-        lower = []
-        for loss in atoms.losses:
-            at = number_ball(loss) / size
-            place = math.floor(float(at.mid()))
-            while not certainly(at >= place):
-                place -= 1
-            while certainly(at >= place + 1):
-                place += 1
-            lower.append(place)
-    first = lower[0]
-    places = range(first, lower[-1] + 2)
-
-    def masses() -> list[arb]:
-        found = [arb(0)] * len(places)
-        for place, loss, mass in zip(lower, atoms.losses, atoms.masses(), strict=True):
-            share = arb(0)
-            if side is Side.ABOVE:
-                # P and Q keep their masses; a loss that is the multiple itself stays there
-                over = number_ball(loss) - ball(unit) * place
-                share = ((-over).expm1() / ball(-unit).expm1()).max(arb(0)).min(arb(1))
-            found[place - first] += mass * (1 - share)
-            found[place + 1 - first] += mass * share
-        return found
-
-    return Step(tuple(places), masses, atoms.times)
+def _cut(
+    one: ExponentialTransform | SampledExponentialTransform, unit: Unit, side: Side
+) -> FiniteTransform:
+    """Return a loss whose density is cut into cells of about two units."""
+    size = unit.size
+    if not isinstance(size, Fraction):
+        with precision(_BITS):
+            size = Fraction(float(number_ball(size)))
+    spans = one.loss.width / size
+    if isinstance(one, ExponentialTransform):
+        return cells(one.loss, max(1, math.floor(spans)), side)
+    # those of the loss itself are at most so many times as wide as those of the sample's
+    count = min(max(1, math.ceil(spans * Fraction(one.steepest()))), _MOST_CELLS)
+    return sampled_finite(cells(one.loss, count, side), one.gamma, replaced=False)

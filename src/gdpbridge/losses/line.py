@@ -15,20 +15,21 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from flint import acb, acb_mat, acb_poly, arb, arb_mat, arb_poly, arb_series
 
-from gdpbridge.errors import WorkLimitError
 from gdpbridge.losses.choice import Choice
+from gdpbridge.losses.glance import Glance
 from gdpbridge.losses.moments import Moments, Shares, kappa
-from gdpbridge.losses.panels import FARTHEST, Panel
+from gdpbridge.losses.panels import FARTHEST, Panel, power_tables
 from gdpbridge.losses.transforms.base import Plan, powers, short
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.discs import Disc, Entire
+from gdpbridge.numeric.effort import PartLimitError, spend
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import ball
 
@@ -48,6 +49,8 @@ _LEAST_DEPTH = 4.0
 # nodes times terms of each, in numbers of so many bits: some seconds
 MAX_WORK, _SHORT_BITS = 30_000_000, 128
 _FEWEST_DIGITS, _LAST_RESORT = -5.0, 3
+# what finding a term takes, and an evaluation for each node, in units of numeric/effort.py
+_EACH_TERM, _EACH_NODE = 400, 10
 
 
 class Kind(Enum):
@@ -92,7 +95,7 @@ class Line:
         above: pairs (b, α) whose α·e^{-bε} bound what M leaves out, and are added above.
 
     Raises:
-        WorkLimitError: if it would take many seconds.
+        PartLimitError: if it would take many seconds.
     """
 
     def __init__(
@@ -132,7 +135,7 @@ class Line:
             self._weights = self._evaluated(columns)
             sizes = [column[0].real for column in columns]
             top = moments.beyond(choice.c, edge, far, sizes)
-            self._cut = top / (arb.pi() * ball(edge))
+            self.cut = top / (arb.pi() * ball(edge))
         self._panels: dict[int, Panel] = {}
         self._derivatives: list[list[acb]] = []
         self._polynomials: list[tuple[acb_poly, arb]] = []
@@ -146,12 +149,14 @@ class Line:
         # where two digits are all that is wanted, no line with fewer comes after
         most = MAX_WORK if log_error < _FEWEST_DIGITS else _LAST_RESORT * MAX_WORK
         if work > most:
-            raise WorkLimitError(
+            raise PartLimitError(
                 f"the privacy loss of these parameters falls off too slowly: {work} terms would be "
                 "needed",
                 work,
                 most,
             )
+        # the terms themselves take more than their products
+        spend(work + _EACH_TERM * sum(plan.terms for plan in plans))
 
     def _evaluated(self, columns: list[list[acb]]) -> acb_mat:
         """Return the terms M(s_k)·(h/2π)/(s_k(s_k + 1)), twice for k > 0, with their sign.
@@ -199,13 +204,13 @@ class Line:
         return self._lower(eps)
 
     def _upper(self, eps: Any) -> Any:
-        found = (-self._c * eps).exp() * (self.wave(eps) + self._cut)
+        found = (-self._c * eps).exp() * (self.wave(eps) + self.cut)
         for tilt, constant in self.above:
             found += constant * (-tilt * eps).exp()
         return found
 
     def _lower(self, eps: Any) -> Any:
-        below = (-self._c * eps).exp() * (self.wave(eps) - self._cut)
+        below = (-self._c * eps).exp() * (self.wave(eps) - self.cut)
         for tilt, constant in self._aliases:
             below -= constant * (-tilt * eps).exp()
         return below
@@ -232,6 +237,7 @@ class Line:
         for key, place, jet in self._kept:
             if key == asked and place.mid() == at.mid() and place.rad() == at.rad():
                 return jet
+        spend(_EACH_NODE * self.choice.count)
         jet = self._found(at, length)
         self._kept = [*self._kept[1 - _KEPT :], (asked, at, jet)]
         return jet
@@ -264,7 +270,7 @@ class Line:
         All turns are of modulus 1, so that what is around its terms adds up.
         """
         while len(self._derivatives) <= number:
-            j, terms = len(self._derivatives), self._nodes
+            j, terms = len(self._derivatives), self.nodes
             if j:
                 scale = acb(0, -ball(self.choice.h)) / j
                 terms = [term * (scale * k) for k, term in enumerate(self._derivatives[-1])]
@@ -292,11 +298,11 @@ class Line:
 
         Of those of even j it is the real parts, of the others the imaginary ones.
         """
-        weights = self._nodes
+        weights = self.nodes
         turns = powers([acb(0, turn).exp()], len(weights))
         turned = [x * y for x, y in zip(weights, turns, strict=True)]
         shape = terms, len(turned), working_precision()
-        even, odd, shares = _tables(
+        even, odd, shares = power_tables(
             *(-(-one // step) * step for one, step in zip(shape, _ROUND, strict=True))
         )
         turned += [acb(0)] * (even.ncols() - len(turned))
@@ -339,41 +345,45 @@ class Line:
         return self._tables[key]
 
     @cached_property
-    def _nodes(self) -> list[acb]:
+    def nodes(self) -> list[acb]:
         """The terms, one for each node."""
         return list(self._weights.entries())[: self.choice.count + 1]
 
     # --- on discs -------------------------------------------------------------------------------
 
+    @property
+    def tilt(self) -> Fraction:
+        """λ: e^{λε} times what it is about is its wave, but for what is cut off and added."""
+        c = self.choice.c
+        return -1 - c if self.kind is Kind.PUT else c
+
     def upper_on(self, disc: Disc) -> Entire:
-        """Return the function above on a disc."""
+        """Return e^{λε} times the function above on a disc."""
         if self.kind is Kind.PUT:
-            there = disc.mirrored()
-            found = self._side_on(there, self._cut).mirrored()
-            return found.times(disc.exponential(arb(1)), disc)
-        found = self._side_on(disc, self._cut)
+            return self._side_on(disc.mirrored(), self.cut).mirrored()
+        found = self._side_on(disc, self.cut)
         for tilt, constant in self.above:
-            found += disc.exponential(-tilt).scaled(constant)
+            found += disc.exponential(self._c - tilt).scaled(constant)
         return found
 
     def lower_on(self, disc: Disc) -> Entire:
-        """Return the function below on a disc, of a line that is no put."""
-        found = self._side_on(disc, -self._cut)
+        """Return e^{λε} times the function below on a disc, of a line that is no put."""
+        found = self._side_on(disc, -self.cut)
         for tilt, constant in self._aliases:
-            found -= disc.exponential(-tilt).scaled(constant)
+            found -= disc.exponential(self._c - tilt).scaled(constant)
         return found
 
     def _side_on(self, disc: Disc, cut: arb) -> Entire:
+        spend(_EACH_NODE * self.choice.count)
         terms = arb_poly(self._taylor(disc.middle, disc.radius, disc.count))
         # a turn of ih(x + iy) is as large as e^{hy}
         size = self._sizes((ball(self.choice.h) * disc.reach).exp())
-        wave = Entire(terms, size) + disc.constant(cut)
-        return wave.times(disc.exponential(-self._c), disc)
+        return Entire(terms, size) + disc.constant(cut)
 
     @cached_property
     def _sizes(self) -> arb_poly:
         """The polynomial whose coefficients are the moduli of the terms."""
-        return arb_poly([abs(weight) for weight in self._nodes])
+        return arb_poly([abs(weight) for weight in self.nodes])
 
     @cached_property
     def log_sizes(self) -> Floats:
@@ -381,6 +391,11 @@ class Line:
         with precision(self.bits):
             logs = [weight.log() for weight in self._sizes.coeffs()]
         return np.array([float(log.mid()) if log.is_finite() else -np.inf for log in logs])
+
+    @cached_property
+    def glance(self) -> Glance:
+        """It in float64."""
+        return Glance(self)
 
     @cached_property
     def _radius(self) -> Fraction:
@@ -411,22 +426,6 @@ class Line:
         terms, last = self._terms
         coefficients = self._taylor(ball(middle), ball(self._radius), terms)
         return Panel(middle, self._radius, coefficients, last)
-
-
-@lru_cache(maxsize=32)
-def _tables(terms: int, count: int, bits: int) -> tuple[arb_mat, arb_mat, list[arb]]:
-    """Enclose (k/n)^j, k < n in a row: the rows of even j < J, and of odd ones; and all 1/j!."""
-    with precision(bits):
-        places = [ball(Fraction(k, count)) for k in range(count)]
-        rows, shares = [[arb(1)] * count], [arb(1)]
-        for j in range(1, terms):
-            rows.append([term * x for term, x in zip(rows[-1], places, strict=True)])
-            shares.append(shares[-1] / j)
-        even, odd = (
-            arb_mat(len(some), count, [x for row in some for x in row])
-            for some in (rows[::2], rows[1::2])
-        )
-        return even, odd, shares
 
 
 def plans_of(moments: Moments, choice: Choice, log_error: float) -> tuple[Plan, ...]:

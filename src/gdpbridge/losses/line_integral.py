@@ -17,6 +17,7 @@ from gdpbridge.losses.rare import rare_direction, rare_direction_at
 from gdpbridge.losses.roots import least_epsilon
 from gdpbridge.losses.split import can_be_split
 from gdpbridge.numeric.decide import certainly
+from gdpbridge.numeric.effort import MOST_WORK, within
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 
@@ -25,6 +26,8 @@ __all__ = ["DEFAULT_DIGITS", "ComposedLoss", "delta_of", "epsilon_of"]
 DEFAULT_DIGITS = 12
 # nodes of a line up to which nothing has to be split off
 _FEW_NODES = 512
+# what one δ may take, of a question
+_MOST_WORK = MOST_WORK // 2
 
 
 class ComposedLoss:
@@ -78,6 +81,22 @@ class ComposedLoss:
             eps: ε, of any sign.
             stop: a larger ε up to which others will be asked for.
         """
+        try:
+            with within("δ", "it is bounded without a line", _MOST_WORK):
+                return self._by_lines(eps, stop)
+        except WorkLimitError:
+            return self._without_lines(eps)
+
+    def _without_lines(self, eps: Fraction) -> tuple[arb, arb]:
+        """Return what is known of δ(ε) with next to no work."""
+        with precision(max(one.bits for one in self.directions)):
+            ends = [one.without_line(ball(eps)) for one in self.directions]
+            low, high = ends[0]
+            for below, above in ends[1:]:
+                low, high = low.max(below), high.max(above)
+            return low, high
+
+    def _by_lines(self, eps: Fraction, stop: Fraction | None) -> tuple[arb, arb]:
         first, *others = self.directions
         low, high = delta_of(first, eps, stop)
         # at 0 it is the total variation distance of both

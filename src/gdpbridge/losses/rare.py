@@ -10,11 +10,12 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 from flint import arb
 
 from gdpbridge.losses.direction import Direction
 from gdpbridge.losses.line import Kind, Line
-from gdpbridge.losses.moments import Factor
+from gdpbridge.losses.moments import Factor, Moments
 from gdpbridge.losses.roots import coarse_epsilon
 from gdpbridge.losses.sides import Guess
 from gdpbridge.losses.split import (
@@ -27,11 +28,13 @@ from gdpbridge.losses.split import (
 )
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.losses.transforms.rare_gaussian import Edge, log_tail
+from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["RareDirection", "rare_direction", "rare_direction_at"]
+__all__ = ["RareDirection", "log_of_own", "rare_direction", "rare_direction_at"]
 
 # log of the share of δ that all-usual noise may have
 _SHARE = -35.0
@@ -42,6 +45,8 @@ _RANGE = 1e-9, 200.0
 _SPLITS, _FARTHEST = 4, 4
 # towards an edge
 _ROUNDS = 12
+# runs that sample a record, of all, where each may be looked at alone; the least δ of these
+_SELDOM, _LEAST = 1.0, 1e-300
 _BITS = 128
 
 
@@ -206,6 +211,21 @@ def _sum_of_own(runs: Factor, eps: float) -> float:
     u = place_of(sigma, rate, eps)
     below, above = (math.erfc(x / math.sqrt(2)) / 2 for x in (u, u - 1 / sigma))
     return runs.times * (rate * above - (math.expm1(eps) + rate) * below)
+
+
+def log_of_own(moments: Moments, eps: Floats) -> Floats | None:
+    """Return log of the sum of the runs' own δ(ε), which is about δ where few lose anything.
+
+    None where many do, or the runs are of another kind. Floats, for searches.
+    """
+    runs, *others = moments.factors
+    one = runs.transform
+    if others or not isinstance(one, SampledGaussianTransform):
+        return None
+    if runs.times * float(one.rate) > _SELDOM:
+        return None
+    found = [max(_sum_of_own(runs, place), _LEAST) for place in eps.tolist()]
+    return np.log(found)
 
 
 def _of_one(runs: Factor, delta: float) -> float | None:

@@ -145,41 +145,51 @@ def _root(
     is_zero_open = True
     with precision(direction.bits):
         for _ in range(_NEWTON_STEPS):
-            step = _newton(direction, at, target)
-            if step < 0:
-                low = max(low, at)
-            else:
+            step, too_large = _newton(direction, at, target)
+            if too_large:
                 high = min(high, at)
-            after = at - step
-            if after <= 0 and is_zero_open:
+            else:
+                low = max(low, at)
+            after = low if step is None else at - step
+            if step is not None and after <= 0 and is_zero_open:
                 is_zero_open = False
                 if direction.is_at_most(Fraction(0), target):
                     return Fraction(0)
             if not low < after < high:
                 # nearer to the lower end, where the ends are far apart: there δ is cheaper
                 after = 4 * low if 0 < 16 * low < high else low + (high - low) / 4
-            close = abs(after - at) <= unit * after
+            close = step is not None and abs(after - at) <= unit * after
             at = short_of(after, direction.bits)
             if close:
                 break
     return at
 
 
-def _newton(direction: Direction, eps: Fraction, target: arb) -> Fraction:
-    """Return by how much an ε is too large, roughly; its sign is right where δ is resolved."""
+def _newton(direction: Direction, eps: Fraction, target: arb) -> tuple[Fraction | None, bool]:
+    """Return by how much an ε is too large, roughly, and whether it is.
+
+    None for how much where δ is too far below the number for a line to tell how it falls.
+    """
     series = arb_series([ball(eps), 1], 2)
     if direction.end is not None and eps >= direction.end:
-        return eps
+        return eps, True
     line = direction.stretch(eps).line
-    value = direction.bounds(line, series)[1]
+    least, value = direction.bounds(line, series)
     slope, off = value[1].mid(), (value[0] - target).mid()
     if line.kind is Kind.REST:
-        return to_fraction((off / slope).mid())
+        return _signed(off / slope)
     failure = direction.moments.failure()
     excess = (value[0] - failure).mid()
+    if certainly(value[0] < target) and not certainly(2 * (least[0] - failure) > excess):
+        return None, True
     # log D is nearly straight
     step = ((excess / (target - failure)).log() * excess / slope).mid()
-    return to_fraction(step) if step.is_finite() else to_fraction((off / slope).mid())
+    return _signed(step if step.is_finite() else off / slope)
+
+
+def _signed(step: arb) -> tuple[Fraction, bool]:
+    exact = to_fraction(step.mid())
+    return exact, exact >= 0
 
 
 def _proved(direction: Direction, at: Fraction, target: arb) -> tuple[Fraction, Fraction]:

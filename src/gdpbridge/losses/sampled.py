@@ -13,15 +13,13 @@ from fractions import Fraction
 
 from flint import arb
 
-from gdpbridge.losses.shares import Shares, places
 from gdpbridge.losses.transforms.base import Number, number_ball
-from gdpbridge.losses.transforms.exponential import ExponentialLoss
 from gdpbridge.losses.transforms.finite import FiniteTransform
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["sampled_exponential", "sampled_finite"]
+__all__ = ["sampled_finite"]
 
 _BITS = 192
 
@@ -95,42 +93,3 @@ def _both_ways(
         spacing=losses[0] if len(losses) == 1 else None,
         places=(-1, 0, 1) if len(losses) == 1 else None,
     )
-
-
-def sampled_exponential(loss: ExponentialLoss, gamma: Fraction, units: int) -> FiniteTransform:
-    """Return a loss on a lattice that dominates that of a sampled density of e^{±x/2}, both ways.
-
-    Args:
-        loss: the loss without sampling.
-        gamma: the chance of a record to be in the sample, in (0, 1).
-        units: how many multiples of the unit the losses span.
-    """
-    with precision(_BITS):
-        kept, share = ball(1 - gamma), ball(gamma)
-        width = ball(loss.width)
-        ends = [(kept + share * end.exp()).log() for end in (-width, width)]
-        unit = Fraction(float(ends[1] - ends[0])).limit_denominator(10**12) / units
-        shares = Shares(unit)
-        scale = number_ball(loss.density) * (-width / 2).exp()
-
-        def masses(low: arb, high: arb) -> tuple[arb, arb]:
-            q = scale * ((-low / 2).exp() - (-high / 2).exp())
-            p = scale * ((high / 2).exp() - (low / 2).exp())
-            return kept * q + share * p, q
-
-        first, last = places(ends[0].union(ends[1]), unit)
-        before = -width
-        for place in range(first + 1, last):
-            inner = ((ball(unit) * place).exp() - kept) / share
-            after = inner.log().min(width).max(-width)
-            shares.add((place - 1, place), *masses(before, after))
-            before = after
-        shares.add((last - 1, last), *masses(before, width))
-        for end, at, q in zip((-width, width), ends, (arb(1), (-width).exp()), strict=True):
-            atom = ball(loss.atom) * q
-            shares.add(places(at, unit), atom * (kept + share * end.exp()), atom)
-        if loss.failure:
-            # where p is 0, P' has (1 - γ)Q
-            q = ball(loss.failure)
-            shares.add(places(kept.log(), unit), kept * q, q)
-    return shares.transform(gamma * loss.failure, Fraction(0))

@@ -121,7 +121,7 @@ class RareMoments(Moments):
         log, mean, variance = self.factors[0].transform.log_shapes(1 + s)
         log_rare, rare, spread = self.factors[1].transform.log_shapes(1 + s)
         # all beside F: F_A, its first and second derivatives, and those of F_B
-        share = np.clip(np.exp(log_rare - log), 0.0, 1.0)
+        share = np.exp(np.minimum(log_rare - log, 0.0))
         first, second = mean, variance + mean**2
         rare_first, rare_second = share * rare, share * (spread + rare**2)
         usual_first, usual_second = first - rare_first, second - rare_second

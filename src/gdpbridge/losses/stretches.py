@@ -21,7 +21,7 @@ from gdpbridge.losses.choice import Choice, Wanted, choose
 from gdpbridge.losses.line import Kind, Line, plans_of
 from gdpbridge.losses.moments import Moments
 from gdpbridge.losses.sides import Guess, Judged, Sides
-from gdpbridge.losses.split import has_little_noise, splits_from
+from gdpbridge.losses.split import can_be_split, has_little_noise, splits_from
 from gdpbridge.losses.tilts import Tilts
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.numeric.arrays import Floats
@@ -43,11 +43,13 @@ _NEARLY = 0.75
 _HOPELESS = 20.0
 # log of a D or 1 - δ below which that is computed, and not the other
 _SMALL = math.log(0.02)
+# log of a D that is guessed well enough for what it leaves of 1
+_NOT_NEAR_ONE = math.log(0.9)
 # nodes from which a line of another kind is looked for
 _MANY = 512
 _LOG_LEAST = -1e9
-# nodes up to which no noise is split off, where it can be
-_FEWER_NODES = 1024
+# nodes up to which no noise is split off, where it can be: with little noise, and with more
+_FEWER_NODES, _DEAR_NODES = 1024, 8192
 # log of how far below what a saddle point says D may be, in steps
 _BELOW = (4.0, 40.0)
 # how many of the last lines are looked at for an ε that none was made for, and how many are kept;
@@ -129,7 +131,7 @@ class Stretches(Sides):
                 if eps == known.stop and known.aim in (None, self.aim):
                     return known
             for known in self._stretches[-_RECENT:]:
-                if self._judged(known.line, eps).log_off <= known.share * self.log_tol:
+                if self._judged(known.line, [eps])[0].log_off <= known.share * self.log_tol:
                     return replace(known, start=eps, stop=eps)
         found = self._shared(eps, stop)
         if found is None:
@@ -146,7 +148,8 @@ class Stretches(Sides):
         places = _places(eps, self._end(eps, stop))
         for line in reversed(quick):
             good = 0
-            while good < len(places) and self._judged(line, places[good]).good:
+            found = self._judged(line, places)
+            while good < len(places) and found[good].good:
                 good += 1
             if good >= min(2, len(places)):
                 return Stretch(eps, places[good - 1], line, aim=self.aim)
@@ -167,17 +170,18 @@ class Stretches(Sides):
 
     def _made(self, eps: Fraction, stop: Fraction | None, most: int | None) -> Stretch:
         # noise is split where lines need many nodes, and not where few are wanted
-        few = most is not None and most < _FEWER_NODES
+        fewer = _FEWER_NODES if has_little_noise(self.moments) else _DEAR_NODES
+        few = most is not None and most < fewer
         whole = not self.splits or bool(self.above) or eps <= 0
-        if few or whole or not has_little_noise(self.moments):
+        if few or whole or not can_be_split(self.moments):
             return self._made_whole(eps, stop, most)
         try:
-            return self._made_whole(eps, stop, _FEWER_NODES)
+            return self._made_whole(eps, stop, fewer)
         except (UndecidedError, WorkLimitError):
             found = self._made_rare(eps, stop, most)
             if found is not None:
                 return found
-            if most == _FEWER_NODES:
+            if most == fewer:
                 raise
         return self._made_whole(eps, stop, most)
 
@@ -257,7 +261,7 @@ class Stretches(Sides):
                 continue
             self.lines[: 1 - _KEPT] = []
             self.lines.append((self.digits, line))
-            found = [self._judged(line, at) for at in places]
+            found = self._judged(line, places)
             if all(one.good for one in found):
                 self._learn(places, found)
                 return Stretch(eps, end, line, aim=self.aim)
@@ -268,7 +272,7 @@ class Stretches(Sides):
                     return Stretch(eps, places[1], line)
                 end = eps + (end - eps) / 4
                 places = _places(eps, end)
-                found = [self._judged(line, at) for at in places]
+                found = self._judged(line, places)
                 if all(one.good for one in found):
                     return Stretch(eps, end, line)
                 guesses = self._guesses(places)
@@ -399,11 +403,20 @@ class Stretches(Sides):
         call = np.minimum(saddles.guess + tilts.learned(eps), saddles.bound).tolist()
         if (saddles.bound < _SMALL).all():
             return [Guess(log, 0.0) for log in call]
+        if max(call) < _NOT_NEAR_ONE:
+            return [Guess(log, math.log(-math.expm1(log))) for log in call]
         put = self.moments.tilts_inside.at(eps).guess.tolist()
         return [Guess(*both) for both in zip(call, put, strict=True)]
 
-    def _judged(self, line: Line, eps: Fraction) -> Judged:
-        """Look at how close a line is at ε."""
+    def _judged(self, line: Line, places: list[Fraction]) -> list[Judged]:
+        """Look at how close a line is at some ε."""
+        # what is asked of one ε is asked of both its ends soon, in balls
+        found = None
+        if len(places) > 1:
+            found = self.judged_in_floats(line, _floats(places), self._least)
+        return found or [self._judged_at(line, at) for at in places]
+
+    def _judged_at(self, line: Line, eps: Fraction) -> Judged:
         with precision(max(line.bits, self.bits)):
             at = ball(eps)
             low, high = line.lower(at), line.upper(at)

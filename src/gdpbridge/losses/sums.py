@@ -90,17 +90,24 @@ class LatticeSum:
         unit: the unit.
         steps: the losses, at least one.
         failure: the probability that one of them is infinite.
+        start: what the multiples are counted from.
     """
 
-    def __init__(self, unit: Number, steps: Sequence[Step], failure: Number) -> None:
-        self.unit, self.failure = unit, failure
-        self._steps, self._powers, self._size = steps, (0, arb_poly()), (0, arb())
+    def __init__(
+        self,
+        unit: Number,
+        steps: Sequence[Step],
+        failure: Number,
+        start: Number = Fraction(0),
+    ) -> None:
+        self.unit, self.failure, self._start = unit, failure, start
+        self._steps, self._powers, self._sizes = steps, (0, arb_poly()), (0, arb(), arb())
         self._first = sum(step.times * step.places[0] for step in steps)
         self._stride = math.gcd(
             *(place - step.places[0] for step in steps for place in step.places)
         )
         with precision(_BITS):
-            self.losses: Floats = np.asarray(self.places * float(number_ball(unit)), np.float64)
+            self.losses: Floats = self._floats()
             masses = (self.mass(number) for number in range(self.places.size))
             self.log_masses: Floats = np.array([_log(mass) for mass in masses])
 
@@ -122,12 +129,19 @@ class LatticeSum:
         """The losses in units."""
         return self._first + (self._stride or 1) * self._kept
 
+    def _floats(self) -> Floats:
+        if self._start == 0:
+            return np.asarray(self.places * float(number_ball(self.unit)), np.float64)
+        # what they are counted from may be far off
+        return np.array([float(self.loss(number)) for number in range(self.places.size)])
+
     def loss(self, number: int) -> arb:
-        """Return a multiple of the unit."""
+        """Return a multiple of the unit, counted from the start."""
         bits = working_precision()
-        if self._size[0] != bits:
-            self._size = bits, number_ball(self.unit)
-        return self._size[1] * int(self.places[number])
+        if self._sizes[0] != bits:
+            self._sizes = bits, number_ball(self.unit), number_ball(self._start)
+        _, size, start = self._sizes
+        return size * int(self.places[number]) + start
 
     def mass(self, number: int) -> arb:
         """Enclose a coefficient."""
@@ -155,9 +169,9 @@ class LatticeSum:
     def last(self) -> Number:
         """Return the largest multiple."""
         place = int(self.places[-1])
-        if isinstance(self.unit, Fraction):
-            return self.unit * place
-        return lambda: number_ball(self.unit) * place
+        if isinstance(self.unit, Fraction) and isinstance(self._start, Fraction):
+            return self.unit * place + self._start
+        return lambda: number_ball(self.unit) * place + number_ball(self._start)
 
 
 def span(steps: Sequence[Step]) -> int:
@@ -182,12 +196,18 @@ def _multiples(places: NDArray[np.int64], times: int) -> NDArray[np.int64] | Non
     if (gaps == gaps[0]).all():
         sums = np.arange(times * (places.size - 1) + 1) * gaps[0]
         return sums if sums.size <= _LISTED else None
-    found = np.zeros(1, np.int64)
+    # the sums of so many runs, as the bits of a number that are 1
+    shifts, reached = places.tolist(), 1
     for _ in range(times):
-        if found.size * places.size > _LISTED:
-            return None
-        found = np.unique(found[:, None] + places)
-    return found
+        found = 0
+        for shift in shifts:
+            found |= reached << shift
+        reached = found
+    if reached.bit_count() > _LISTED:
+        return None
+    data = reached.to_bytes(-(-reached.bit_length() // 8), "little")
+    bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")
+    return np.flatnonzero(bits).astype(np.int64)
 
 
 class Pairs:

@@ -8,26 +8,23 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from flint import arb, arb_series
+from flint import arb
 
 from gdpbridge.certificate.proof import ProvedPiece
-from gdpbridge.curves.pieces import Formula
-from gdpbridge.errors import UndecidedError
-from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.gaussian.kernels import log1mexp, mu_from_logs
 from gdpbridge.losses.direction import Direction
 from gdpbridge.losses.line import Kind, Line
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import SERIES, Probability, ball
+from gdpbridge.numeric.kinds import ball
 
-__all__ = ["LOOKS", "Piece", "climbed", "needed_mu", "piece_at", "pieces_on"]
+__all__ = ["LOOKS", "Piece", "needed_mu", "piece_at", "pieces_on"]
 
 # where on a piece G is looked at
 LOOKS = 17
-_CLIMB_STEPS = 40
-_LOG_HALF = -math.log(2.0)
+# log of a δ that is so near 1 that floats do not tell 1 - δ from it
+_NEAR_ONE = math.log1p(-1e-3)
 
 
 @dataclass(frozen=True)
@@ -39,7 +36,8 @@ class Piece:
         stop: where it ends.
         direction: which direction, at the digits of the line.
         line: the line, or None.
-        tilt: then the tilt of Chernoff's bound; 0 for the total variation distance.
+        tilt: then the tilt of Chernoff's bound, or None.
+        level: then a number that δ has fallen to where it begins.
         chord: where a chord of 1 - δ from e^ε = 0 ends in the bound of either, or None.
     """
 
@@ -48,6 +46,7 @@ class Piece:
     direction: Direction
     line: Line | None = None
     tilt: Fraction | None = None
+    level: arb | None = None
     chord: Fraction | None = None
 
     @property
@@ -69,11 +68,11 @@ class Piece:
             side = self.direction.upper_complement if self.complement else self.direction.upper
             value: arb = side(self.line, eps)
             return value.lower() if self.complement else value.upper()
+        if self.level is not None:
+            # δ falls
+            return self.level
         assert self.tilt is not None
         moments = self.direction.moments
-        if self.tilt == 0:
-            # δ falls from what it is at 0
-            return moments.distance().upper()
         return (moments.chernoff(self.tilt, eps) + moments.failure()).upper()
 
     @cached_property
@@ -87,6 +86,12 @@ class Piece:
 
     def logs(self, points: Floats) -> tuple[Floats, Floats]:
         """Return log δ and log(1 - δ) in floats; not a number where the bound says nothing."""
+        if self.is_line:
+            assert self.line is not None
+            found = self.direction.glanced(self.line, points)
+            if found is not None and (found < _NEAR_ONE).all():
+                rest = log1mexp(found)
+                return (rest, found) if self.complement else (found, rest)
         with precision(self.direction.bits):
             values = np.array([_log(self.at(arb(one))) for one in points.tolist()])
         with np.errstate(invalid="ignore"):
@@ -130,59 +135,6 @@ def needed_mu(points: Floats, log: Floats, rest: Floats, p: float) -> Floats:
     # δ may be a float of 1 while 1 - δ is known
     unknown = (log >= 0) & ~(rest > -np.inf)
     return np.where(unknown, np.inf, np.nan_to_num(value, nan=0.0))
-
-
-def climbed(piece: Piece, formula: Formula, start: Fraction, near: float) -> Fraction:
-    """Return where G is largest about an ε on a piece, by Newton's method in a bracket.
-
-    Args:
-        piece: the range.
-        formula: δ past p on it.
-        start: the ε.
-        near: how close is close enough; an end of the piece that is as close is returned itself.
-    """
-    low, high = piece.start, piece.stop
-    grid = 2 ** math.ceil(1 - math.log2(near))
-    known = point = start
-    mu: arb | None = None
-    for _ in range(_CLIMB_STEPS):
-        value = formula(arb_series([ball(point), 1], 3), SERIES)
-        slope, bend, mu = _rise(ball(point), value, mu)
-        if math.isfinite(slope) and math.isfinite(bend):
-            known = point
-        elif point > known:
-            # δ has fallen to p, and G to 0
-            slope, bend = -1.0, 0.0
-        else:
-            break
-        low, high = (point, high) if slope > 0 else (low, point)
-        if high - low <= near:
-            break
-        after = point - Fraction(slope / bend) if bend < 0 else high
-        if not low < after < high:
-            after = (low + high) / 2
-        after = Fraction(round(after * grid), grid)
-        if abs(after - point) < near or not low < after < high:
-            break
-        point = after
-    return next((end for end in (piece.start, piece.stop) if abs(known - end) <= 2 * near), known)
-
-
-def _rise(eps: arb, value: Probability, near: arb | None) -> tuple[float, float, arb | None]:
-    """Return the first derivatives of G at an ε, up to a positive factor, and about G there.
-
-    ``near`` is G at an ε near it, if it is known.
-    """
-    logs, rests = value.log(), value.log_complement()
-    try:
-        mu = gaussian.about_mu(eps, Probability(lambda: logs[0], lambda: rests[0]), near)
-    except UndecidedError:
-        return math.nan, math.nan, None
-    if certainly(logs[0] > _LOG_HALF):
-        off = rests - gaussian.log_delta_complement_series(eps, eps, mu)
-    else:
-        off = gaussian.log_delta_series(eps, eps, mu) - logs
-    return -float(off[1].mid()), -2 * float(off[2].mid()), mu
 
 
 def _log(value: arb) -> float:

@@ -1,9 +1,10 @@
 """Prove δ ≤ p + (1 - p)·δ_μ on the range of a line, by polynomials.
 
-What a line puts above δ is an entire function, and so is the right side: on a disc the difference
-is a polynomial and a rest (numeric/discs.py). Of a polynomial on a part of the disc, moved and
-scaled to |x| ≤ 1, the terms of order 0 to 2 tell whether it is positive, with all others by their
-size: where it nearly touches 0 it is bent upward, and one part goes past that place.
+What a line puts above δ is an entire function, and so is the right side: on a disc the difference,
+times e^{λε} with the line's tilt λ, is a polynomial and a rest (numeric/discs.py). A polynomial is
+positive on [-1, 1] if its Bernstein coefficients are, as it is a mean of them at each place. Where
+it nearly touches 0 it is bent upward, and there another test goes past that place: of the terms of
+order 0 to 2, with all others by their size.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
-from flint import arb, arb_poly
+from flint import arb, arb_mat, arb_poly, fmpz, fmpz_mat, fmpz_poly
 
 from gdpbridge.gaussian.expansion import expansion_of
 from gdpbridge.gaussian.kernels import log_pair
@@ -24,28 +27,42 @@ from gdpbridge.measure.tangents import Tangents
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.discs import Disc
+from gdpbridge.numeric.effort import spend
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["proved_on"]
+__all__ = ["proved_about", "proved_on"]
 
 # discs tried are so many times as small as the one before, and bounded so many steps further out
 _RATIO = 0.75
-_SIZES, _FARTHEST = 14, 10
+_SIZES, _NEAREST, _FARTHEST = 14, 2, 10
+_SHRUNK: Floats = _RATIO ** np.arange(_SIZES, dtype=np.float64)
+_LOG_GROWTHS = -math.log(_RATIO) * np.arange(_FARTHEST, _NEAREST - 1, -1.0)
+_GROWTHS = np.exp(_LOG_GROWTHS)
 # terms of a polynomial: some, and a share of log of what a line's terms are above its error
-_TERMS, _TERMS_EACH = 10, 0.7
+_TERMS, _TERMS_EACH = 20, 1.0
+# to multiples of what the terms of a table are rounded, so that it serves other discs
+_ROUND = 16
 # bits that a polynomial's terms may cancel, besides those of the line
 _SPARE_BITS = 48
 # [-1, 1]
 _UNIT = arb(0, 1)
-_REACHES = np.arange(_SIZES)[:, None] + np.arange(_FARTHEST - 1)
-_LOG_GROWTHS = -math.log(_RATIO) * np.arange(_FARTHEST, 1.0, -1.0)
 # log of how far the error that a line is made for is above what its balls hide
 _LOG_HIDDEN = math.log(16)
 # log of the share of what is to spare that a rest may take
 _SHARE = math.log(0.03)
 # in how many parts a disc is cut at most, and how often in a row it may fail
 _PARTS, _FAILURES = 64, 2
+# what a part takes, in units of numeric/effort.py
+_PART = 2_000
+# ends of parts are multiples of one over it, so that floats hold them and their middles
+_GRID = 2**40
+# half of the part about a place where both sides nearly touch, and of one about another least place
+_ABOUT, _AROUND = 0.125, 0.25
+# half of a part that is not cut any more: far more than the grid's step
+_SHORTEST = 2.0**-30
+# a radius that is no more than 0 in floats
+_LEAST = 1e-300
 
 
 def proved_on(
@@ -67,14 +84,15 @@ def proved_on(
     most, failures = math.inf, 0
     while at != stop and failures <= _FAILURES:
         # no less than there is: floats of both may be the same
-        room = sign * min(math.nextafter(float(abs(stop - at)), math.inf), most) / 2
-        found = _width(claim, piece, float(at), room)
+        room = min(math.nextafter(float(abs(stop - at)), math.inf), most)
+        ends = float(at) + sign * room * _SHRUNK
+        found = _fitting(claim, piece, np.full(_SIZES, float(at)), ends)
         if found is None:
             return
         # rounded up, so that the last one reaches the end
-        step = short(found[0], up=True)
+        step = short(room * float(_SHRUNK[found[0]]), up=True)
         after = stop if step >= abs(stop - at) else at + sign * step
-        parts = _parts(claim, piece, (at + after) / 2, abs(after - at) / 2, found[1])
+        parts = _parts(claim, piece, (at, after), found[1], _edges())
         if parts:
             at, most, failures = after, math.inf, 0
             yield at, parts
@@ -82,30 +100,85 @@ def proved_on(
             most, failures = float(abs(after - at)) / 2, failures + 1
 
 
-def _parts(claim: Tangents, piece: Piece, middle: Fraction, radius: Fraction, growth: float) -> int:
-    """Return in how many parts a disc is proved, 0 if it is not."""
+def proved_about(claim: Tangents, piece: Piece, at: Fraction) -> tuple[Fraction, Fraction, int]:
+    """Return a range about a place at which both sides nearly touch, and in how many parts.
+
+    The range is empty, and in none, where no disc about it proves it.
+    """
+    if not piece.is_line or not piece.start < at < piece.stop:
+        return at, at, 0
+    room = float(max(at - piece.start, piece.stop - at))
+    lows = np.maximum(float(at) - room * _SHRUNK, float(piece.start))
+    highs = np.minimum(float(at) + room * _SHRUNK, float(piece.stop))
+    found = _fitting(claim, piece, lows, highs)
+    if found is None:
+        return at, at, 0
+    step = short(room * float(_SHRUNK[found[0]]), up=True)
+    low, high = max(at - step, piece.start), min(at + step, piece.stop)
+    there = float((2 * at - low - high) / (high - low))
+    parts = _parts(claim, piece, (low, high), found[1], _edges(there - _ABOUT, there + _ABOUT))
+    return (low, high, parts) if parts else (at, at, 0)
+
+
+def _parts(
+    claim: Tangents,
+    piece: Piece,
+    ends: tuple[Fraction, Fraction],
+    growth: float,
+    edges: tuple[float, ...],
+) -> int:
+    """Return in how many parts a disc between two places is proved, 0 if it is not.
+
+    Args:
+        claim: the right side.
+        piece: the left side.
+        ends: the two places.
+        growth: ρ of the disc.
+        edges: where the parts of [-1, 1] that are tried first begin and end.
+    """
     assert piece.line is not None
-    count = _terms(piece.line)
-    bits = piece.line.bits + _SPARE_BITS
+    bits, tilt = piece.line.bits + _SPARE_BITS, piece.line.tilt
     with precision(max(bits, working_precision())):
-        disc = Disc(ball(middle), ball(radius), arb(growth), count)
+        middle, radius = (ends[0] + ends[1]) / 2, abs(ends[1] - ends[0]) / 2
+        disc = Disc(ball(middle), ball(radius), arb(growth), _terms(piece.line))
         side = piece.direction.side_on(piece.line, disc)
-        right = expansion_of(disc, claim.mu, complement=piece.complement).scaled(claim.kept)
-        whole = right + disc.constant(claim.p)
-        spare = side - right if piece.complement else whole - side
+        right = expansion_of(disc, claim.mu, ball(tilt), complement=piece.complement)
+        right = right.scaled(claim.kept)
+        if piece.complement:
+            spare = side - right
+        elif claim.p.is_zero():
+            spare = right - side
+        else:
+            spare = right + disc.exponential(ball(tilt)).scaled(claim.p) - side
         rest = disc.rest(spare.modulus)
-        waiting, proved = [(0.5, 0.5), (-0.5, 0.5)], 0
+        waiting, proved = list(pairwise(edges)), 0
         while waiting:
-            centre, half = waiting.pop()
-            moved = spare.terms(arb_poly([centre, half]))
+            first, last = waiting.pop()
+            # exact, as both are multiples of 1/_GRID
+            centre, half = (first + last) / 2, (last - first) / 2
+            moved = spare.terms if half == 1 else spare.terms(arb_poly([centre, half]))
             claim.evaluations += 1
-            if certainly(_least(moved) > rest):
+            spend(_PART)
+            if certainly(_least(moved) > rest) or _is_above(moved, rest):
                 proved += 1
-            elif proved + len(waiting) > _PARTS or not certainly(moved(arb(0)) > rest):
+                continue
+            hopeless = half < _SHORTEST or not certainly(moved[0] > rest)
+            if hopeless or proved + len(waiting) > _PARTS:
                 return 0
-            else:
-                waiting += [(centre - half / 2, half / 2), (centre + half / 2, half / 2)]
+            slope, bend = float(moved[1].mid()), float(moved[2].mid())
+            cuts = [centre]
+            if abs(slope) < bend:
+                # it is least inside: one part about that place
+                least = centre - half * slope / (2 * bend)
+                cuts = [least - half * _AROUND, least + half * _AROUND]
+            waiting += pairwise(_edges(*cuts, first=first, last=last))
     return proved
+
+
+def _edges(*cuts: float, first: float = -1.0, last: float = 1.0) -> tuple[float, ...]:
+    """Return where parts of a range begin and end that is cut at some places."""
+    rounded = sorted({round(cut * _GRID) / _GRID for cut in cuts})
+    return (first, *(cut for cut in rounded if first < cut < last), last)
 
 
 def _least(polynomial: arb_poly) -> arb:
@@ -119,44 +192,79 @@ def _least(polynomial: arb_poly) -> arb:
     return (value - abs(slope) + kept.min(arb(0))).lower()
 
 
+def _is_above(polynomial: arb_poly, value: arb) -> bool:
+    """Whether all of a polynomial's Bernstein coefficients on [-1, 1] are above a number."""
+    terms = polynomial.coeffs()
+    # of 0, which has no terms, as well
+    count = -(-max(len(terms), 1) // _ROUND) * _ROUND
+    table, shares = _bernstein(count)
+    scaled = [term / share for term, share in zip(terms, shares, strict=False)]
+    found = table * arb_mat(count, 1, scaled + [arb(0)] * (count - len(terms)))
+    return all(certainly(one > value) for one in found.entries())
+
+
+@lru_cache(maxsize=32)
+def _bernstein(count: int) -> tuple[arb_mat, list[fmpz]]:
+    """Return Bernstein coefficients of each x^i on [-1, 1] times C(n, i), in column i, and C(n, i).
+
+    With n = count - 1, and as many of n places at 1 as the row says, and the others at -1, it is
+    the sum of all products of i of them: the term of z^i in (1 + z)^k·(1 - z)^{n-k}. They are whole
+    numbers, and none is rounded.
+    """
+    up, down = fmpz_poly([1, 1]), fmpz_poly([1, -1])
+    rows = [down ** (count - 1)]
+    while len(rows) < count:
+        rows.append(rows[-1] * up // down)
+    table = fmpz_mat(count, count, [term for row in rows for term in row.coeffs()])
+    return arb_mat(table), (up ** (count - 1)).coeffs()
+
+
 def _terms(line: Line) -> int:
     return _TERMS + int(_TERMS_EACH * line.depth)
 
 
-def _width(claim: Tangents, piece: Piece, at: float, room: float) -> tuple[float, float] | None:
-    """Return how wide the next disc may be, and how far out to bound it, by floats.
+def _fitting(
+    claim: Tangents, piece: Piece, first: Floats, last: Floats
+) -> tuple[int, float] | None:
+    """Return which of some discs is the first that fits, and how far out to bound it, by floats.
 
-    ``room`` is the largest radius, below 0 where the disc is to the left.
+    Args:
+        claim: the right side.
+        piece: the left side.
+        first: where the discs begin, or end.
+        last: their other ends.
     """
     line = piece.line
     assert line is not None
-    # all radii and reaches are room·_RATIO^k
-    places: Floats = abs(room) * _RATIO ** np.arange(-_FARTHEST, _SIZES, dtype=np.float64)
-    sums = _log_sums(line, places)
-    radii = places[_FARTHEST:]
-    middles: Floats = at + math.copysign(1.0, room) * radii
-    reaches, mu = places[_REACHES], float(claim.mu)
-    # of δ_μ, and of the line
-    edges = middles[:, None] + (reaches if piece.complement else -reaches)
+    tilt, mu = float(line.tilt), float(claim.mu)
+    middles, radii = (first + last)[:, None] / 2, np.abs(last - first)[:, None] / 2
+    reaches = radii * _GROWTHS
+    # e^{λε} times δ_μ, and p, and what a line that is a put adds
+    edges = middles + (reaches if piece.complement else -reaches)
     x = (edges / mu - mu / 2) * (-1 if piece.complement else 1)
-    curve = -(np.maximum(x, 0.0) ** 2) / 2 + (reaches / mu) ** 2 / 2
-    size = np.maximum(curve, _log_size(line, middles[:, None], reaches, sums[_REACHES]))
-    spares = _log_spare(claim, piece, np.append(2 * middles - at, at))
-    spare = np.minimum(spares[:-1], spares[-1]) + _SHARE
-    rest = (size + math.log(2) - _terms(line) * _LOG_GROWTHS).min(axis=1)
-    lost = _log_size(line, middles, radii, sums[_FARTHEST:]) - line.depth - _LOG_HIDDEN
-    fits = (rest <= spare) & (lost <= spare)
+    risen = tilt * middles + abs(tilt) * reaches
+    curve = risen - np.maximum(x, 0.0) ** 2 / 2
+    if tilt > (-1 if piece.complement else 0):
+        curve = np.minimum(curve, mu * mu * tilt * (1 + tilt) / 2)
+    curve += (reaches / mu) ** 2 / 2
+    added = 0.0 if line.kind is Kind.PUT else _log(float(claim.p))
+    size = np.maximum(np.maximum(curve, risen + added), _log_sums(line, reaches))
+    spares = [_log_spare(claim, piece, one) + tilt * one for one in (first, last)]
+    spare = np.minimum(*spares) + _SHARE
+    rests = size + math.log(2) - _terms(line) * _LOG_GROWTHS
+    lost = _log_sums(line, radii[:, 0]) - line.depth - _LOG_HIDDEN
+    fits = (rests.min(axis=1) <= spare) & (lost <= spare)
     if not fits.any():
         return None
     index = int(fits.argmax())
-    best = (size[index] - _terms(line) * _LOG_GROWTHS).argmin()
-    return 2 * float(radii[index]), float(np.exp(_LOG_GROWTHS[best]))
+    return index, float(_GROWTHS[rests[index].argmin()])
 
 
 def _log_spare(claim: Tangents, piece: Piece, eps: Floats) -> Floats:
     """Return log of how far apart both sides are at least, as is thought, in floats."""
     mu, margin = float(claim.mu), math.log(claim.margin)
-    found = margin - (eps / mu - mu / 2) ** 2 / 2
+    x = eps / mu - mu / 2
+    found = margin - x**2 / 2
     # a line of few digits serves where there is that much; δ_μ is at most about μφ or 1
     digits = math.log(10) * (1 - piece.direction.digits)
     if digits + math.log(max(mu, 1.0)) < margin:
@@ -165,18 +273,11 @@ def _log_spare(claim: Tangents, piece: Piece, eps: Floats) -> Floats:
     return np.maximum(found, value + digits)
 
 
+def _log(value: float) -> float:
+    return math.log(value) if value > 0 else -math.inf
+
+
 def _log_sums(line: Line, reaches: Floats) -> Floats:
-    """Return log of the sum of the terms' moduli on discs, without e^{-cε}, in floats."""
-    nodes = float(line.choice.h) * np.arange(line.log_sizes.size)
-    exponents = line.log_sizes + np.outer(reaches, nodes)
-    tops = exponents.max(axis=1)
-    return np.asarray(tops + np.log(np.exp(exponents - tops[:, None]).sum(axis=1)))
-
-
-def _log_size(line: Line, middles: Floats, reaches: Floats, sums: Floats) -> Floats:
-    """Return log of the bound of a line's curve on discs, in floats."""
-    c = float(line.choice.c)
-    if line.kind is Kind.PUT:
-        # e^ε is added, too
-        return np.maximum(sums + (c + 1) * (middles + reaches), middles + reaches)
-    return np.asarray(sums - c * middles + abs(c) * reaches)
+    """Return log of the sum of the terms' moduli on discs, in floats: a chord lies above it."""
+    places, logs = line.glance.log_sums
+    return np.interp(np.log(np.maximum(reaches, _LEAST)), places, logs)

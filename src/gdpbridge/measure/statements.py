@@ -22,6 +22,7 @@ from gdpbridge.measure.problem import Answer, Problem
 from gdpbridge.measure.result import Measurement, Statement
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.decide import MorePrecisionError, certainly
+from gdpbridge.numeric.effort import MOST_WORK, Limit
 from gdpbridge.numeric.exact import (
     ceiling_to_places,
     digits_of,
@@ -33,13 +34,20 @@ from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, float_above, fraction_above, to_fraction
 from gdpbridge.progress import Progress
 
-__all__ = ["DEFAULT_HEAD", "LEAST_TOL", "Request", "bounds_of"]
+__all__ = ["DEFAULT_HEAD", "LEAST_TOL", "MEASURED_ELSE", "Request", "bounds_of"]
+
+MEASURED_ELSE = (
+    "ask for a larger tol, past a larger failure probability, or for a head; convert finds ε at a δ"
+)
+"""What can be done where a μ takes too much work."""
 
 # beyond ε = 100 few mechanisms have a δ that matters
 DEFAULT_HEAD = Fraction(100)
 # at these failure probabilities too where the default statement needs one
 _FAILURES = tuple(Fraction(1, 10**digits) for digits in (5, 8, 10, 15, 20))
 _ONE = Fraction(1)
+# how much more work they may be together than one statement
+_OTHERS = 2
 _BITS = 256
 # the least width that is asked for
 LEAST_TOL = Fraction(1, 10**100)
@@ -75,10 +83,11 @@ class _Found:
 
 @dataclass(frozen=True)
 class Request:
-    """A checked call of :func:`measure`."""
+    """A checked call of :func:`measure`; the width may be given, or a default one."""
 
     profile: Profile
     tol: Fraction
+    given: bool
     keeps_to_tol: bool
     scales: bool
     eps_h: Fraction | None
@@ -91,11 +100,13 @@ class Request:
         identified = identify(self.profile)
         eps_h, failure = self._scope(identified.verdict)
         if eps_h is not None:
-            found = self._head(eps_h)
-        elif failure is not None:
+            with self._limit(f"μ on [0, {float(eps_h):g}]").part():
+                found = self._head(eps_h)
+        elif failure:
             found = self._approximate_or_whole(failure, identified.verdict)
         else:
-            found = self._whole()
+            with self._limit("μ").part():
+                found = self._whole()
         whole = self._whole_range(identified.verdict, found)
         by_failure, undecided = self._by_failure(found, whole)
         return Measurement(
@@ -144,9 +155,12 @@ class Request:
         known: dict[float, Interval] = {}
         why: dict[float, str] = {}
         bounds: dict[float, Interval] = {}
+        # all of them together
+        limit = self._limit("μ past another failure probability", _OTHERS * MOST_WORK)
         for p in (p for p in _FAILURES if p >= self.profile.least_failure):
             try:
-                known[float(p)] = found.mu if p == default else self._approximate(p).mu
+                with limit.part():
+                    known[float(p)] = found.mu if p == default else self._approximate(p).mu
             except (UndecidedError, WorkLimitError) as error:
                 why[float(p)] = str(error)
                 bounds[float(p)] = bounds_of(error)
@@ -159,6 +173,8 @@ class Request:
 
     def _scope(self, verdict: Verdict) -> Scope:
         """Return the statement asked for, or the default."""
+        if self.failure == 0 and verdict is not Verdict.GDP:
+            raise InputError("failure", 0, "a number > 0: no finite μ is known that covers every ε")
         if self.eps_h is not None or self.failure is not None:
             return Scope(self.eps_h, self.failure)
         if self.profile.default_failure is not None:
@@ -201,7 +217,9 @@ class Request:
             # the tail is everything
             ends = handover.low, handover.high, Fraction(0)
             by_tail = Answer(*ends, 0, 0, proof=Proof() if handover.is_proved else None)
-            found = self._found(by_tail, Statement.WHOLE, checked=handover.is_proved)
+            # a default width is not asked of what does not depend on it
+            asked = handover.is_sharp or self.given
+            found = self._found(by_tail, Statement.WHOLE, checked=handover.is_proved and asked)
             notes = (handover.note,) if handover.note else ()
             return replace(found, attained_at=handover.attained_at, notes=notes)
         return self._joined(self._solve(curve, handover.end), handover)
@@ -240,7 +258,8 @@ class Request:
     def _approximate_or_whole(self, p: Fraction, verdict: Verdict) -> _Found:
         """Measure what is past p; where nobody asked for p and it is not found, the whole range."""
         try:
-            return self._approximate(p)
+            with self._limit(f"μ past p = {float(p):g}").part():
+                return self._approximate(p)
         except (WorkLimitError, UndecidedError) as error:
             known = isinstance(error, UndecidedError) and error.bounds is not None
             if known or self.failure is not None or verdict is not Verdict.GDP:
@@ -248,6 +267,9 @@ class Request:
             note = f"what a failure probability of {float(p):g} would save is not known: {error}"
             found = self._whole()
             return replace(found, notes=(*found.notes, note))
+
+    def _limit(self, asked: str, most: int = MOST_WORK) -> Limit:
+        return Limit(f"{asked} of {self.profile.kind}", MEASURED_ELSE, most)
 
     def _approximate(self, p: Fraction) -> _Found:
         curve = self.profile.curve

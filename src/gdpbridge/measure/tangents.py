@@ -19,6 +19,7 @@ from flint import arb
 from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.numeric.decide import certainly
+from gdpbridge.numeric.effort import spend
 from gdpbridge.numeric.kinds import ball
 
 __all__ = ["Bound", "NotProvedError", "Tangents"]
@@ -29,6 +30,8 @@ _CAREFUL = 0.93
 _GROWTH = 8.0
 # a cell that is narrower, beside the first one, is not tried
 _NARROWEST = 2.0**-12
+# what one takes, in units of numeric/effort.py
+_CELL = 1_000
 
 
 class Bound(Protocol):
@@ -118,6 +121,7 @@ class Tangents:
     def _room(self, bound: Bound, near: tuple[arb, arb], far: tuple[arb, arb]) -> float | None:
         """Return by how much a cell is proved at its far end, in the unit; None for not."""
         self.evaluations += 2
+        spend(_CELL)
         middle = ((near[0] + far[0]) / 2).mid()
         ray = self._ray(middle, complement=bound.complement)
         sign = -1 if bound.complement else 1

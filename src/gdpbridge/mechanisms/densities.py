@@ -273,7 +273,7 @@ class Densities(Profile):
             text = getattr(self, name)
             try:
                 if text is not None:
-                    density_of(name, text, values)
+                    density_of(name, text, values, integers=self.integers)
             except Malformed as error:
                 return f"there is no certificate yet for a text that is not {error.allowed}"
         return ""

@@ -1,8 +1,9 @@
 """A privacy profile given as text: δ(ε), or its logarithm, as a formula of eps.
 
 What the formula says is a guarantee for every ε; together these imply more, and that is what is
-measured (see envelope.py). For the profile of an actual mechanism this changes nothing: it already
-contains all that it implies (Liu, Sun, Jiang and Kong 2022, theorem on the partial order).
+measured: 1 - δ(ε) = (1 + e^ε)·sup (1 - δ̂(s))/(1 + e^s) over s ≥ ε (see envelope.py). For the
+profile of an actual mechanism this changes nothing: it already contains all that it implies (Liu,
+Sun, Jiang and Kong 2022, theorem on the partial order).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pydantic import Field
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.errors import Advice, InputError
-from gdpbridge.expressions.branches import ranges_of
+from gdpbridge.expressions.branches import Range, ranges_of
 from gdpbridge.expressions.logarithms import logarithm_of
 from gdpbridge.expressions.parse import Equation, parse_equation
 from gdpbridge.expressions.tree import (
@@ -96,8 +97,8 @@ class Written(Profile):
             except ValueError:
                 raise InputError(f"set {name}", value, "a finite number") from None
 
-    def equations(self) -> list[tuple[Node, Equation]]:
-        """Return the equation on each range of eps, with the range's start and values filled in."""
+    def equations(self) -> list[tuple[Range, Equation]]:
+        """Return each range of eps with its equation, values filled in."""
         equation = parse_equation(self.text, "text")
         both = Call("-", (equation.left, equation.right))
         known = {name: Number(exact(value)) for name, value in self.values.items()}
@@ -111,7 +112,7 @@ class Written(Profile):
         for part in ranges:
             assert isinstance(part.node, Call | Number)
             sides = part.node.arguments if isinstance(part.node, Call) else (part.node,)
-            result.append((part.start, Equation(sides[0], sides[-1])))
+            result.append((part, Equation(sides[0], sides[-1])))
         return result
 
     def _check_known(self, used: set[str], known: Mapping[str, Node]) -> None:
@@ -145,6 +146,8 @@ class Written(Profile):
         if self.naive or len(self.text) > MAX_CERTIFIED:
             what = "taken as it stands" if self.naive else f"of over {MAX_CERTIFIED} characters"
             return f"there is no certificate for a formula {what}"
+        if any(part.is_point for part, _ in self.equations()):
+            return "there is no certificate for a formula that says something of one eps alone"
         if self.followed.remarks:
             return "there is no certificate for a formula that is not refined, or ends unproved"
         return self._unread()
@@ -251,7 +254,7 @@ class Formula(Written):
     def segments(self) -> list[Segment]:
         """Return the right side on each range of eps."""
         found = []
-        for start, equation in self.equations():
+        for part, equation in self.equations():
             left, right = equation.left, equation.right
             is_log = left in (_LOG_DELTA, Call("log", (_DELTA,)))
             solved = not (has_name(right, "delta") or has_name(right, "log_delta"))
@@ -261,7 +264,7 @@ class Formula(Written):
                 )
             log = None if is_log else logarithm_of(right)
             solution = (right, is_log) if log is None else (log, True)
-            found.append(segment_of(start, *solution))
+            found.append(segment_of(part.start, *solution, is_point=part.is_point))
         return found
 
     def model_post_init(self, context: object) -> None:

@@ -35,16 +35,19 @@ class Tradeoff(Written):
     def segments(self) -> list[Segment]:
         """Return δ on each range of eps: by undoing the formula, else by solving it."""
         found = []
-        for start, equation in self.equations():
+        for part, equation in self.equations():
+            if part.is_point:
+                allowed = "an equation whose conditions hold on ranges of eps, not at one alone"
+                raise InputError("text", self.text, allowed)
             try:
                 solution = isolated(equation.left, equation.right)
             except TooLargeError as error:
                 raise InputError("text", self.text, str(error)) from None
             if solution is not None:
-                found.append(segment_of(start, *solution))
+                found.append(segment_of(part.start, *solution))
             else:
                 difference = Call("-", (equation.right, equation.left))
-                found.append(solved_segment(start, difference))
+                found.append(solved_segment(part.start, difference))
         return found
 
     def model_post_init(self, context: object) -> None:

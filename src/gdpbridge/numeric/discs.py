@@ -74,10 +74,6 @@ class Entire:
     def __sub__(self, other: Entire) -> Entire:
         return Entire(self.terms - other.terms, self.modulus + other.modulus)
 
-    def times(self, other: Entire, disc: Disc) -> Entire:
-        """Return the product."""
-        return Entire((self.terms * other.terms).truncate(disc.count), self.modulus * other.modulus)
-
     def scaled(self, factor: arb) -> Entire:
         """Return a multiple."""
         return Entire(self.terms * factor, self.modulus * abs(factor))

@@ -125,6 +125,10 @@ class Operations(ABC):
         """Return log erfc(x)."""
 
     @abstractmethod
+    def lgamma(self, x: Any) -> Any:
+        """Return log Γ(x), not a number where x is not positive."""
+
+    @abstractmethod
     def absolute(self, x: Any) -> Any:
         """Return |x|; next to a kink a series knows its first derivative at most."""
 
@@ -187,6 +191,13 @@ class _Floats(Operations):
 
         return log_ndtr(-np.sqrt(2.0) * x) + np.log(2.0)
 
+    def lgamma(self, x: Any) -> Any:
+        from scipy.special import gammaln
+
+        # of what is not positive it is not a number
+        with np.errstate(invalid="ignore"):
+            return gammaln(x) + 0 * np.sqrt(x)
+
     def absolute(self, x: Any) -> Any:
         return np.abs(x)
 
@@ -233,6 +244,10 @@ class _Balls(Operations):
 
     def log_erfc(self, x: Any) -> Any:
         return self.log(self.erfc(x))
+
+    def lgamma(self, x: Any) -> Any:
+        # of others Arb says so, but works on huge ones for ever
+        return x.lgamma() if _is_tame(x) else x * arb.nan()
 
     def absolute(self, x: Any) -> Any:
         return abs(x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, cast
 
@@ -25,6 +26,8 @@ __all__ = [
 
 # far below 2^53, beyond which float64 does not tell whole numbers apart
 MAX_WHOLE = 10**12
+# a text that reads as a number, such as 1e-9 or 1/2
+_NUMBER = re.compile(r"[-+]?[0-9.]+([eE/][-+]?[0-9]+)?")
 
 
 def read_real(value: object) -> float:
@@ -142,4 +145,8 @@ def refused(error: ValidationError, model: str, fields: Mapping[str, FieldInfo])
         instead = f", or {extra['instead']}" if "instead" in extra else ""
         return InputError.missing(name, f"give {extra['allowed']}{instead}")
     place = ".".join(str(part) for part in first["loc"] if part != "[key]")
-    return InputError(place, first["input"], str(extra.get("allowed", first["msg"])))
+    allowed = str(extra.get("allowed", first["msg"]))
+    given = first["input"]
+    if "typical" in extra and isinstance(given, str) and _NUMBER.fullmatch(given):
+        allowed += ", given as a number and not as text"
+    return InputError(place, given, allowed)

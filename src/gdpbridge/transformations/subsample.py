@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -193,11 +192,8 @@ class Subsampled(Profile):
 
     @property
     def composed_is(self) -> Nature:
-        """A bound for samples without replacement, of which a run may be bad either way.
-
-        And for sampled Laplace noise, whose losses are rounded to a lattice that dominates.
-        """
-        if self.gamma() < 1 and (self.scheme == "without-replacement" or self._is_rounded):
+        """A bound for samples without replacement, of which a run may be bad either way."""
+        if self.gamma() < 1 and self.scheme == "without-replacement":
             return Nature.BOUND
         return super().composed_is
 
@@ -242,17 +238,6 @@ class Subsampled(Profile):
 
     def _not_composed(self, allowed: str) -> InputError:
         return InputError("mechanism", f"{self.base.kind} with {self.scheme} sampling", allowed)
-
-    @cached_property
-    def _is_rounded(self) -> bool:
-        """Whether its losses are put on a lattice that dominates."""
-        from gdpbridge.losses.transforms.exponential import ExponentialTransform
-
-        try:
-            losses = self.base.privacy_losses()
-        except InputError:
-            return False
-        return any(isinstance(part.transform, ExponentialTransform) for part in losses)
 
     def _sampled_losses(self, rate: Fraction) -> Losses:
         """Return those of a mechanism with bounded losses: discrete, or like Laplace noise's."""

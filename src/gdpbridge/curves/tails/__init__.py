@@ -6,6 +6,7 @@ from gdpbridge.curves.tails.gaussian import (
     GaussianBoundTail,
     GaussianCurveTail,
     GaussianDecayTail,
+    NearGaussianTail,
     TouchingTail,
 )
 from gdpbridge.curves.tails.level import ConstantTail
@@ -31,6 +32,7 @@ __all__ = [
     "GaussianBoundTail",
     "GaussianCurveTail",
     "GaussianDecayTail",
+    "NearGaussianTail",
     "PlateauTail",
     "SettledTail",
     "SlowDecayTail",

@@ -44,6 +44,8 @@ _SECTORS = np.linspace(0.04, 1.0, 33)
 _LOWEST, _FLOAT_STEP, _REACH = -40.0, 0.02, 12.0
 # of a box in which a bound is constant, the logarithm of the growth of g^w
 _GROWTH = 0.125
+# how far past where terms begin to fall their rest is bounded, at least
+_PAST = 1.05
 # a bound far out need not be close: the atom at 0 is there anyway
 _FAR_ANGLE, _FAR_STEP, _FAR_LOWEST = 0.5, 0.04, -16.0
 
@@ -145,6 +147,9 @@ class FixedSizeTransform(Transform):
     def _sector_size(self, w: float, beta: float, log_error: float) -> tuple[float, float]:
         """Return log of the integral of |φ·g^w| in a sector, and where its rest is small."""
         cosine, double = math.cos(beta), math.cos(2 * beta)
+        # from here on the terms fall, as fast as their bound asks for
+        rise = max(w, 0.0) * self._m - self._m * cosine / 2
+        least = (rise + math.sqrt(rise * rise + 4 * double)) / (2 * double)
         top = (max(w, 0.0) * self._m + math.sqrt(2 * max(-log_error, 1.0)) + _REACH) / double
         x = np.linspace(0, 2 * top, 4000)
         logs = w * self._log_g(x) - (self._m**2 / 4 + self._m * x * cosine + x * x * double) / 2
@@ -152,7 +157,7 @@ class FixedSizeTransform(Transform):
         size = peak + math.log(float(np.exp(logs - peak).sum()) * (x[1] - x[0]))
         beyond = np.nonzero(logs > log_error - 3)[0]
         last = int(beyond[-1]) if beyond.size else 1
-        return size, float(x[min(last + 2, x.size - 1)])
+        return size, max(float(x[min(last + 2, x.size - 1)]), _PAST * least)
 
     # --- balls ---------------------------------------------------------------------------------
 

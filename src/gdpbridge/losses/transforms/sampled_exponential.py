@@ -19,10 +19,8 @@ from functools import cached_property
 import numpy as np
 from flint import acb, arb
 
-from gdpbridge.losses.sampled import sampled_exponential
-from gdpbridge.losses.transforms.base import Plan, Transform, number_ball
+from gdpbridge.losses.transforms.base import Number, Plan, Transform, number_ball
 from gdpbridge.losses.transforms.exponential import ExponentialLoss
-from gdpbridge.losses.transforms.finite import FiniteTransform
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
@@ -35,8 +33,6 @@ _NODES = 96
 # share of what they might show
 _FAR_BITS, _LOOKS, _SHARE = 64, 128, 0.25
 _MOST_BOXES = 4000
-# multiples of a unit that the losses of one run span on a lattice, and those of all
-_UNITS, _ALL_UNITS, _FEWEST = 1024, 1 << 15, 48
 
 
 class SampledExponentialTransform(Transform):
@@ -65,10 +61,15 @@ class SampledExponentialTransform(Transform):
     def _moved(self, loss: arb) -> arb:
         return (ball(1 - self.gamma) + ball(self.gamma) * loss.exp()).log()
 
-    def on_lattice(self, times: int) -> FiniteTransform:
-        """Return a loss on a lattice that dominates this one, the finer for fewer runs."""
-        units = max(_FEWEST, min(_UNITS, _ALL_UNITS // times))
-        return sampled_exponential(self.loss, self.gamma, units)
+    def ends(self) -> tuple[Number, Number]:
+        """Return the losses between which there is a density."""
+        width = self.loss.width
+        return lambda: self._moved(ball(-width)), lambda: self._moved(ball(width))
+
+    def steepest(self) -> float:
+        """Return about the most that the loss grows by with that without sampling."""
+        share = float(self.gamma)
+        return share / (share + (1 - share) * math.exp(-float(self.loss.width)))
 
     @cached_property
     def _floats(self) -> tuple[Floats, Floats]:

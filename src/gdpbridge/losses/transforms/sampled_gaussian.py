@@ -20,9 +20,13 @@ from gdpbridge.losses.transforms.base import Plan, exponential_sums
 from gdpbridge.losses.transforms.gaussian import normal_tail
 from gdpbridge.losses.transforms.sampled_search import Quadrature, SampledGaussianSearch
 from gdpbridge.numeric.decide import certainly
+from gdpbridge.numeric.effort import spend
 from gdpbridge.numeric.kinds import ball
 
 __all__ = ["SampledGaussianTransform"]
+
+# what a real node takes, in units of numeric/effort.py
+_EACH_TERM = 100
 
 
 class SampledGaussianTransform(SampledGaussianSearch):
@@ -32,6 +36,9 @@ class SampledGaussianTransform(SampledGaussianSearch):
         sigma: the noise multiplier σ, positive.
         rate: the sample rate q, strictly between 0 and 1.
     """
+
+    # whether p and q are two laws, so that F(0) = F(1) = 1
+    _laws = True
 
     def values(self, plan: Plan, w: Fraction, h: Fraction, count: int) -> list[acb]:
         """Enclose F(w + ikh)."""
@@ -57,9 +64,12 @@ class SampledGaussianTransform(SampledGaussianSearch):
 
         With w real no argument matters, so that all of section 2's bounds hold on both sides.
         """
+        if self._laws and w in (0, 1):
+            return arb(1)
         plan = self.real_plan(w, log_error)
         if not certainly(ball(plan.strip) < arb.pi() * ball(self.sigma)):
             raise ArithmeticError("a strip that the integrand's bound does not hold on")
+        spend(_EACH_TERM * plan.terms)
         exponents, _ = self._exponents(plan, w, _places(plan))
         total = sum((exponent.exp() for exponent in exponents), arb(0)) + self._cut(plan, w)
         share = 2 * self._strip_error(plan, w, plan.strip)

@@ -6,12 +6,13 @@ ends are near enough, or the finest lattice has been looked at.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 from gdpbridge.certificate.proof import Proof
 from gdpbridge.curves.base import Curve, Form
-from gdpbridge.curves.between import LEVELS, BetweenCurve
+from gdpbridge.curves.between import BetweenCurve
 from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.linear import LinearCurve
 from gdpbridge.measure.method import COMPOSED_TOL, PROVED, Method
@@ -29,9 +30,11 @@ def solve(problem: Problem) -> Answer:
     curve = problem.curve
     assert isinstance(curve, BetweenCurve)
     found = None
-    for level in range(len(LEVELS)):
-        problem.progress("composing on lattices", level / len(LEVELS))
-        low, high = (_measured(problem, one) for one in curve.curves(level))
+    for level in range(curve.levels):
+        problem.progress("composing on lattices", level / curve.levels)
+        low, high = (
+            _largest([_measured(problem, one) for one in curves]) for curves in curve.curves(level)
+        )
         # every level's ends are bounds
         best = low if found is None or low.low > found.low else found
         top = high if found is None or high.high < found.high else found
@@ -47,6 +50,17 @@ def solve(problem: Problem) -> Answer:
             break
     assert found is not None
     return found
+
+
+def _largest(found: Sequence[Answer]) -> Answer:
+    """Return the answer for the larger one of two curves."""
+    best = max(found, key=lambda one: one.low)
+    return replace(
+        best,
+        high=max(one.high for one in found),
+        evaluations=sum(one.evaluations for one in found),
+        cells=sum(one.cells for one in found),
+    )
 
 
 def _measured(problem: Problem, curve: Curve) -> Answer:

@@ -26,22 +26,23 @@ from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.pieces import Piece as SmoothPiece
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tails import UnknownTail
-from gdpbridge.errors import UndecidedError
+from gdpbridge.errors import UndecidedError, WorkLimitError
 from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.gaussian.kernels import log_pair
 from gdpbridge.losses.line import Evidence, Line
 from gdpbridge.losses.line_integral import DEFAULT_DIGITS
 from gdpbridge.losses.transforms.base import short
+from gdpbridge.measure.climb import climbed
 from gdpbridge.measure.first_look import LOOKED, MARGIN, FirstLook
 from gdpbridge.measure.method import PROVED, Method
 from gdpbridge.measure.methods import certified
-from gdpbridge.measure.pieces import Piece, climbed, piece_at, pieces_on
-from gdpbridge.measure.polynomials import proved_on
+from gdpbridge.measure.pieces import Piece, piece_at, pieces_on
+from gdpbridge.measure.polynomials import proved_about, proved_on
 from gdpbridge.measure.problem import Answer, Problem
 from gdpbridge.measure.tangents import NotProvedError, Tangents
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
-from gdpbridge.numeric.exact import ceiling_to_places, digits_of, floor_to_places
+from gdpbridge.numeric.exact import ceiling_to_places, digits_of, exact, floor_to_places
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import Probability, ball, to_fraction
 from gdpbridge.progress import silent
@@ -61,11 +62,14 @@ _ABOUT = 0.125
 _PAST = 1e-9
 # and how much further a certificate may go, so that it needs no line for the end alone
 _FURTHER = [Fraction(1, 10**power) for power in (7, 6, 5, 4, 3)]
+_NO_LINE = "the upper end is proved by δ at one ε, in whose place a certificate needs lines"
 # ends are multiples of 1/this, as certificates want them
 _GRID = 2**64
 # a coarse line will do where its error is so small a share of what there is to spare
 _SPARE = 10
-_LOG_HALF = -math.log(2.0)
+_HALF, _LOG_HALF = 0.5, -math.log(2.0)
+# how far a G found in floats may be off, relative to 1 + G
+_FLOATS_OFF = 1e-12
 
 
 def solve(problem: Problem) -> Answer:
@@ -159,8 +163,10 @@ class _Search:
             assert piece.line is not None
             with precision(max(self.bits, piece.line.bits)):
                 formula = self.curve.upper_formula(piece.direction, piece.line)
-                top = climbed(piece, formula, eps, float(self.problem.tol) ** 0.5 / 64)
-                low, high = self._mu(piece, top)
+                near = float(self.problem.tol) ** 0.5 / 64
+                found = climbed(piece, formula, eps, near, self.problem.failure)
+                top = found.eps
+                low, high = self._mu(piece, top, found.mu)
                 if float(low) < self.seen * (1 - MARGIN):
                     # the climb may have gone to a lower top
                     low, high, top = max((low, high, top), (*self._mu(piece, eps), eps))
@@ -173,12 +179,25 @@ class _Search:
                 self._accept(number, top, pieces)
         return self.high > before
 
-    def _mu(self, piece: Piece, eps: Fraction) -> tuple[Fraction, Fraction]:
-        """Return an end below G and one that is half of the width above what is above it."""
+    def _mu(
+        self, piece: Piece, eps: Fraction, near: float | None = None
+    ) -> tuple[Fraction, Fraction]:
+        """Return an end below G and one that is half of the width above what is above it.
+
+        What is near G is tried for the lower end, where floats are near enough.
+        """
         assert piece.line is not None
         at, p, spare = ball(eps), self.problem.failure, self.problem.tol / 2
         bounds = piece.direction.bounds(piece.line, at)
         rests = piece.direction.complements(piece.line, at)[::-1]
+        if near is not None and self.problem.tol > _FLOATS_OFF * (1 + near) * _SPARE:
+            hair, rest = exact(_FLOATS_OFF * (1 + near)), certainly(bounds[0] > _HALF)
+            low = Fraction(floor_to_places(exact(near) - hair, self.places))
+            if low > 0:
+                value = gaussian.tangent_of(at, ball(low), complement=rest)[0] * ball(1 - p)
+                if certainly(value >= rests[0] if rest else ball(p) + value <= bounds[0]):
+                    high = exact(near) + hair + spare
+                    return low, Fraction(ceiling_to_places(high, self.places))
         ends = []
         for value, rest in zip(bounds, rests, strict=True):
             left, other = ((value - ball(p)) / ball(1 - p)), rest / ball(1 - p)
@@ -247,7 +266,7 @@ class _Search:
             self._refine(number, pieces)
             self.problem.progress("covering", LOOKED + (1 - LOOKED) * number / len(pieces))
             try:
-                return self._covered(pieces[number])
+                return self._covered(number, pieces[number])
             except NotProvedError as error:
                 self._unproved(number, pieces, error)
 
@@ -268,6 +287,7 @@ class _Search:
         return shown, (line.evidence, bool(number))
 
     def _shown_in(self, number: int, pieces: list[Piece]) -> ProvedDirection:
+        pieces = self._without_levels(number, pieces)
         formulas, known = [], [piece.evidence() for piece in pieces]
         for piece in pieces:
             if piece.chord is not None:
@@ -299,6 +319,26 @@ class _Search:
         if answer.high > self.high or answer.proof is None:
             raise UndecidedError("the upper end cannot be shown in the form of a certificate")
         return ProvedDirection(tuple(known), answer.proof.cells)
+
+    def _without_levels(self, number: int, pieces: list[Piece]) -> list[Piece]:
+        """Put what a certificate may have where δ has fallen to a level: the distance, or lines.
+
+        Raises:
+            UndecidedError: if no line comes close enough there.
+        """
+        found: list[Piece] = []
+        for piece in pieces:
+            if piece.level is None:
+                found.append(piece)
+            elif certainly(piece.level >= piece.direction.moments.distance().upper()):
+                found.append(replace(piece, level=None, tilt=Fraction(0)))
+            else:
+                try:
+                    lines = self.loss.directions[number].to(piece.direction.digits)
+                    found += pieces_on(lines, piece.start, piece.stop)
+                except (UndecidedError, WorkLimitError) as error:
+                    raise UndecidedError(f"{_NO_LINE}: {error}") from error
+        return found
 
     def _past(self, last: Piece) -> Fraction | None:
         """Return an end, hardly further, at which the last piece shows that δ is at most p."""
@@ -334,16 +374,18 @@ class _Search:
             *([replace(piece, start=high)] if high < piece.stop else []),
         ]
 
-    def _covered(self, pieces: list[Piece]) -> int:
+    def _covered(self, number: int, pieces: list[Piece]) -> int:
         """Cover the range by proved cells, from where G is largest outward; return their number."""
-        start = self.witness[0] if self.witness else Fraction(0)
+        start = Fraction(0)
+        if self.witness and self.witness[1] == number:
+            start = self.witness[0]
         middle = pieces.index(piece_at(pieces, start))
-        count = 0
+        with precision(self.bits):
+            margin = float(self.problem.tol / 2)
+            claim = Tangents(ball(self.high), self.problem.failure, margin)
+            low, high, count = proved_about(claim, pieces[middle], start)
         for run, left in ((pieces[middle::-1], True), (pieces[middle:], False)):
-            with precision(self.bits):
-                margin = float(self.problem.tol / 2)
-                claim = Tangents(ball(self.high), self.problem.failure, margin)
-            width, at = claim.first, start
+            width, at = claim.first, low if left else high
             for piece in run:
                 stop = piece.start if left else piece.stop
                 with precision(max(self.bits, piece.line.bits if piece.line else 0)):
@@ -354,7 +396,7 @@ class _Search:
                         count, width = count + 1, after
                         self._progress_at(reached)
                 at = stop
-            self.evaluations += claim.evaluations
+        self.evaluations += claim.evaluations
         return count
 
     def _progress_at(self, eps: Fraction) -> None:

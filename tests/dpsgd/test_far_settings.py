@@ -1,0 +1,73 @@
+"""Runs far from those that people train with: an answer, or one sentence, without much work."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import gdpbridge as gdp
+from gdpbridge.convert import delta_at, epsilon_at
+from gdpbridge.losses.transforms.fixed_size import FixedSizeTransform
+from gdpbridge.numeric.effort import within
+from gdpbridge.numeric.flint_context import precision
+
+# units of work that each of these may take: a second
+FEW = 10_000_000
+
+
+def run(sigma: float, rate: float, steps: int, **more: Any) -> gdp.profiles.DPSGD:
+    """Return a run."""
+    return gdp.profiles.DPSGD(noise_multiplier=sigma, sample_rate=rate, steps=steps, **more)
+
+
+def test_epsilon_where_chernoffs_bound_jumps() -> None:
+    """Beyond the tilt at which rare noise outweighs all else Chernoff's bound tells nothing."""
+    one = run(5.338, 6.102e-5, 111)
+    with within("ε", "", FEW):
+        found = epsilon_at(one, 1e-10)
+        assert found.high - found.low < found.low / 10**11
+        assert delta_at(one, found.low).low >= Decimal("1e-10") >= delta_at(one, found.high).high
+
+
+def test_mu_where_lines_are_dear() -> None:
+    """Levels of δ do where G is small: one ε each, not a line for every few deviations."""
+    with within("μ", "", FEW):
+        found = gdp.measure(run(16.5, 2.346e-5, 333), failure=1e-10).mu
+        assert found.low < Decimal("0.0000260784920160") < found.high
+
+
+def test_a_delta_of_which_no_digit_is_of_use() -> None:
+    """It is next to 0 by Chernoff's bound, and no line is made."""
+    with within("δ", "", FEW):
+        assert delta_at(run(15.78, 0.001414, 36), 7.334) == gdp.Interval(0, Decimal("1e-4000"))
+        assert delta_at(run(15.78, 0.001414, 0), 7.334) == gdp.Interval(0, 0)
+
+
+def test_batches_of_a_fixed_size_where_the_atom_is_nearly_all() -> None:
+    """Nodes reach to where their rest can be bounded, however small the integral is beside F."""
+    from scipy.integrate import quad
+
+    shift, rate, tilt = Fraction(200, 253), Fraction("0.001194"), Fraction(10)
+    transform = FixedSizeTransform(shift, rate)
+    with precision(128):
+        found = transform.values(transform.plan(tilt, -20.0), tilt, Fraction(1), 1)[0].real
+        atom = float(transform.atom())
+    m, q = float(shift), float(rate)
+
+    def both(u: float) -> float:
+        g = 1 + q * math.expm1(m * (u - m / 2))
+        return math.exp(-u * u / 2) / math.sqrt(2 * math.pi) * (g**10 + g**-9)
+
+    assert float(found.mid()) == pytest.approx(atom + quad(both, m / 2, 30)[0], rel=1e-9)
+    assert float(found.rad()) < 1e-7
+
+
+def test_no_step_at_all() -> None:
+    """Where even one step is too much the number of steps is 0, in place of a traceback."""
+    given = {"noise_multiplier": 0.5, "sample_rate": 0.1}
+    found = gdp.calibrate("dpsgd", parameter="steps", target_epsilon=1, target_delta=1e-5, **given)
+    assert (found.value, found.beyond) == (0, 1)

@@ -1,0 +1,182 @@
+"""Losses on multiples of a unit that they do not have: a law above, and one below."""
+
+from __future__ import annotations
+
+import math
+import random
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from flint import arb
+from scipy.special import gammaln
+
+import gdpbridge as gdp
+from gdpbridge.curves.base import Form
+from gdpbridge.losses.lattices import between
+from gdpbridge.losses.moments import Factor
+from gdpbridge.losses.rounding import Atoms, Side, counted, likeliest
+from gdpbridge.losses.sums import LatticeSum, Law, Step
+from gdpbridge.losses.transforms.base import number_ball
+from gdpbridge.losses.transforms.exponential import ExponentialLoss
+from gdpbridge.losses.transforms.sampled_exponential import SampledExponentialTransform
+from gdpbridge.losses.trimmed import TrimmedSum
+from gdpbridge.numeric.flint_context import precision
+
+P = gdp.profiles
+TENTH, HALF = Fraction(1, 10), Fraction(1, 2)
+LAPLACE = ExponentialLoss(Fraction(2), HALF, HALF)
+FAILING = ExponentialLoss(
+    Fraction(2),
+    HALF - Fraction(1, 100),
+    lambda: arb("0.5") + arb("0.01") / arb(2).expm1(),
+    Fraction(1, 100),
+)
+
+
+def divergence(pairs: list[tuple[float, float]], eps: float) -> float:
+    """δ(ε) of losses and their masses."""
+    return math.fsum(mass * -math.expm1(eps - loss) for loss, mass in pairs if loss > eps)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_laws_lie_between(seed: int) -> None:
+    """At every ε; no mass of P or Q is lost above, none of P below; two losses stay as they are."""
+    rng = random.Random(seed)
+    losses = sorted(rng.uniform(-1, 1) for _ in range(rng.randint(2, 30)))
+    weights = [rng.random() ** rng.choice((1, 9)) for _ in losses]
+    masses = [one / sum(weights) for one in weights]
+    made = [(lambda value=value: arb(value)) for value in losses]
+    atoms = Atoms(made, lambda: [arb(one) for one in masses], 1, None)
+    first, last = likeliest(atoms)
+    count = rng.choice((1, 2, 7, 60))
+    unit = (losses[last] - losses[first]) / count
+    own = list(zip(losses, masses, strict=True))
+    found = {}
+    with precision(160):
+        for side in Side:
+            start, step = counted(atoms, lambda: arb(unit), side, (first, last), count)
+            at = [float(number_ball(start)) + unit * place for place in step.places]
+            found[side] = list(zip(at, map(float, step.masses()), strict=True))
+            assert all(mass >= 0 for _, mass in found[side])
+            assert math.fsum(mass for _, mass in found[side]) == pytest.approx(1, rel=1e-12)
+    for eps in np.linspace(-1.2, 1.2, 49).tolist():
+        below, above = (divergence(found[side], eps) for side in (Side.BELOW, Side.ABOVE))
+        assert below - 1e-12 <= divergence(own, eps) <= above + 1e-12
+    # Q has its masses above
+    totals = [math.fsum(p * math.exp(-y) for y, p in law) for law in (own, found[Side.ABOVE])]
+    assert totals[1] == pytest.approx(totals[0], rel=1e-11)
+    if len(losses) == 2:
+        for law in found.values():
+            assert np.ravel(law) == pytest.approx(np.ravel(own), abs=1e-12)
+
+
+def _delta(law: Law, eps: float) -> float:
+    pairs = [(float(law.loss(k)), float(law.mass(k))) for k in range(law.losses.size)]
+    return float(number_ball(law.failure)) + divergence(pairs, eps)
+
+
+@pytest.mark.parametrize("points", [3, 16, 200])
+@pytest.mark.parametrize("loss", [LAPLACE, FAILING], ids=["kept", "failing"])
+@pytest.mark.parametrize("mirrored", [False, True], ids=["removed", "added"])
+def test_a_density_on_a_sample_lies_between(
+    loss: ExponentialLoss, points: int, mirrored: bool
+) -> None:
+    """γ·δ at log(1 + (e^ε - 1)/γ) and its mirror image, however coarse the cells are."""
+    with precision(128):
+        one = SampledExponentialTransform(loss, TENTH)
+        below, above = between([Factor(one, 1, mirrored=mirrored)], points)
+    failure, atom = float(loss.failure), float(loss.atom)
+    with precision(60):
+        density = float(number_ball(loss.density))
+
+    def removed(eps: float) -> float:
+        if eps <= math.log1p(-0.1):
+            return -math.expm1(eps)
+        inner = math.log1p(math.expm1(eps) * 10)
+        if inner < -2:
+            return (1 - (1 - failure) * math.exp(inner)) / 10
+        u = min(math.exp((inner - 2) / 2), 1.0)
+        return (failure + (1 - u) * (atom * (1 + u) + density * (1 - u))) / 10
+
+    for eps in (0.0, 0.01, 0.05, 0.1, 0.3, 0.5, 0.6):
+        own = removed(eps)
+        if mirrored:
+            # δ'(ε) = 1 - e^ε(1 - δ(-ε))
+            own = 1 - math.exp(eps) * (1 - removed(-eps))
+        low, high = (_delta(law, eps) for law in (below, above))
+        assert low - 1e-13 <= own <= high + 1e-13
+        assert high - low <= 3 / points
+
+
+def _multinomial(eps0: float, delta0: float, rate: float, times: int, eps: float) -> float:
+    """δ(ε) of sampled (ε₀, δ₀)-DP: all counts of its three losses, but more than 20 rare ones."""
+    q = np.array([1 / (1 + math.exp(-eps0)), 1 / (1 + math.exp(eps0))]) * (1 - delta0)
+    steps = np.log1p(rate * np.expm1([-eps0, eps0]))
+    found = [1 - (1 - rate * delta0) ** times, 0.0]
+    for rare in range(21):
+        low = np.arange(times - rare + 1)
+        high = times - rare - low
+        ways = gammaln(times + 1) - gammaln(rare + 1) - gammaln(low + 1) - gammaln(high + 1)
+        loss = rare * math.log1p(-rate) + low * steps[0] + high * steps[1]
+        log_q = ways + rare * math.log(delta0) + low * math.log(q[0]) + high * math.log(q[1])
+        for number, (sign, logs) in enumerate(((1, log_q + loss), (-1, log_q))):
+            above = sign * loss > eps
+            found[number] += float(
+                (np.exp(logs[above]) * -np.expm1(eps - sign * loss[above])).sum()
+            )
+    return max(found)
+
+
+def test_many_runs_that_may_fail_on_samples() -> None:
+    """δ of more sums than can be listed, from few multiples of a unit; windows serve more runs."""
+    runs = P.ApproxDP(epsilon=0.1, delta=1e-6).subsample(rate=0.1).compose(600)
+    assert runs.curve.form is Form.BETWEEN
+    sides = [between(factors, 4096) for factors in runs.curve.directions]
+    for eps in (0.2, 0.7):
+        want = _multinomial(0.1, 1e-6, 0.1, 600, eps)
+        low, high = (max(_delta(law, eps) for law in laws) for laws in zip(*sides, strict=True))
+        assert low <= want * (1 + 1e-10)
+        assert want * (1 - 1e-10) <= high <= low * (1 + 1e-4)
+    many = P.ApproxDP(epsilon=0.1, delta=1e-6).subsample(rate=0.01).compose(100_000)
+    low, high = many.delta_bounds(0.5)
+    assert low <= _multinomial(0.1, 1e-6, 0.01, 100_000, 0.5) * (1 + 1e-9)
+    assert _multinomial(0.1, 1e-6, 0.01, 100_000, 0.5) * (1 - 1e-9) <= high <= low * (1 + 1e-4)
+
+
+@pytest.mark.parametrize("runs", [1, 2, 7, 50])
+def test_what_is_trimmed_is_rare(runs: int) -> None:
+    """Of the same law in a window no mass is larger, and together they lack what may be lost."""
+    steps = [
+        Step((-3, 0, 1), lambda: [arb("0.001"), arb("0.5"), arb("0.499")], runs),
+        Step((-1, 2), lambda: [arb("0.75"), arb("0.25")], 5),
+    ]
+    unit, spare = TENTH, Fraction(1, 10**6)
+    whole = LatticeSum(unit, steps, Fraction(0), HALF)
+    part = TrimmedSum(unit, steps, Fraction(0), HALF, spare)
+    with precision(300):
+        known = {int(place): whole.mass(k) for k, place in enumerate(whole.places)}
+        found = {int(place): part.mass(k) for k, place in enumerate(part.places)}
+        assert all(float(mass - known.get(place, arb(0))) <= 1e-60 for place, mass in found.items())
+        assert 0 <= float(sum(known.values()) - sum(found.values())) <= float(spare)
+    assert runs < 50 or len(found) < len(known) / 2
+    assert part.losses == pytest.approx([float(HALF + place * unit) for place in found])
+
+
+def test_sampled_laplace_runs_have_both_ends() -> None:
+    """dp_accounting's pessimistic and optimistic laws lie on either side; δ is the mechanism's."""
+    runs = P.Laplace(scale=1).subsample(rate=0.1).compose(20)
+    assert runs.profile_is is gdp.Nature.OWN
+    low, high = runs.delta_bounds(2.0)
+    assert high - low < 1e-5 * high
+    pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
+    sides: list[Any] = [
+        pld.from_laplace_mechanism(
+            1, value_discretization_interval=1e-3, pessimistic_estimate=side, sampling_prob=0.1
+        )
+        .self_compose(20)
+        .get_delta_for_epsilon(2.0)
+        for side in (False, True)
+    ]
+    assert sides[0] <= low < high <= sides[1]

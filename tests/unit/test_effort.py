@@ -1,0 +1,80 @@
+"""How much work a question may be: counted, and told in one sentence."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+
+import gdpbridge as gdp
+from gdpbridge.errors import UndecidedError, WorkLimitError
+from gdpbridge.numeric.effort import Limit, PartLimitError, spend, within
+
+
+def spent_in(limit: Limit, *units: int) -> None:
+    """Spend in a part of a question."""
+    with limit.part():
+        for one in units:
+            spend(one)
+
+
+def test_a_question_ends_at_its_limit() -> None:
+    """The sentence names what was asked, the limit and what can be done; parts add up."""
+    limit = Limit("μ of x", "ask for less", 3_000_000)
+    spent_in(limit, 2_000_000)
+    with pytest.raises(WorkLimitError) as caught:
+        spent_in(limit, 1_000_000, 1)
+    assert str(caught.value) == (
+        "μ of x is not found within the limit of 3 million operations for one question: "
+        "ask for less"
+    )
+    assert (caught.value.needed, caught.value.limit) == (3_000_001, 3_000_000)
+    # outside of questions nothing is counted
+    spend(10**12)
+    assert limit.spent == 3_000_000
+
+
+def test_what_is_inside_a_question_may_end_alone() -> None:
+    """What a part is refused is not done, and not counted: there may be another way."""
+    with within("outer", "…", 100):
+        for _ in range(3):
+            with pytest.raises(WorkLimitError, match="inner"):
+                spent_in(Limit("inner", "…", 50), 30, 90)
+    with pytest.raises(WorkLimitError, match="outer"), within("outer", "…", 100):
+        spent_in(Limit("inner", "…"), 101)
+
+
+def test_no_search_goes_on_past_the_limit() -> None:
+    """Those that look for another way out where one takes too much catch other errors."""
+    went_on = False
+
+    def searched() -> None:
+        nonlocal went_on
+        with suppress(WorkLimitError, UndecidedError):
+            spend(6)
+        went_on = True
+
+    with pytest.raises(WorkLimitError, match="x is not found"), within("x", "…", 5):
+        searched()
+    assert not went_on
+
+
+def test_a_step_that_is_too_long_is_told_as_the_question() -> None:
+    """Whoever asked says what it was asked for."""
+    told = r"^μ of x is not found: too slow; ask for less$"
+    with pytest.raises(WorkLimitError, match=told), within("μ of x", "ask for less"):
+        raise PartLimitError("too slow", 2, 1)
+
+
+def test_the_limit_is_one_of_work() -> None:
+    """The same question ends at the same place, however often it is asked."""
+
+    def needed() -> int:
+        run = gdp.profiles.DPSGD(noise_multiplier=0.02, sample_rate=1e-3, steps=10_000)
+        with pytest.raises(WorkLimitError, match="it is not"), within("it", "…", 300_000):
+            gdp.measure(run, failure=1e-10)
+        with pytest.raises(WorkLimitError) as caught, within("it", "…", 300_000):
+            gdp.measure(run, failure=1e-9)
+        return caught.value.needed
+
+    assert needed() == needed() > 300_000
