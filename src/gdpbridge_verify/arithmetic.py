@@ -223,9 +223,6 @@ class Interval:
 def _cost_of_erfc(precision: int, z: float) -> float:
     """Return about how many microseconds MPFR takes."""
     square = z * z
-    if z < 0 and square > precision:
-        # it is 2, up to rounding
-        return 4.0
     # between its Taylor and its asymptotic series MPFR carries the bits of e^{-z²} along
     if square < 16 or square > 3.1 * precision:
         return 0.003 * math.pow(precision, 1.5)

@@ -80,9 +80,7 @@ class Line:
     left: Annotated[SignedExact, "the tilt that bounds the aliases on the left"]
     nodes: Annotated[NodesOfParts, "for each part, the quadrature on the line, if it needs one"]
     far: Annotated[NodesOfParts, "for each part, the one that bounds what the sum leaves out"]
-    split: Annotated[
-        Split | None, "then it is of rare noise, and nodes are of noise that is not large, and rare"
-    ] = None
+    split: Annotated[Split | None, "of rare noise: nodes are of what is not large, and rare"] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -49,7 +49,6 @@ class FixedSizeGaussian(Transform):
     def __init__(self, apart: Fraction, rate: Fraction) -> None:
         self.apart, self.rate = apart, rate
         self.tail_variance = apart**2
-        self.distance = rate
         self._known: dict[tuple[int, Fraction, int], tuple[Interval, Interval]] = {}
 
     # --- on a line -----------------------------------------------------------------------------

@@ -22,12 +22,11 @@ import gmpy2
 from gmpy2 import mpfr, mpz
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
-from gdpbridge_verify.composed import LossesCheck
+from gdpbridge_verify.composed import LossesCheck, log_kappa
 from gdpbridge_verify.decay import Decay
 from gdpbridge_verify.document import Evidence
 from gdpbridge_verify.evidence import Point
 from gdpbridge_verify.finite import Atoms, DiscreteGaussian, Finite, Unit
-from gdpbridge_verify.line import log_kappa
 from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused, Undecided

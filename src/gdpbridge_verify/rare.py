@@ -14,18 +14,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
 from gmpy2 import mpfr
 
 from gdpbridge_verify import evidence
-from gdpbridge_verify.arithmetic import Arithmetic, Interval
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
 from gdpbridge_verify.complexes import Ball, Complexes
-from gdpbridge_verify.evidence import MAX_NODES, Edge, Nodes
-from gdpbridge_verify.line import Line, log_kappa, power_of
+from gdpbridge_verify.composed import Line, log_kappa, power_of
+from gdpbridge_verify.evidence import MAX_NODES, Edge, Nodes, Split
+from gdpbridge_verify.fixed_size import FixedSizeGaussian
 from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused
-from gdpbridge_verify.transforms import Runs, SampledGaussian
+from gdpbridge_verify.transforms import Runs, SampledGaussian, Transform
 
 # where an upper bound at one place is all that is needed: how far φ and a step reach
 _REACH, _STEPS_PER_STRIP = 14, 4
@@ -70,9 +72,9 @@ class Window(SampledGaussian):
         if self.low is not None:
             low = self._start(self.low) - _REACH * min(self.low.width, Fraction(1))
         high = self._top(w) + _REACH * min(self.high.width, Fraction(1))
-        if step * MAX_NODES <= high - low:
-            raise OutOfWork
         first, last = math.floor(low / step), math.ceil(high / step)
+        if last - first >= MAX_NODES:
+            raise OutOfWork
         return Nodes(shift=Fraction(0), strip=strip, step=step, first=first, last=last)
 
     def _share_off(self, of: Arithmetic, w: Fraction, y: Fraction, nodes: Nodes) -> Interval:
@@ -111,7 +113,7 @@ class Window(SampledGaussian):
         # g ≤ (g(x)/e^{x/σ})·e^{u/σ} above x
         moved = ((self._log_g(of, above) - above / self.sigma) * w).exp()
         found = kept + moved * self._tail(of, self.high, w / self.sigma, above)
-        return found * self._lift(of, nodes.shift)
+        return found * of.exactly(nodes.shift**2 * self.bend / 2).exp()
 
     def _start(self, edge: Edge) -> Fraction:
         """Return up to where φ(u)·e^{-(u - u₀)²/2τ²}/2 grows, and χ is at most its share of it."""
@@ -133,8 +135,66 @@ class Window(SampledGaussian):
     @staticmethod
     def _beyond(of: Arithmetic, edge: Edge, u: Fraction, *, above: bool) -> Interval:
         """Enclose χ, or 1 - χ, at a real place."""
-        x = (u - edge.place) / edge.width
-        return of.exactly(-x if above else x).normal_tail()
+        x = (edge.place - u if above else u - edge.place) / edge.width
+        if x < 0 and x * x > 2 * of.precision:
+            # Φ(x) ≤ e^{-x²/2}
+            return of.just_below_one.hull(of.exactly(1))
+        return of.exactly(x).normal_tail()
+
+
+def distance_of(parts: Sequence[Runs], of: Arithmetic) -> Level:
+    """Return what is above δ(0): what both distributions have in common multiplies.
+
+    On a sample that is nothing less than 1 - q.
+    """
+    kept = of.exactly(0)
+    for part in parts:
+        if not isinstance(part.transform, SampledGaussian | FixedSizeGaussian):
+            return Level.of(of.exactly(1))
+        kept += of.exactly(1 - part.transform.rate).log() * part.times
+    return Level(-kept.expm1(), kept.exp())
+
+
+class Rare(Transform):
+    """M_ν of all runs, as one transform: F_C^T - (F_C - F_A)^T.
+
+    Args:
+        run: one run.
+        times: T.
+        data: the line, with nodes for F_C and F_A.
+    """
+
+    def __init__(self, run: SampledGaussian, times: int, data: evidence.Line, split: Split) -> None:
+        self.times, self.data = times, data
+        self.whole, self.rare = (Window(run, low, split.high) for low in (None, split.low))
+        if [one is not None for one in (*data.nodes, *data.far)] != [True, True, False, True]:
+            raise Malformed("evidence.lines: nodes", len(data.nodes), "two, and far out one")
+
+    def on_line(
+        self, field: Complexes, w: Fraction, h: Fraction, count: int, nodes: Nodes | None
+    ) -> list[Ball]:
+        """Enclose F_C^T·(1 - (1 - F_A/F_C)^T)."""
+        columns = [
+            one.on_line(field, w, h, count, given)
+            for one, given in zip((self.whole, self.rare), self.data.nodes, strict=True)
+        ]
+        return [
+            power_of(whole, self.times) * (1 - power_of(1 - rare * whole.inverse(), self.times))
+            for whole, rare in zip(*columns, strict=True)
+        ]
+
+    def at(self, of: Arithmetic, w: Fraction) -> Interval:
+        """Bound it by the smaller one of T·F_A and F_C, times F_C^{T-1}."""
+        whole, rare = self.whole.at(of, w), self.rare.at(of, w)
+        return self._times_rest(whole, min(rare * self.times, whole, key=lambda one: one.high))
+
+    def beyond(self, field: Complexes, w: Fraction, y: Fraction, nodes: Nodes | None) -> Interval:
+        """Bound it by T·|F_A|·F_C^{T-1}."""
+        bound = self.rare.beyond(field, w, y, self.data.far[1])
+        return self._times_rest(self.whole.at(field.arithmetic, w), bound * self.times)
+
+    def _times_rest(self, whole: Interval, share: Interval) -> Interval:
+        return (whole.log() * (self.times - 1) + share.log()).exp().ends()[1]
 
 
 class RareLine(Line):
@@ -144,22 +204,18 @@ class RareLine(Line):
         self, parts: Sequence[Runs], backward: bool, data: evidence.Line, arithmetic: Arithmetic
     ) -> None:
         split = data.split
-        (run, *others) = parts
-        known = type(run.transform) is SampledGaussian and not run.transform.symmetric
-        if split is None or others or backward or not known or data.c < 0:
+        (part, *others) = parts
+        run, known = part.transform, type(part.transform) is SampledGaussian
+        if split is None or others or backward or not known or run.symmetric or data.c < 0:
             why = "for runs of one sampled Gaussian mechanism, of large losses, with c > 0"
             raise Malformed("evidence.lines: split", len(parts), why)
-        assert isinstance(run.transform, SampledGaussian)
-        self._run, self._runs, self._split = run.transform, run.times, split
-        windows = [Window(run.transform, low, split.high) for low in (None, split.low)]
-        super().__init__([Runs(one, 1) for one in windows], backward, data, arithmetic)
         if split.tilt <= 0:
             raise Malformed("evidence.lines: split.tilt", float(split.tilt), "a number > 0")
-
-    @property
-    def _needed(self) -> tuple[list[bool], list[bool]]:
-        """Which nodes there are: far out F_C is bounded by F_C at a real place."""
-        return [True, True], [False, True]
+        assert isinstance(run, SampledGaussian)
+        self._run, self._runs, self._split = run, part.times, split
+        rare = Rare(run, part.times, data, split)
+        bare = replace(data, nodes=(None,), far=(None,))
+        super().__init__([Runs(rare, 1)], backward, bare, arithmetic)
 
     def above(self, at: Fraction) -> Interval:
         """Return what is above D at an ε."""
@@ -184,24 +240,3 @@ class RareLine(Line):
         )
         share = (1 - rate) * usual + rate * moved
         return -((-share).log1p() * self._runs).expm1().ends()[0]
-
-    def _times_moment(self, value: Ball, transforms: Sequence[Ball]) -> Ball:
-        """Return a number times M_ν(s): F_C^T·(1 - (1 - F_A/F_C)^T)."""
-        whole, rare = transforms
-        kept = power_of(1 - rare * whole.inverse(), self._runs)
-        return value * power_of(whole, self._runs) * (1 - kept)
-
-    def _log_beyond(self, edge: Fraction) -> Interval:
-        """Bound it by T·|F_A|·F_C^{T-1}."""
-        place = 1 + self.data.c
-        whole, rare = (part.transform for part in self.parts)
-        bound = rare.beyond(self.field, place, edge, self.data.far[1])
-        return self._log_rest(whole.at(self.of, place), bound * self._runs)
-
-    def _log_moment(self, b: Fraction) -> Interval:
-        """Bound it by the smaller one of T·F_A and F_C, times F_C^{T-1}."""
-        whole, rare = (part.transform.at(self.of, 1 + b) for part in self.parts)
-        return self._log_rest(whole, min(rare * self._runs, whole, key=lambda one: one.high))
-
-    def _log_rest(self, whole: Interval, share: Interval) -> Interval:
-        return (whole.log() * (self._runs - 1) + share.log()).ends()[1]

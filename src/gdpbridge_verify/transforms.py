@@ -33,14 +33,12 @@ class Transform(ABC):
 
     Attributes:
         failure: P(L = ∞), and Q(L = -∞).
-        distance: at least the total variation distance of P and Q.
         symmetric: whether both directions are the same.
         needs_nodes: whether its evaluation on a line needs nodes.
         tail_variance: μ_t² of one run.
     """
 
     failure: Fraction = Fraction(0)
-    distance: Fraction = Fraction(1)
     symmetric: bool = False
     needs_nodes: bool = False
     tail_variance: Fraction = Fraction(0)
@@ -174,12 +172,10 @@ class SampledGaussian(Transform):
     """
 
     needs_nodes = True
-    # what is integrated, but for g, is larger by e^{bend·v²/2} at most on Im u = v
-    bend: Fraction = Fraction(1)
+    bend: Fraction = Fraction(1)  # on Im u = v what is integrated grows by e^{bend·v²/2}
 
     def __init__(self, sigma: Fraction, rate: Fraction, *, replaced: bool = False) -> None:
         self.sigma, self.rate, self.symmetric = sigma, rate, replaced
-        self.distance = rate
         self.tail_variance = 1 / sigma**2
 
     @property
@@ -193,10 +189,8 @@ class SampledGaussian(Transform):
         """Enclose F(w + ikh) by nodes on Im u = b: one error serves every k."""
         assert nodes is not None
         of, up = field.arithmetic, field.up
-        # what is no step is refused before it is divided by
-        nodes.numbers()
-        share, cut = self._share_off(of, w, h * count, nodes), self._cut(of, w, nodes)
         logs, weights = self._weighted(field, w, nodes)
+        share, cut = self._share_off(of, w, h * count, nodes), self._cut(of, w, nodes)
         sums, rounding = power_sums(field, weights, logs, h, count)
         if not share < 1:
             raise Refused("evidence.lines: step", "the quadrature is too coarse for any bound")
@@ -206,7 +200,6 @@ class SampledGaussian(Transform):
         return [Ball(field, value, radius) for value in sums]
 
     def _share_off(self, of: Arithmetic, w: Fraction, y: Fraction, nodes: Nodes) -> Interval:
-        """Bound what the rule is off by, for all places up to y, as a share of F(w)."""
         height = nodes.shift + nodes.strip
         if not 0 < nodes.strip <= nodes.shift:
             raise Malformed("evidence.lines: strip", nodes.strip, "above 0 and at most the shift")
@@ -217,9 +210,6 @@ class SampledGaussian(Transform):
     def at(self, of: Arithmetic, w: Fraction) -> Interval:
         """Bound F(w): the trapezoid rule on the real line, in steps that need no search."""
         nodes = self._real_nodes(w)
-        # so steep a tilt is the checker's to bound, and no fault of the document
-        if nodes.last - nodes.first >= MAX_NODES:
-            raise OutOfWork
         _, weights = self._weighted(Complexes(of), w, nodes)
         total = sum((weight.real() for weight in weights), of.exactly(0))
         share = 2 * self._growth(of, w, nodes.strip, nodes.strip, nodes)
@@ -228,22 +218,17 @@ class SampledGaussian(Transform):
         return Interval(of, mpfr(0), ((total + self._cut(of, w, nodes)) / (1 - share)).high)
 
     def _real_nodes(self, w: Fraction) -> Nodes:
-        """Return nodes on the real line that do for a bound at one place."""
         powers = self._below_zero(w)
-        # without such powers no cosine matters
         strip = min(_STRIP, self.sigma * (Fraction(3, 2) if powers else 3))
         flat = not self.symmetric and 2 * self.rate <= 1 and -powers * self.rate < _MODEST
         if powers and not flat:
             # so that the cosine to that power is at most about e^4
             strip = min(strip, self.sigma * _root(Fraction(32) / -powers))
-        zero = Fraction(0)
-        low, high = min(w, -self._other(w), zero) / self.sigma, max(w, zero) / self.sigma
-        if flat:
-            # what is integrated is φ, but for a few powers of e
-            low = zero
+        low = (0 if flat else min(w, -self._other(w), 0)) / self.sigma
+        high = max(w, 0) / self.sigma
         step = strip / _STEPS_PER_STRIP
-        # of a power of astronomical size no step is left
-        if step * MAX_NODES <= high - low:
+        # so steep a tilt, for which no step may be left, is no fault of the document
+        if step * (MAX_NODES - 2) <= high - low + 2 * _REACH:
             raise OutOfWork
         first, last = math.floor((low - _REACH) / step), math.ceil((high + _REACH) / step)
         return Nodes(shift=Fraction(0), strip=strip, step=step, first=first, last=last)
@@ -258,15 +243,12 @@ class SampledGaussian(Transform):
         if not of.pi * self.sigma > (height if nodes.strip <= nodes.shift else 2 * height):
             raise Refused("evidence.lines: far", "the strip is too wide")
         total, scale = of.exactly(0), self._log_step(of, nodes)
+        lift = of.exactly(nodes.shift**2 * self.bend / 2).exp()
         for j, log, base in zip(nodes.numbers(), *self._logs(field, nodes), strict=True):
             place = base.real() - (nodes.step * j) ** 2 / 2
             total += (log.real() * w - log.imaginary() * y + place + scale).exp()
         error = 2 * self._growth(of, w, nodes.strip, height, nodes) * self.at(of, w)
-        return (total + error) * self._lift(of, nodes.shift) + self._cut(of, w, nodes)
-
-    def _lift(self, of: Arithmetic, height: Fraction) -> Interval:
-        """Bound how much what is integrated, but for g, grows up to a height."""
-        return of.exactly(height**2 * self.bend / 2).exp()
+        return (total + error) * lift + self._cut(of, w, nodes)
 
     def _other(self, w: Fraction) -> Fraction:
         """Return v."""
@@ -315,7 +297,7 @@ class SampledGaussian(Transform):
         self, of: Arithmetic, w: Fraction, rise: Fraction, height: Fraction, nodes: Nodes
     ) -> Interval:
         """Return e^{rise²/2}/(e^{2πa/η} - 1), as much more as |g| may be smaller at a height."""
-        growth = self._lift(of, rise) * self._thinned(of, w, height)
+        growth = of.exactly(rise**2 * self.bend / 2).exp() * self._thinned(of, w, height)
         return growth / (2 * of.pi * (nodes.strip / nodes.step)).expm1()
 
     def _thinned(self, of: Arithmetic, w: Fraction, height: Fraction) -> Interval:

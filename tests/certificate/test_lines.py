@@ -24,11 +24,11 @@ from gdpbridge.losses.transforms.replace_one import ReplaceOneTransform
 from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
 from gdpbridge_verify.arithmetic import Arithmetic, Work
 from gdpbridge_verify.complexes import Ball, Complexes
+from gdpbridge_verify.composed import Line
 from gdpbridge_verify.evidence import Line as LineData
 from gdpbridge_verify.evidence import Nodes
 from gdpbridge_verify.finite import two_valued as two_losses
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
-from gdpbridge_verify.line import Line
 from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused, Undecided
 from gdpbridge_verify.transforms import (
     Gaussian,
