@@ -55,6 +55,8 @@ EXAMPLES = [
     Example(tails.GaussianBoundTail(TWO), gaussian_curve(TWO)),
     Example(tails.GaussianBoundTail(TWO, ONE), gaussian_curve(ONE)),
     Example(tails.CutOffTail(TWO, ONE, TWO, HALF), gaussian_curve(ONE)),
+    Example(tails.CutOffTail(TWO, ONE, TWO, HALF, lambda: HALF + ONE), gaussian_curve(ONE)),
+    Example(tails.NearGaussianTail(HALF + ONE, ONE), gaussian_curve(ONE)),
     Example(
         tails.TouchingTail(TWO, tails.GaussianDecayTail(Fraction(0), ONE, TWO)),
         lambda eps: gaussian.log_delta_of(eps, ball(TWO)).min(-eps * eps / 2),

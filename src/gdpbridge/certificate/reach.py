@@ -16,6 +16,7 @@ __all__ = [
     "ONLY_COMPOSED",
     "is_bounded",
     "is_closed",
+    "is_near",
     "needs_lattice",
     "uncertifiable_because",
     "uncertifiable_beyond_because",
@@ -71,7 +72,7 @@ def uncertifiable_because(profile: Profile) -> str:
         return f"there is no certificate yet for a single sample of {named.inner[0].kind}"
     # the curve of others may be dear
     if named.kind in ONLY_COMPOSED and not (
-        named.curve.form in composed or is_closed(named) or is_bounded(named)
+        named.curve.form in composed or is_closed(named) or is_bounded(named) or is_near(named)
     ):
         return f"there is no certificate for {named.kind} of such parts yet"
     return named.beyond_certificates
@@ -99,6 +100,16 @@ def is_closed(profile: Profile) -> bool:
 
     parts = _parts(profile)
     return parts is not None and formula_of(parts) is not None
+
+
+def is_near(profile: Profile) -> bool:
+    """Whether the checker can show a composition to be nearly one Gaussian mechanism."""
+    if profile.kind not in ONLY_COMPOSED | {"discrete-gaussian"}:
+        return False
+    from gdpbridge_verify.composition import is_near as is_near_by_parts
+
+    parts = _parts(profile)
+    return parts is not None and is_near_by_parts(parts)
 
 
 def is_bounded(profile: Profile) -> bool:

@@ -99,6 +99,7 @@ class Handover:
         is_proved: whether all this is.
         in_proof: whether a certificate has to show it.
         shown_from: from where on it can, if that is later.
+        is_sharp: whether a smaller width may be asked for.
     """
 
     end: Fraction
@@ -109,6 +110,7 @@ class Handover:
     is_proved: bool = True
     in_proof: bool = False
     shown_from: Fraction | None = None
+    is_sharp: bool = True
 
 
 class Tail(Remade, ABC):

@@ -83,7 +83,7 @@ def choose(moments: Moments, wanted: Sequence[Wanted], *, complement: bool) -> C
     eps = np.array([want.eps for want in wanted])
     errors = np.array([want.log_error for want in wanted])
     values = np.array([want.log_value for want in wanted])
-    logs = moments.logs(tilts)
+    logs = (moments.tilts_inside if complement else moments.tilts).log_moments(tilts)
     # log of the terms of a line, and of Chernoff's bound, for each tilt and ε
     terms = logs[:, None] - tilts[:, None] * eps
     bounds = terms if complement else terms + log_kappa(tilts)[:, None]
@@ -106,9 +106,12 @@ def choose(moments: Moments, wanted: Sequence[Wanted], *, complement: bool) -> C
         if not np.isfinite(costs[index]):
             break
         at, h = _exact(tilts[index]), short(2 * math.pi / float(periods[index]))
+        sides = tilts[[right[index].argmin(), left[index].argmin()]]
+        # so that each is known
+        moments.logs(np.append(sides, tilts[index]))
         count = _nodes(moments, wanted, float(at), float(h))
         if count is not None and (best is None or count < best.count):
-            above, below = (_exact(tilts[side[index].argmin()]) for side in (right, left))
+            above, below = map(_exact, sides.tolist())
             best = Choice(at, h, count, above, below, max(float(lost[index]), 0.0))
             if count <= _FEW:
                 break

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 
-from flint import arb, arb_poly, fmpq
+from flint import arb, arb_mat, arb_poly, fmpq
 
 from gdpbridge.numeric.decide import certainly
+from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["FARTHEST", "Panel"]
+__all__ = ["FARTHEST", "Panel", "power_tables"]
 
 FARTHEST = 2
 """A panel may be used to so many of its radii."""
@@ -57,3 +58,19 @@ class Panel:
             moved = moved.derivative() * arb(fmpq(1, number + 1))
             unit /= radius
         return found
+
+
+@lru_cache(maxsize=32)
+def power_tables(terms: int, count: int, bits: int) -> tuple[arb_mat, arb_mat, list[arb]]:
+    """Enclose (k/n)^j, k < n in a row: the rows of even j < J, and of odd ones; and all 1/j!."""
+    with precision(bits):
+        places = [ball(Fraction(k, count)) for k in range(count)]
+        rows, shares = [[arb(1)] * count], [arb(1)]
+        for j in range(1, terms):
+            rows.append([term * x for term, x in zip(rows[-1], places, strict=True)])
+            shares.append(shares[-1] / j)
+        even, odd = (
+            arb_mat(len(some), count, [x for row in some for x in row])
+            for some in (rows[::2], rows[1::2])
+        )
+        return even, odd, shares

@@ -177,16 +177,19 @@ def _newton(direction: Direction, eps: Fraction, target: arb) -> tuple[Fraction 
     least, value = direction.bounds(line, series)
     slope, off = value[1].mid(), (value[0] - target).mid()
     if line.kind is Kind.REST:
-        step = (off / slope).mid()
-        return to_fraction(step), bool(step >= 0)
+        return _signed(off / slope)
     failure = direction.moments.failure()
     excess = (value[0] - failure).mid()
     if certainly(value[0] < target) and not certainly(2 * (least[0] - failure) > excess):
         return None, True
     # log D is nearly straight
     step = ((excess / (target - failure)).log() * excess / slope).mid()
-    step = step if step.is_finite() else (off / slope).mid()
-    return to_fraction(step), bool(step >= 0)
+    return _signed(step if step.is_finite() else off / slope)
+
+
+def _signed(step: arb) -> tuple[Fraction, bool]:
+    exact = to_fraction(step.mid())
+    return exact, exact >= 0
 
 
 def _proved(direction: Direction, at: Fraction, target: arb) -> tuple[Fraction, Fraction]:

@@ -7,6 +7,7 @@ from gdpbridge.curves.tails.gaussian import (
     GaussianBoundTail,
     GaussianCurveTail,
     GaussianDecayTail,
+    NearGaussianTail,
     TouchingTail,
 )
 from gdpbridge.curves.tails.level import ConstantTail
@@ -33,6 +34,7 @@ __all__ = [
     "GaussianBoundTail",
     "GaussianCurveTail",
     "GaussianDecayTail",
+    "NearGaussianTail",
     "PlateauTail",
     "SettledTail",
     "SlowDecayTail",
