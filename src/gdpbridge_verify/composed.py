@@ -227,13 +227,13 @@ class ComposedCheck(LossesCheck):
                 return Level(1 - rest, rest)
             return Level.of(curve.above(at) + self._failure)
         # D(ε) ≤ κ(b)·M(b)·e^{-bε}, and δ(ε) ≤ δ(0)
-        tilt = binary(piece.tilt or "")
+        tilt, parts = binary(piece.tilt or ""), self.composition.parts
         if tilt < 0:
             raise Malformed("evidence.directions: tilt", about(tilt), "a number ≥ 0")
         if tilt == 0:
-            return import_module(_RARE).distance_of(self.composition.parts, self.arithmetic)
+            return Level(*import_module(_RARE).distance_of(parts, self.arithmetic))
         if key not in self._chernoff:
-            parts, backward = self.composition.parts, bool(self.direction)
+            backward = bool(self.direction)
             self._chernoff[key] = log_chernoff(parts, backward, tilt, self.arithmetic)
         return Level.of((self._chernoff[key] - tilt * at).exp() + self._failure)
 

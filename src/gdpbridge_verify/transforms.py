@@ -224,8 +224,8 @@ class SampledGaussian(Transform):
         if powers and not flat:
             # so that the cosine to that power is at most about e^4
             strip = min(strip, self.sigma * _root(Fraction(32) / -powers))
-        low = (0 if flat else min(w, -self._other(w), 0)) / self.sigma
-        high = max(w, 0) / self.sigma
+        low = (Fraction(0) if flat else min(w, -self._other(w), Fraction(0))) / self.sigma
+        high = max(w, Fraction(0)) / self.sigma
         step = strip / _STEPS_PER_STRIP
         # so steep a tilt, for which no step may be left, is no fault of the document
         if step * (MAX_NODES - 2) <= high - low + 2 * _REACH:
