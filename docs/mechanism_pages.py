@@ -10,6 +10,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from gdpbridge.cli.kinds import described
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.profiles import kinds
 
@@ -18,7 +19,8 @@ class Mechanisms(SphinxDirective):
     """All kinds, one section each: formula, source, class and parameters."""
 
     def run(self) -> list[nodes.Node]:
-        return [self._section(kind, cls) for kind, cls in kinds().items()]
+        sections = [self._section(kind, cls) for kind, cls in kinds().items()]
+        return [*self.parse_text_to_nodes("\n".join(_table())), *sections]
 
     def _section(self, kind: str, cls: type[Profile]) -> nodes.section:
         section = nodes.section(ids=[nodes.make_id(kind)])
@@ -26,6 +28,24 @@ class Mechanisms(SphinxDirective):
         text = "\n".join(_lines(cls))
         section += self.parse_text_to_nodes(text)
         return section
+
+
+def _table() -> Iterator[str]:
+    """All kinds with what each can do, as ``gdpbridge kinds`` tells it."""
+    yield "| kind | δ(ε) is | composes | groups | samples | certificate |"
+    yield "|---|---|---|---|---|---|"
+    for kind, cls in kinds().items():
+        about = described(kind, cls)
+        cells = [
+            f"`{kind}`",
+            about["profile_is"],
+            "yes" if about["composes"] else "no",
+            "yes" if about["groups"] else "by δ(ε)",
+            ", ".join(about["sampling"]) or "no",
+            "yes" if about["certificate"] else "no",
+        ]
+        yield f"| {' | '.join(cells)} |"
+    yield ""
 
 
 def _lines(cls: type[Profile]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -104,6 +104,9 @@ def check_of(document: Certificate) -> str:
     if document.evidence.unit is not None:
         return "lattice.LatticeCheck"
     parts, directions = composition_of(document.mechanism).parts, document.evidence.directions
+    if is_near(parts) and directions and not any(one.pieces or one.cells for one in directions):
+        # nothing is needed, as it is nearly one Gaussian mechanism
+        return "nearness.NearnessCheck"
     if directions and not any(one.pieces for one in directions):
         # lines or laws are not in its place
         from gdpbridge_verify.closed import formula_of
@@ -112,6 +115,12 @@ def check_of(document: Certificate) -> str:
             return "closed.ClosedCheck"
     is_discrete = all(isinstance(part.transform, Finite) for part in parts)
     return "law.DiscreteCheck" if is_discrete else "composed.ComposedCheck"
+
+
+def is_near(parts: Sequence[Runs]) -> bool:
+    """Whether all noise is discrete Gaussian, but for Gaussian noise beside it."""
+    kinds = {type(part.transform) for part in parts}
+    return DiscreteGaussian in kinds and kinds <= {DiscreteGaussian, Gaussian}
 
 
 def _read(spec: Spec, times: int, work: Work) -> Composition:

@@ -26,10 +26,10 @@ from gdpbridge_verify.parameters import apart, parameters_of
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.ranges import Range, formulas_of, on_ranges
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
-from gdpbridge_verify.straight import line_below
 from gdpbridge_verify.taylor import Taylor, coefficient
 from gdpbridge_verify.trees import (
     OF_SEVERAL,
+    PIECEWISE,
     Node,
     constant,
     decimal_parameter,
@@ -40,6 +40,8 @@ from gdpbridge_verify.trees import (
 
 # how often a range is halved, on which δ̂ is proved to be above a line
 _MAX_HALVINGS = 200
+# from which on it is asked whether both are lines
+_MANY_CELLS = 400
 
 
 def _line_of(a: Fraction, b: Fraction) -> Node:
@@ -222,7 +224,10 @@ class FormulaCheck(ConvexCheck):
         else:
             sides, is_log = parsed(text, known)
         found = []
-        for (low, high), node in formulas_of(sides, self.arithmetic):
+        parts = [((Fraction(0), Fraction(0)), sides)]
+        if PIECEWISE in text:
+            parts = formulas_of(sides, self.arithmetic)
+        for (low, high), node in parts:
             formula, of_log = isolated(text, *node.parts) if self.is_solved else (node, is_log)
             found.append(Range(low, high, formula, of_log))
         return found
@@ -300,28 +305,31 @@ class FormulaCheck(ConvexCheck):
                 self._above_on(one, line, a, b, min(most, end))
 
     def _above_on(self, one: Range, line: str, a: Fraction, b: Fraction, end: Fraction) -> None:
-        """Prove it up to an end, by halving where it cannot be seen at once.
-
-        Of a line in e^ε the difference is one too: it is above 0 where it is so at both ends.
-        """
-        if not one.is_log and (straight := line_below(one.formula)) is not None:
-            difference = Node("-", (straight, _line_of(a, b)))
-            for at in (one.low, end):
-                about_it = Taylor(self.arithmetic, 0).about(difference, self.arithmetic.exactly(at))
-                if about_it[0] < 0:
-                    raise Refused(line, f"δ is smaller at ε = {float(at):.12g}")
-                if not about_it[0] > 0:
-                    raise Undecided(line)
-            return
-        stack = [(one.low, end, 0)]
+        """Prove it up to an end, by halving where it cannot be seen at once."""
+        stack, tried = [(one.low, end, 0)], 0
         while stack:
             low, high, halvings = stack.pop()
+            tried += 1
             if self._is_above(one, a, b, low, high):
+                continue
+            if tried > _MANY_CELLS and self._is_line_above(one, a, b, (low, high)):
                 continue
             if halvings == _MAX_HALVINGS:
                 raise Undecided(line)
             middle = (low + high) / 2
             stack += [(middle, high, halvings + 1), (low, middle, halvings + 1)]
+
+    def _is_line_above(
+        self, one: Range, a: Fraction, b: Fraction, ends: tuple[Fraction, Fraction]
+    ) -> bool:
+        """Whether δ̂ is a line in e^ε, so that the difference is, and is above 0 at both ends."""
+        from gdpbridge_verify.straight import line_below
+
+        straight = None if one.is_log else line_below(one.formula)
+        if straight is None:
+            return False
+        difference, taylor = Node("-", (straight, _line_of(a, b))), Taylor(self.arithmetic, 0)
+        return all(taylor.about(difference, self.arithmetic.exactly(at))[0] > 0 for at in ends)
 
     def _is_above(
         self, one: Range, a: Fraction, b: Fraction, low: Fraction, high: Fraction

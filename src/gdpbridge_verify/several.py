@@ -103,6 +103,8 @@ def composition(
     claims, assumed = [], []
     parts: list[tuple[Claim, int]] = []
     read = 0
+    # copies under other names are proved once
+    known: dict[str, tuple[str, ...]] = {}
     relation = document.mechanism
     for number, one in enumerate(document.releases or ()):
         line = f"releases[{number}]"
@@ -118,10 +120,12 @@ def composition(
         own = relation_of(part)
         if any(own[name] not in (None, relation.get(name)) for name in own):
             raise Refused(line, f"{one.file} is for other neighbours: {_in_words(own)}")
-        try:
-            said = prove(part, folder).claims
-        except Refused as refused:
-            raise Refused(f"{line}: {one.file}: {refused.line}", refused.reason) from None
+        if one.sha256 not in known:
+            try:
+                known[one.sha256] = prove(part, folder).claims
+            except Refused as refused:
+                raise Refused(f"{line}: {one.file}: {refused.line}", refused.reason) from None
+        said = known[one.sha256]
         parts.append((part.claim, one.count))
         times = "" if one.count == 1 else f"{one.count} times "
         failure = part.claim.failure_probability

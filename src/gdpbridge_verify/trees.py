@@ -201,19 +201,17 @@ class Parser:
         parts = [self.sum()]
         self.need(",")
         while True:
-            parts.append(self.sum())
+            left = self.sum()
             sign = self.next(*COMPARISONS)
             if not sign:
-                break
-            parts[-1] = Node(sign, (parts[-1], self.sum()))
+                raise ValueError
+            condition = Node(sign, (left, self.sum()))
             self.need(",")
-            parts.append(self.sum())
+            # a value, or what is otherwise
+            parts += [condition, self.sum()]
             if not self.next(","):
                 break
         self.need(")")
-        # value, condition, …, otherwise
-        if len(parts) % 2 == 0 or any(part.name not in COMPARISONS for part in parts[1::2]):
-            raise ValueError
         return Node(PIECEWISE, tuple(parts))
 
 

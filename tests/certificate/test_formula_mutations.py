@@ -205,7 +205,8 @@ def test_values_and_slopes_are_those_of_python(text: str) -> None:
         ("1 = eps*log1p(delta)", "expm1(1/eps)"), ("expm1(delta) = 1/eps", "log1p(1/eps)"),
         ("2/(eps*delta**2) = 3", "(2/eps/3)**0.5"), ("eps - exp(delta) = -4", "log(eps + 4)"),
         ("1/2 = -(delta - eps)/(-eps)", "eps + eps/2"), ("sqrt(delta)*eps = 1", "1/eps**2"),
-        ("1/eps = 2/(2 + delta)", "2*eps - 2"),
+        ("1/eps = 2/(2 + delta)", "2*eps - 2"), ("delta**(1 + 2) = eps", "eps**(1/3)"),
+        ("delta**(2*3) = eps", "eps**(1/6)"),
     ],
 )  # fmt: skip
 def test_equations_are_solved(text: str, wanted: str) -> None:
@@ -225,12 +226,31 @@ def test_equations_are_solved(text: str, wanted: str) -> None:
         "1 = abs(delta)", "max(delta, eps) = 1", "sqrt(delta) = eps - 1", "sqrt(delta) = -1",
         "delta**2 = eps - 1", "(delta - eps)**2 = 1", "delta/(eps - 1) = 1", "0/delta = 1",
         "delta/0 = 1", "delta/(eps - eps) = 1", "2**delta = eps", "erfc(delta) = 1", "delta = ",
+        "sqrt(delta) = eps*(eps - 1)",
     ],
 )  # fmt: skip
 def test_equations_without_one_solution_are_refused(text: str) -> None:
     """Where a step back has no solution or several ones, or what is divided by may be 0."""
     with pytest.raises(Malformed):
         isolated(text, *sides_of(text, {}))
+
+
+def test_what_a_formula_is_of() -> None:
+    """δ, or its logarithm in either spelling, and nothing else."""
+    for text in ("log_delta = -eps", "log(delta) = -eps", "log(δ) = -ε"):
+        assert parsed(text, {}) == (parsed("delta = -eps", {})[0], True)
+    for text in ("log(eps) = -eps", "log() = -eps", "log(delta = -eps", "eps = -eps", "= -eps"):
+        with pytest.raises(Malformed):
+            parsed(text, {})
+
+
+@pytest.mark.parametrize(
+    "rest", ["eps", "eps, 2", "eps < 1", "eps < 1, 3, eps", "eps, 3, eps < 1, 2", "eps < 1, 3,"]
+)
+def test_conditions_that_are_none_are_not_read(rest: str) -> None:
+    """Each is a comparison, and a value stands last."""
+    with pytest.raises(Malformed):
+        parsed(f"delta = piecewise(1, {rest})", {})
 
 
 def test_a_name_that_is_read_as_another_one_is_refused() -> None:

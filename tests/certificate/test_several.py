@@ -205,6 +205,26 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
+def test_copies_are_proved_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of one hash are proved once, whatever they are called, and counted each."""
+    text = gdp.measure(LAPLACE).certificate.to_json()
+    files = [tmp_path / f"{name}.json" for name in "abcd"]
+    for file in files:
+        file.write_text(text)
+    written = of_releases([*files, files[0]])
+    proved = []
+
+    def counted(document: Any, folder: Path) -> Any:
+        proved.append(document)
+        return gdp.verify(document, folder=folder)
+
+    claims = several.composition(written, tmp_path, counted)
+    assert len(proved) == 1
+    assert len(claims) == 6
+    (square,) = {Fraction(one.claim.mu.high) ** 2 for one in proved}
+    assert 5 * square <= Fraction(written.claim.mu.high) ** 2 < 5 * square + Fraction(1, 10**20)
+
+
 def test_a_composition(folder: Path) -> None:
     """It names its parts, and agrees with what composing the numbers gives."""
     document = json.loads((folder / "all.json").read_bytes())

@@ -36,9 +36,10 @@ CASES = [
         for value in ("-1", "0", "inf", "1e6")
     ),
     *(
-        (f"{LAPLACE} --failure {value}", "--failure", value, "must be a number > 0 and < 1")
-        for value in ("0", "1", "-1", "x")
+        (f"{LAPLACE} --failure {value}", "--failure", value, "must be a number ≥ 0 and < 1")
+        for value in ("1", "-1", "x")
     ),
+    ("measure approx-dp --epsilon 1 --delta 0.1 --failure 0", "--failure", "0", "a number > 0"),
     *(
         (f"{LAPLACE} --digits {value}", "--digits", value, "must be a whole number from 1 to 100")
         for value in ("0", "101", "-3", "1.5", "ten", "1" * 50)

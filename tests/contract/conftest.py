@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
@@ -12,6 +14,9 @@ from pydantic.fields import FieldInfo
 from gdpbridge import profiles
 from gdpbridge.curves.base import Form
 from gdpbridge.mechanisms.base import Profile
+
+# the tests here import what stands beside them
+sys.path.insert(0, str(Path(__file__).parent))
 
 
 def choices(field: FieldInfo) -> tuple[Any, ...]:

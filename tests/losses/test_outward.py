@@ -265,12 +265,12 @@ def test_the_rest_of_an_integral_is_bounded_or_refused(w: int, rate: Fraction) -
 
 def test_an_end_by_chernoff_is_proved() -> None:
     """What floats find is asked in balls."""
-    saddle = SimpleNamespace(bound=np.array([-3.0]), guess=np.array([-3.0]), tilt=np.array([2.0]))
+    known = {"bound": -3.0, "guess": -3.0, "tilt": 2.0, "off": 0.0, "deviation": 1e9}
+    saddle = SimpleNamespace(**{name: np.array([value]) for name, value in known.items()})
     moments = SimpleNamespace(
         domain=(0.0, 9.0),
         failure=lambda: arb(0),
         tilts=SimpleNamespace(at=lambda _: saddle),
-        shape=lambda _: (0.5, 1e9),
     )
     direction: Any = SimpleNamespace(
         end=None, moments=moments, bits=96, chernoff_logs=np.array([1.0])

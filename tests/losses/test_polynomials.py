@@ -143,7 +143,7 @@ def test_a_polynomial_is_above_what_its_bernstein_coefficients_are(
     terms: list[float], places: list[float]
 ) -> None:
     """Of the smallest of them, as found by the formula of each, and not of a hair more."""
-    degree = 8 * (-(-len(terms) // 8)) - 1
+    degree = 16 * (-(-len(terms) // 16)) - 1
     exact = [Fraction(term) for term in terms]
     # in t = (1 + x)/2
     moved = [

@@ -92,7 +92,11 @@ def test_many_steps() -> None:
         assert float(profile.delta(eps)) == pytest.approx(gains.mean(), abs=error)
         assert float(profile.delta(eps)) < float(P.GDP(mu=1).delta(eps))
     found = gdp.measure(profile)
-    assert (found.statement, found.verdict) == ("approximate", "unknown")
+    assert (found.statement, found.verdict) == ("approximate", "gdp")
+    # that of a step without any hiding
+    whole = found.whole_range_mu
+    assert whole is not None
+    assert whole.high == 1
     twice = gdp.measure(P.RandomAllocation(noise_multiplier=1, steps=10, epochs=2), tol=1e-6).mu
     assert found.mu.high < twice.high < 2 * found.mu.high
 

@@ -14,10 +14,12 @@ from mpmath import mpf
 
 import gdpbridge as gdp
 from gdpbridge import profiles
+from gdpbridge.curves.tails import CoarseDecayTail, SettledTail
 from gdpbridge.errors import InputError
 from gdpbridge.losses.transforms.discrete_gaussian import DiscreteGaussianTransform, Weights
 from gdpbridge.measure.methods import breakpoints
 from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import BALLS
 
 
 def laplace_weight(x: int, scale: str) -> mpf:
@@ -349,7 +351,7 @@ def test_flat_suprema_take_one_quantile_a_line(monkeypatch: pytest.MonkeyPatch) 
     seen = []
     quantile = breakpoints._quantile
     monkeypatch.setattr(breakpoints, "_quantile", lambda *p: (seen.append(p), quantile(*p))[1])
-    result = gdp.measure(profiles.DiscreteGaussian(sigma=2).compose(30))
+    result = gdp.measure(profiles.DiscreteGaussian(sigma=4).compose(100))
     assert result.cells > 1500
     assert len(seen) < 1.3 * result.cells
 
@@ -376,3 +378,40 @@ def test_discrete_gaussian_beside_laplace() -> None:
     found = both.curve.delta_at(Fraction(1))
     assert float(found.low) == pytest.approx(wanted, rel=1e-9)
     assert float(gdp.measure(both, eps_h=1, tol=1e-3).mu.high) > 0.5
+
+
+@pytest.mark.parametrize(("variance", "moved"), [(0.5, 1), (5, 1), (5, 3), (40, 7)])
+def test_skellam_falls_as_its_tail_says(variance: float, moved: int) -> None:
+    """-log δ grows at least like ε²v/(2Δ²), from a factor on, and a μ covers the whole range."""
+    profile = gdp.profiles.Skellam(variance=variance, sensitivity=moved)
+    tail = profile.tail
+    assert isinstance(tail, SettledTail)
+    assert isinstance(tail.beyond, CoarseDecayTail)
+    with mpmath.workdps(25):
+        v = mpmath.mpf(str(variance))
+        mass = {x: mpmath.besseli(abs(x), v) * mpmath.exp(-v) for x in range(-200, 90)}
+        factor = mpmath.mpf(3) / 4 * (2 * moved**4 / v) ** (mpmath.mpf(1) / 3)
+        found = gdp.measure(profile)
+        whole = found.whole_range_mu
+        assert whole is not None
+        mu = mpmath.mpf(str(whole.high))
+        for eps in (0, 0.3, 1, 2, 3):
+            t = mpmath.e**eps
+            delta = mpmath.fsum(max(mass[x] - t * mass[x - moved], 0) for x in range(-190, 80))
+            most = factor - eps**2 * v / (2 * moved**2)
+            assert mpmath.log(delta) <= most
+            with precision(100):
+                stated = BALLS.constant(tail.beyond.log_factor)
+            width = mpmath.mpf(float(tail.beyond.width))
+            stated = mpmath.mpf(float(stated)) - eps**2 / (2 * width**2)
+            assert abs(stated - most) < 1e-9 * (1 + abs(most))
+            gaussian = mpmath.ncdf(mu / 2 - eps / mu) - t * mpmath.ncdf(-mu / 2 - eps / mu)
+            assert delta <= gaussian * (1 + mpmath.mpf(10) ** -15)
+    # the bound of Amos that this rests on
+    assert all(
+        mpmath.besseli(n, variance) / mpmath.besseli(n + 1, variance)
+        <= mpmath.exp(mpmath.asinh((n + 1) / variance)) * (1 + 1e-12)
+        for n in range(30)
+    )
+    assert found.certificate is not None
+    assert gdp.verify(found.certificate).valid

@@ -46,6 +46,10 @@ class CellChecker:
         """
         return self._holds(lambda at: (at.failure_at_head(), at.lower_end()))
 
+    def proves_upper(self) -> bool:
+        """Whether the checker will accept the upper end, beside the cells."""
+        return self._holds(lambda at: at.upper_end())
+
     def proves_answers(self) -> bool:
         """Whether the checker will accept the answers."""
         numbers = range(len(self._ladder.document.claim.answers or ()))

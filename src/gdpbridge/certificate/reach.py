@@ -16,6 +16,7 @@ __all__ = [
     "ONLY_COMPOSED",
     "is_bounded",
     "is_closed",
+    "is_near",
     "needs_lattice",
     "uncertifiable_because",
     "uncertifiable_beyond_because",
@@ -40,6 +41,12 @@ def uncertifiable_because(profile: Profile) -> str:
             if one is not named and not uncertifiable_because(one):
                 return f"there is no certificate yet for what is made of {one.kind}"
             return f"there is no certificate for a mechanism of kind {one.kind} yet"
+        if one.kind == "permute-and-flip" and "monotonic" in one.specification():
+            # else it is named without
+            return (
+                "there is no certificate for permute-and-flip of monotonic scores with an ε whose "
+                "half no float is"
+            )
         known = KINDS[one.kind]
         if known.relations and one.neighbours not in known.relations:
             return f"there is no certificate for {one.kind} with {one.neighbours} neighbours yet"
@@ -71,7 +78,7 @@ def uncertifiable_because(profile: Profile) -> str:
         return f"there is no certificate yet for a single sample of {named.inner[0].kind}"
     # the curve of others may be dear
     if named.kind in ONLY_COMPOSED and not (
-        named.curve.form in composed or is_closed(named) or is_bounded(named)
+        named.curve.form in composed or is_closed(named) or is_bounded(named) or is_near(named)
     ):
         return f"there is no certificate for {named.kind} of such parts yet"
     return named.beyond_certificates
@@ -99,6 +106,16 @@ def is_closed(profile: Profile) -> bool:
 
     parts = _parts(profile)
     return parts is not None and formula_of(parts) is not None
+
+
+def is_near(profile: Profile) -> bool:
+    """Whether the checker can show a composition to be nearly one Gaussian mechanism."""
+    if profile.kind not in ONLY_COMPOSED | {"discrete-gaussian"}:
+        return False
+    from gdpbridge_verify.composition import is_near as is_near_by_parts
+
+    parts = _parts(profile)
+    return parts is not None and is_near_by_parts(parts)
 
 
 def is_bounded(profile: Profile) -> bool:

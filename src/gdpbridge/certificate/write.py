@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -13,13 +14,14 @@ from gdpbridge.certificate.cells import accepted
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import SCHEMA, Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell
-from gdpbridge.certificate.reach import is_bounded, is_closed, needs_lattice
+from gdpbridge.certificate.reach import is_bounded, is_closed, is_near, needs_lattice
 from gdpbridge.certificate.rho import rho_of
 from gdpbridge.certificate.write_closed import with_formula
 from gdpbridge.certificate.write_composed import with_directions
 from gdpbridge.certificate.write_convex import with_cells, with_chords
 from gdpbridge.certificate.write_discrete import above, with_laws
 from gdpbridge.certificate.write_lattice import with_lattice
+from gdpbridge.certificate.write_near import with_nearness
 from gdpbridge.certificate.write_zcdp import with_tangents
 from gdpbridge.curves.base import Form
 from gdpbridge.curves.nature import Nature
@@ -91,10 +93,11 @@ def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:
     if isinstance(profile, Formula) and profile.is_exact and profile.possible is not True:
         # the user's word alone is no proof
         claim = replace(claim, profile_is="bound")
-    if isinstance(profile, Densities) and not (
+    plain = isinstance(profile, Densities) and (
         profile.pair.bounded and isinstance(profile.tail, ConstantTail)
-    ):
-        # what formulas do far out the checker does not follow
+    )
+    if isinstance(profile, Densities | Skellam | RandomAllocation) and not plain:
+        # what these do far out the checker does not follow
         claim = replace(claim, verdict="unknown", mu_tail=Range(low="0", high="inf"))
     smooth = profile.curve.form is Form.SMOOTH and not is_closed(profile)
     by_rule = rho_of(profile) is not None or isinstance(profile, Densities)
@@ -147,8 +150,10 @@ def _as_measured(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
         return with_cells(_covering(bare, profile), proof, profile.curve)
     if isinstance(profile, RandomAllocation):
         return _of_allocation(bare, proof, profile)
+    if profile.curve.form is Form.BETWEEN:
+        return with_nearness(bare, profile)
     if discrete:
-        return with_laws(bare, proof, profile)
+        return _by_laws(bare, proof, profile)
     if rho is not None:
         return with_tangents(bare, proof, zcdp_boundary(rho))
     if isinstance(profile, Written | Renyi | Table | TradeoffFunction | Tuned):
@@ -164,6 +169,25 @@ def _as_measured(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     )
     cells = tuple(cell for proved in proof.cells for cell in accepted(checker, proved))
     return replace(bare, evidence=replace(bare.evidence, cells=cells))
+
+
+def _by_laws(bare: Certificate, proof: Proof, profile: Profile) -> Certificate:
+    """Show discrete losses by their law, or noise to be nearly Gaussian where that is as good."""
+    near = bare.claim.statement == "whole" and is_near(profile)
+    if near and not proof.cells:
+        # the tail was all of the proof
+        return with_nearness(bare, profile)
+    try:
+        found = with_laws(bare, proof, profile)
+    except (OutOfWork, UndecidedError):
+        if not near:
+            raise
+        return with_nearness(bare, profile)
+    if near and found.claim.mu.high != bare.claim.mu.high:
+        with suppress(UndecidedError):
+            other = with_nearness(bare, profile)
+            return min(found, other, key=lambda one: Fraction(one.claim.mu.high))
+    return found
 
 
 def _of_allocation(bare: Certificate, proof: Proof, profile: RandomAllocation) -> Certificate:

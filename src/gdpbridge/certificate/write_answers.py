@@ -16,6 +16,7 @@ from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.reach import (
     is_bounded,
     is_closed,
+    is_near,
     needs_lattice,
     uncertifiable_because,
 )
@@ -33,6 +34,7 @@ from gdpbridge.certificate.write_places import below, place_of
 from gdpbridge.certificate.write_zcdp import tangents_at
 from gdpbridge.curves.base import Curve, Form
 from gdpbridge.curves.composed import ComposedCurve
+from gdpbridge.curves.near_gaussian import NearGaussianCurve
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tradeoff import touching
 from gdpbridge.errors import Advice, InputError, UndecidedError, WorkLimitError
@@ -76,6 +78,8 @@ _APART = dict(zip(_WIDER, (Fraction(1, 2**n) for n in (34, 17, 12, 6)), strict=T
 # of what the checker bounds in its own way, as closely but not alike
 _OF_ANOTHER = Fraction(1, 1000), Fraction(1, 100)
 _APART |= dict.fromkeys(_OF_ANOTHER, Fraction(1, 16))
+_NEARLY = Fraction(1, 10**7), Fraction(1, 10**6)
+_APART |= dict.fromkeys(_NEARLY, Fraction(1, 2**8))
 
 
 @dataclass(frozen=True)
@@ -194,6 +198,9 @@ def _ways(profile: Profile) -> Sequence[tuple[ComposedLoss | None, Sequence[Frac
         return [(None, _OF_ANOTHER)]
     if is_bounded(profile) and needs_lattice(profile):
         return [(None, (*_WIDER[1:], *_OF_ANOTHER))]
+    if isinstance(curve, NearGaussianCurve):
+        # the checker bounds the difference in its own way
+        return [(None, (*_WIDER[:3], *_NEARLY, _WIDER[3], *_OF_ANOTHER))]
     if not isinstance(curve, ComposedCurve):
         return [(None, _WIDER)]
     fewer = [(curve.loss_to(digits).whole(), _WIDER[2:3]) for digits in _FEWER_DIGITS]
@@ -369,7 +376,7 @@ def _with_proof(
         places += [_place(one.below) for one in answers if one.below is not None]
         texts = tuple(map(binary_text, sorted(set(places)))) or None
         return replace(bare, evidence=replace(evidence, touching=texts))
-    if is_closed(profile):
+    if is_closed(profile) or (profile.curve.form is Form.BETWEEN and is_near(profile)):
         return replace(bare, evidence=replace(evidence, directions=directions_of_formula()))
     by_values = isinstance(profile, Densities | Skellam | Table | TradeoffFunction)
     if profile.curve.form is Form.LINEAR and not by_values:

@@ -15,7 +15,7 @@ from gdpbridge.cli.show import as_json_text
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import kinds, profile_class
 
-__all__ = ["add_to"]
+__all__ = ["add_to", "described"]
 
 Name = Annotated[
     str | None,
@@ -35,18 +35,19 @@ def add_to(app: typer.Typer, name: str, summary: str) -> None:
 def show_kinds(name: Name = None, *, json: AsJson = False) -> Output:
     """Answer with a line on each kind, or all that one declares."""
     wanted = kinds() if name is None else {name: profile_class(name)}
-    described = [_described(kind, cls) for kind, cls in wanted.items()]
+    found = [described(kind, cls) for kind, cls in wanted.items()]
     if json:
         schema = {"name": "gdpbridge.kinds", "version": 1}
-        return Output(as_json_text({"schema": schema, "kinds": described}))
+        return Output(as_json_text({"schema": schema, "kinds": found}))
     if name is not None:
-        return Output(_page(described[0]))
-    widest = max(len(one["kind"]) for one in described)
-    lines = [f"{one['kind']:<{widest}}  {one['summary']}" for one in described]
+        return Output(_page(found[0]))
+    widest = max(len(one["kind"]) for one in found)
+    lines = [f"{one['kind']:<{widest}}  {one['summary']}" for one in found]
     return Output("".join(f"{line}\n" for line in lines))
 
 
-def _described(kind: str, cls: type[Profile]) -> dict[str, Any]:
+def described(kind: str, cls: type[Profile]) -> dict[str, Any]:
+    """Return what a kind declares, as plain data."""
     from gdpbridge_verify.kinds import KINDS
 
     module = inspect.getmodule(cls)

@@ -49,7 +49,8 @@ EpsH = Annotated[
 Failure = Annotated[
     str | None,
     typer.Option(
-        metavar="p", help="a number > 0 and < 1: allow outright failure with probability p"
+        metavar="p",
+        help="a number ≥ 0 and < 1: allow outright failure with probability p; 0: every ε is meant",
     ),
 ]
 Method = Annotated[

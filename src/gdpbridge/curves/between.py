@@ -44,6 +44,8 @@ class BetweenCurve(BoundedCurve):
     """
 
     form = Form.BETWEEN
+    # how often both curves can be had, closer each time
+    levels = len(LEVELS)
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ from flint import arb
 
 from gdpbridge.curves.base import DEFAULT_FAILURE, Curve
 from gdpbridge.curves.closed_forms import closed_curve
-from gdpbridge.curves.constants import upper_bound
+from gdpbridge.curves.constants import square_root, upper_bound
 from gdpbridge.curves.discrete_gaussian import discrete_gaussian_curve, gaussian_above
 from gdpbridge.curves.linear import LinearCurve
 from gdpbridge.curves.smooth import zero_curve
@@ -20,6 +20,7 @@ from gdpbridge.curves.tails import (
     CutOffTail,
     FloorTail,
     GaussianBoundTail,
+    NearGaussianTail,
     PlateauTail,
     SettledTail,
 )
@@ -97,8 +98,10 @@ def composed_loss_curve(losses: Losses) -> Curve:
 def _cut_off_far_out(losses: Losses, bound: Tail) -> Curve:
     """Return the curve where nothing decays: of discrete Gaussian noise, what is far out fails."""
     from gdpbridge.curves.between import BetweenCurve
+    from gdpbridge.curves.near_gaussian import NearGaussianCurve
     from gdpbridge.curves.spline import SplineCurve
     from gdpbridge.losses.moments import Part
+    from gdpbridge.losses.near_gaussian import nearness
     from gdpbridge.losses.transforms.discrete_gaussian import DiscreteGaussianTransform
 
     parts = [
@@ -112,8 +115,17 @@ def _cut_off_far_out(losses: Losses, bound: Tail) -> Curve:
     if level is None or not isinstance(bound, GaussianBoundTail):
         # what fails anyway is most of it
         return found
-    tail = CutOffTail(bound.mu, bound.mu_t, level.start, upper_bound(level.value))
+
+    def close() -> Fraction | None:
+        near = nearness(losses)
+        return None if near is None else near.close()
+
+    cut = level.start, upper_bound(level.value)
+    tail = CutOffTail(bound.mu, bound.mu_t, *cut, close=close)
     if isinstance(found, BetweenCurve):
+        near = nearness(losses)
+        if near is not None and (largest := near.close()) is not None:
+            return NearGaussianCurve(near, NearGaussianTail(largest, square_root(near.variance)))
         return BetweenCurve(found.directions, tail)
     if isinstance(found, SplineCurve):
         # sums with a density are not added up where masses are so many, and so small
@@ -124,8 +136,14 @@ def _cut_off_far_out(losses: Losses, bound: Tail) -> Curve:
     return _CutOff(found.lines, found.pieces, tail)
 
 
-def cut_off_curve(part: Part) -> Curve:
+def cut_off_curve(
+    part: Part, settled: Callable[[PlateauTail, Callable[[arb], arb]], Tail] | None = None
+) -> Curve:
     """Return the curve of losses on a lattice, of which some that are cut off count as failures.
+
+    Args:
+        part: the runs.
+        settled: as for :func:`cut_off`.
 
     Raises:
         InputError: for more runs than can be added up.
@@ -137,7 +155,7 @@ def cut_off_curve(part: Part) -> Curve:
     known = [law for law in laws if law is not None]
     if len(known) < len(laws):
         raise InputError("times", part.times, "fewer runs: their losses take too many values")
-    return cut_off(loss_curve(known))
+    return cut_off(loss_curve(known), settled)
 
 
 def cut_off(
@@ -180,6 +198,7 @@ def _decays(moments: Moments) -> bool:
 
 
 def _tail(losses: Losses) -> Tail:
+    from gdpbridge.losses.near_gaussian import nearness
     from gdpbridge.losses.transforms.discrete_gaussian import DiscreteGaussianTransform
 
     failure = _failure(losses)
@@ -199,7 +218,9 @@ def _tail(losses: Losses) -> Tail:
             else:
                 variance = variance_of_pure_dp(_largest(part))
             total += part.times * variance
-        return total.sqrt()
+        near = nearness(losses)
+        largest = None if near is None else near.largest()
+        return total.sqrt() if largest is None else total.sqrt().min(ball(largest))
 
     def largest() -> arb:
         return sum((part.times * _largest(part) for part in losses), arb(0))

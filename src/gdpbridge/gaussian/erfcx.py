@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["erfcx"]
+__all__ = ["erfcx", "erfcx_at"]
 
 _K = 2.5
 # from the constant term up: the Chebyshev series to degree 25, in powers of t
@@ -55,6 +55,11 @@ def erfcx(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """e^{x²}·erfc(x) of a one-dimensional array of x ≥ 0; relative error below 1e-15."""
     if x.size <= _FEW:
         return np.array([_horner(one) for one in x.tolist()], dtype=np.float64)
+    return _horner(x)
+
+
+def erfcx_at(x: float) -> float:
+    """The same of one x ≥ 0."""
     return _horner(x)
 
 

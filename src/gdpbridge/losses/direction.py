@@ -136,11 +136,10 @@ class Direction(Stretches):
             saddle = moments.tilts.at(np.array([top]))
             if float(saddle.bound[0] - saddle.guess[0]) > _CLOSE:
                 return None
+            slope = top + float(saddle.off[0])
             # along the best tilt's line, which lies above
             top += (float(saddle.bound[0]) - math.log(delta)) / float(saddle.tilt[0])
-        mean, deviation = moments.shape(float(saddle.tilt[0]))
-        slope = mean - math.log1p(1 / float(saddle.tilt[0]))
-        if abs(top - slope) > _BETWEEN * deviation:
+        if abs(top - slope) > _BETWEEN * float(saddle.deviation[0]):
             # no tilt has its losses there: they are usual ones, or rare and far larger ones
             return None
         tilt, found = short(float(saddle.tilt[0])), short(top * (1 + _HAIR), up=True)

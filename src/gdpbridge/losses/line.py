@@ -22,6 +22,7 @@ import numpy as np
 from flint import acb, acb_mat, acb_poly, arb, arb_mat, arb_poly, arb_series
 
 from gdpbridge.losses.choice import Choice
+from gdpbridge.losses.glance import Glance
 from gdpbridge.losses.moments import Moments, kappa
 from gdpbridge.losses.panels import FARTHEST, Panel, power_tables
 from gdpbridge.losses.transforms.base import Plan, powers, short
@@ -43,8 +44,6 @@ _ROUND = 8, 8, 64
 # places that were asked for last, about which more may be asked
 _KEPT = 4
 _GUARD_BITS = 24
-# radii of discs, of which the size of a line's terms is known: N·h·r, and how many of them
-_SHORT_REACH, _LONG_REACH, _PLACES = 1e-3, 1e4, 65
 # log of the terms over the error, however large an error is allowed
 _LEAST_DEPTH = 4.0
 # nodes times terms of each, in numbers of so many bits: some seconds
@@ -133,7 +132,7 @@ class Line:
             self._weights = self._evaluated(columns)
             sizes = [column[0].real for column in columns]
             top = moments.beyond(choice.c, edge, far, sizes)
-            self._cut = top / (arb.pi() * ball(edge))
+            self.cut = top / (arb.pi() * ball(edge))
         self._panels: dict[int, Panel] = {}
         self._derivatives: list[list[acb]] = []
         self._polynomials: list[tuple[acb_poly, arb]] = []
@@ -202,13 +201,13 @@ class Line:
         return self._lower(eps)
 
     def _upper(self, eps: Any) -> Any:
-        found = (-self._c * eps).exp() * (self.wave(eps) + self._cut)
+        found = (-self._c * eps).exp() * (self.wave(eps) + self.cut)
         for tilt, constant in self.above:
             found += constant * (-tilt * eps).exp()
         return found
 
     def _lower(self, eps: Any) -> Any:
-        below = (-self._c * eps).exp() * (self.wave(eps) - self._cut)
+        below = (-self._c * eps).exp() * (self.wave(eps) - self.cut)
         for tilt, constant in self._aliases:
             below -= constant * (-tilt * eps).exp()
         return below
@@ -268,7 +267,7 @@ class Line:
         All turns are of modulus 1, so that what is around its terms adds up.
         """
         while len(self._derivatives) <= number:
-            j, terms = len(self._derivatives), self._nodes
+            j, terms = len(self._derivatives), self.nodes
             if j:
                 scale = acb(0, -ball(self.choice.h)) / j
                 terms = [term * (scale * k) for k, term in enumerate(self._derivatives[-1])]
@@ -296,7 +295,7 @@ class Line:
 
         Of those of even j it is the real parts, of the others the imaginary ones.
         """
-        weights = self._nodes
+        weights = self.nodes
         turns = powers([acb(0, turn).exp()], len(weights))
         turned = [x * y for x, y in zip(weights, turns, strict=True)]
         shape = terms, len(turned), working_precision()
@@ -343,7 +342,7 @@ class Line:
         return self._tables[key]
 
     @cached_property
-    def _nodes(self) -> list[acb]:
+    def nodes(self) -> list[acb]:
         """The terms, one for each node."""
         return list(self._weights.entries())[: self.choice.count + 1]
 
@@ -358,15 +357,15 @@ class Line:
     def upper_on(self, disc: Disc) -> Entire:
         """Return e^{λε} times the function above on a disc."""
         if self.kind is Kind.PUT:
-            return self._side_on(disc.mirrored(), self._cut).mirrored()
-        found = self._side_on(disc, self._cut)
+            return self._side_on(disc.mirrored(), self.cut).mirrored()
+        found = self._side_on(disc, self.cut)
         for tilt, constant in self.above:
             found += disc.exponential(self._c - tilt).scaled(constant)
         return found
 
     def lower_on(self, disc: Disc) -> Entire:
         """Return e^{λε} times the function below on a disc, of a line that is no put."""
-        found = self._side_on(disc, -self._cut)
+        found = self._side_on(disc, -self.cut)
         for tilt, constant in self._aliases:
             found -= disc.exponential(self._c - tilt).scaled(constant)
         return found
@@ -381,7 +380,7 @@ class Line:
     @cached_property
     def _sizes(self) -> arb_poly:
         """The polynomial whose coefficients are the moduli of the terms."""
-        return arb_poly([abs(weight) for weight in self._nodes])
+        return arb_poly([abs(weight) for weight in self.nodes])
 
     @cached_property
     def log_sizes(self) -> Floats:
@@ -391,14 +390,9 @@ class Line:
         return np.array([float(log.mid()) if log.is_finite() else -np.inf for log in logs])
 
     @cached_property
-    def log_sums(self) -> tuple[Floats, Floats]:
-        """Log of some radii, and of Σ|a_k|·e^{khr} with each, in float64."""
-        reach = self.choice.count * float(self.choice.h)
-        places = np.linspace(math.log(_SHORT_REACH / reach), math.log(_LONG_REACH / reach), _PLACES)
-        nodes = float(self.choice.h) * np.arange(self.log_sizes.size)
-        exponents = self.log_sizes + np.outer(np.exp(places), nodes)
-        tops = exponents.max(axis=1)
-        return places, tops + np.log(np.exp(exponents - tops[:, None]).sum(axis=1))
+    def glance(self) -> Glance:
+        """It in float64."""
+        return Glance(self)
 
     @cached_property
     def _radius(self) -> Fraction:

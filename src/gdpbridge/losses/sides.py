@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 from flint import arb
 
 from gdpbridge.losses.line import Kind, Line
 from gdpbridge.losses.moments import Moments
+from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.discs import Disc, Entire
 from gdpbridge.numeric.flint_context import precision, series_length, working_precision
 from gdpbridge.numeric.kinds import ball
@@ -18,6 +21,8 @@ from gdpbridge.numeric.kinds import ball
 __all__ = ["Guess", "Judged", "Sides"]
 
 _BITS = 96
+# of 1 - δ beside a line for δ, or of δ beside one for 1 - δ: where floats may tell it
+_LEAST_LEFT = 1e-3
 _SPARE_BITS = 32
 
 
@@ -112,6 +117,60 @@ class Sides:
                 return found + disc.exponential(tilt).scaled(self._failure)
             kept = disc.exponential(tilt + 1).scaled(1 - line.moments.failure())
             return found + (disc.exponential(tilt) - kept)
+
+    # --- in float64, for searches ------------------------------------------------------------
+
+    def glanced(self, line: Line, eps: Floats) -> Floats | None:
+        """Return about log of δ, of 1 - δ for a line of that kind; None if floats do not tell."""
+        if line.kind is Kind.PUT or line.above:
+            return None
+        found = line.glance.logs(eps)
+        if line.kind is Kind.CALL and self._log_failure > -math.inf:
+            found = np.logaddexp(found, self._log_failure)
+        return found if np.isfinite(found).all() else None
+
+    def slopes_at(self, line: Line, eps: float) -> tuple[float, float, float] | None:
+        """Return that at one ε, and its first two derivatives, in the same way."""
+        if self.glanced(line, np.array([eps])) is None:
+            return None
+        log, first, second = line.glance.slopes(eps)
+        if line.kind is Kind.REST or self._log_failure == -math.inf:
+            return log, first, second
+        whole = np.logaddexp(log, self._log_failure)
+        share = math.exp(log - whole)
+        return float(whole), share * first, share * (second + first**2) - (share * first) ** 2
+
+    def judged_in_floats(self, line: Line, eps: Floats, least: float) -> list[Judged] | None:
+        """Look at how close a line is at some ε, as :meth:`judged`; None if floats do not tell."""
+        if self.glanced(line, eps) is None:
+            return None
+        log, error = line.glance.logs(eps), line.glance.log_errors(eps)
+        with np.errstate(over="ignore", divide="ignore"):
+            # of both ends; of what is left of 1 beside p_∞ likewise
+            low = log + np.log1p(-np.minimum(np.exp(error - log), 1.0))
+            high = np.logaddexp(log, error)
+            kept = -math.expm1(self._log_failure)
+            ends = kept - np.exp(high), kept - np.exp(low)
+            if not (ends[0] > _LEAST_LEFT).all():
+                return None
+            left = np.log(ends[0]), np.log(ends[1])
+        shown = low, high
+        call, rest = (left, shown) if line.kind is Kind.REST else (shown, left)
+        smaller = np.minimum(call[0], rest[0])
+        smaller = np.maximum(smaller, np.minimum(least, rest[0]))
+        off = error - smaller
+        return [
+            Judged(bool(one <= -self.digits * math.log(10)), one, above, other)
+            for one, above, other in zip(
+                off.tolist(), call[1].tolist(), rest[1].tolist(), strict=True
+            )
+        ]
+
+    @cached_property
+    def _log_failure(self) -> float:
+        """Log of p_∞."""
+        value = float(self._failure.mid())
+        return math.log(value) if value > 0 else -math.inf
 
     def _start(self, line: Line, eps: Any) -> Any:
         """Return what is added to a call or a put to make δ."""

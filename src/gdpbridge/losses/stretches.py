@@ -43,6 +43,8 @@ _NEARLY = 0.75
 _HOPELESS = 20.0
 # log of a D or 1 - δ below which that is computed, and not the other
 _SMALL = math.log(0.02)
+# log of a D that is guessed well enough for what it leaves of 1
+_NOT_NEAR_ONE = math.log(0.9)
 # nodes from which a line of another kind is looked for
 _MANY = 512
 _LOG_LEAST = -1e9
@@ -129,7 +131,7 @@ class Stretches(Sides):
                 if eps == known.stop and known.aim in (None, self.aim):
                     return known
             for known in self._stretches[-_RECENT:]:
-                if self._judged(known.line, eps).log_off <= known.share * self.log_tol:
+                if self._judged(known.line, [eps])[0].log_off <= known.share * self.log_tol:
                     return replace(known, start=eps, stop=eps)
         found = self._shared(eps, stop)
         if found is None:
@@ -146,7 +148,8 @@ class Stretches(Sides):
         places = _places(eps, self._end(eps, stop))
         for line in reversed(quick):
             good = 0
-            while good < len(places) and self._judged(line, places[good]).good:
+            found = self._judged(line, places)
+            while good < len(places) and found[good].good:
                 good += 1
             if good >= min(2, len(places)):
                 return Stretch(eps, places[good - 1], line, aim=self.aim)
@@ -258,7 +261,7 @@ class Stretches(Sides):
                 continue
             self.lines[: 1 - _KEPT] = []
             self.lines.append((self.digits, line))
-            found = [self._judged(line, at) for at in places]
+            found = self._judged(line, places)
             if all(one.good for one in found):
                 self._learn(places, found)
                 return Stretch(eps, end, line, aim=self.aim)
@@ -269,7 +272,7 @@ class Stretches(Sides):
                     return Stretch(eps, places[1], line)
                 end = eps + (end - eps) / 4
                 places = _places(eps, end)
-                found = [self._judged(line, at) for at in places]
+                found = self._judged(line, places)
                 if all(one.good for one in found):
                     return Stretch(eps, end, line)
                 guesses = self._guesses(places)
@@ -400,11 +403,20 @@ class Stretches(Sides):
         call = np.minimum(saddles.guess + tilts.learned(eps), saddles.bound).tolist()
         if (saddles.bound < _SMALL).all():
             return [Guess(log, 0.0) for log in call]
+        if max(call) < _NOT_NEAR_ONE:
+            return [Guess(log, math.log(-math.expm1(log))) for log in call]
         put = self.moments.tilts_inside.at(eps).guess.tolist()
         return [Guess(*both) for both in zip(call, put, strict=True)]
 
-    def _judged(self, line: Line, eps: Fraction) -> Judged:
-        """Look at how close a line is at ε."""
+    def _judged(self, line: Line, places: list[Fraction]) -> list[Judged]:
+        """Look at how close a line is at some ε."""
+        # what is asked of one ε is asked of both its ends soon, in balls
+        found = None
+        if len(places) > 1:
+            found = self.judged_in_floats(line, _floats(places), self._least)
+        return found or [self._judged_at(line, at) for at in places]
+
+    def _judged_at(self, line: Line, eps: Fraction) -> Judged:
         with precision(max(line.bits, self.bits)):
             at = ball(eps)
             low, high = line.lower(at), line.upper(at)

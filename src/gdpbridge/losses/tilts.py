@@ -7,13 +7,15 @@ of this steers searches, and nothing is proved by it.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from bisect import bisect_left
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gdpbridge.gaussian.erfcx import erfcx
-from gdpbridge.numeric.arrays import Floats, Indices
+from gdpbridge.gaussian.erfcx import erfcx_at
+from gdpbridge.numeric.arrays import Floats
 
 if TYPE_CHECKING:
     from gdpbridge.losses.moments import Moments
@@ -31,6 +33,8 @@ _STEPS = 3
 _SQRT_HALF = math.sqrt(0.5)
 # log of how far variances at two tilts of the table may be apart, for what is between them
 _ALIKE = 0.7
+# what is so near a tilt of the table, as a share of a gap, is that tilt
+_HAIR = 1e-9
 # a share that no float tells from 0
 _LEAST = 1e-300
 # of the last ε that were asked for
@@ -44,14 +48,14 @@ def log_kappa(b: Floats) -> Floats:
     return np.where(b > 0, -positive * np.log1p(1 / positive) - np.log1p(positive), 0.0)
 
 
-def _log_share(b: Floats, deviation: Floats) -> Floats:
+def _log_share(b: float, deviation: float) -> float:
     """Return log of the mean of e^{-bx}(1 - e^{-x})⁺, or of e^{-bx}·min(1, e^{-x}) for b < 0.
 
     x is a loss less its mean under the tilt, and taken to be normal: with Mills' ratio R and the
     deviation v that is R(bv) - R((1 + b)v), or R(-bv) + R((1 + b)v), over √(2π).
     """
-    near, far = (erfcx(one * deviation * _SQRT_HALF) for one in (np.abs(b), 1 + b))
-    return np.asarray(np.log(np.maximum(near - np.copysign(far, b), 2 * _LEAST) / 2))
+    near, far = (erfcx_at(one * deviation * _SQRT_HALF) for one in (abs(b), 1 + b))
+    return math.log(max(near - math.copysign(far, b), 2 * _LEAST) / 2)
 
 
 @dataclass(frozen=True)
@@ -63,12 +67,14 @@ class Saddles:
         bound: log of Chernoff's bound there, of D(ε) or of 1 - δ; at most 0.
         deviation: the standard deviation of the loss under that tilt.
         guess: log of D(ε), or of 1 - δ, roughly; at most the bound.
+        off: how far above ε the one is that the tilt is best for.
     """
 
     tilt: Floats
     bound: Floats
     deviation: Floats
     guess: Floats
+    off: Floats
 
 
 class Tilts:
@@ -94,21 +100,81 @@ class Tilts:
         if not complement:
             slopes, self._bends = slopes - np.log1p(1 / b), self._bends + 1 / (b * (1 + b))
         self._slopes = np.maximum.accumulate(slopes)
+        # the derivatives of log M in b, or in log b
+        first, second = self._means, self._variances
+        if not complement:
+            first, second = first * b, second * b * b + first * b
+        self._firsts, self._seconds = first, second
+        self._spreads = np.log(np.maximum(self._variances, _LEAST)) / 2
+        self._slope_list = self._slopes.tolist()
+        self._gap = cache(self._found_gap)
         self._kept: dict[bytes, Saddles] = {}
         self._seen: dict[float, float] = {}
 
+    def _between(self, gap: Any) -> tuple[Any, ...]:
+        """Return what leads from a tilt of the table, or from some, to the next one.
+
+        The tilt, how far it is to the next one, in log b but for tilts in (-1, 0), the slope, how
+        far it rises, its derivatives on either side beside that, the coefficients of log M, log of
+        the deviation, how far that rises, and whether both are alike.
+        """
+        low, high, logs = self._nodes[gap], self._nodes[gap + 1], self._logs
+        first, second = self._firsts, self._seconds
+        length = high - low if self._complement else np.log(high / low)
+        scale = (length, length) if self._complement else (length * low, length * high)
+        slope = self._slopes[gap]
+        rise = np.maximum(self._slopes[gap + 1] - slope, _LEAST)
+        with np.errstate(over="ignore"):
+            ends = self._bends[gap] * scale[0] / rise, self._bends[gap + 1] * scale[1] / rise
+        bends = (np.minimum(np.maximum(end, 0.0), 3.0) for end in ends)
+        # log M is the polynomial of degree 5 with the values and the derivatives of both
+        off, d, e = logs[gap + 1] - logs[gap], first[gap] * length, first[gap + 1] * length
+        s, t = second[gap] * length**2 / 2, second[gap + 1] * length**2 / 2
+        terms = (
+            *(logs[gap], d, s),
+            10 * off - 6 * d - 4 * e - 3 * s + t,
+            -15 * off + 8 * d + 7 * e + 3 * s - 2 * t,
+            6 * off - 3 * d - 3 * e - s + t,
+        )
+        spread = self._spreads[gap]
+        risen = self._spreads[gap + 1] - spread
+        alike = np.abs(risen) <= _ALIKE / 2
+        return low, length, slope, rise, *bends, *terms, spread, risen, alike
+
+    def _found_gap(self, gap: int) -> tuple[float, ...]:
+        return tuple(map(float, self._between(gap)))
+
     def log_moments(self, b: Floats) -> Floats:
-        """Return log M at tilts that are those of the table, or nearly what it is at others."""
-        return np.interp(np.log(b), np.log(self._nodes), self._logs)
+        """Return log M at tilts in the table's range or next to it.
+
+        Between two tilts of different kinds, as where rare large losses come to be most of the law,
+        it is found anew.
+        """
+        after = np.clip(np.searchsorted(self._nodes, b), 1, self._nodes.size - 1)
+        low, length, *_, alike = gaps = self._between(after - 1)
+        with np.errstate(divide="ignore"):
+            share = (b - low) / length if self._complement else np.log(b / low) / length
+        # what is next to 0, or to an end, is what is there
+        found: Floats = _polynomial(gaps[6:12], np.minimum(np.maximum(share, 0.0), 1.0))
+        unknown = ~alike & (share > _HAIR) & (share < 1 - _HAIR)
+        if unknown.any():
+            found[unknown] = self._moments.logs(b[unknown])
+        return found
 
     def eps_of(self, log_value: float) -> float | None:
         """Return about the ε at which log D is a number, None if the table does not reach it."""
         b, eps = self._nodes, self._slopes
-        guesses = self._logs - b * eps + _log_share(b, np.sqrt(self._variances))
-        after = int((guesses < log_value).argmax())
-        if after < 1 or not eps[after] > eps[after - 1]:
+
+        def guess(k: int) -> float:
+            deviation = math.sqrt(max(float(self._variances[k]), 0.0))
+            return float(self._logs[k] - b[k] * eps[k]) + _log_share(float(b[k]), deviation)
+
+        # it falls along the table
+        after = bisect_left(range(b.size), True, key=lambda k: guess(k) < log_value)
+        if not 1 <= after < b.size or not eps[after] > eps[after - 1]:
             return None
-        share = (guesses[after - 1] - log_value) / (guesses[after - 1] - guesses[after])
+        before = guess(after - 1)
+        share = (before - log_value) / (before - guess(after))
         found = float(eps[after - 1] + share * (eps[after] - eps[after - 1]))
         for _ in range(1 + 2 * bool(self._seen)):
             at = np.array([found])
@@ -131,32 +197,6 @@ class Tilts:
         places = sorted(self._seen)
         return np.interp(eps, places, [self._seen[place] for place in places])
 
-    def _between(
-        self, after: Indices, share: Floats, length: Floats
-    ) -> tuple[Floats, Floats] | None:
-        """Return log M, and the deviation of the loss, between two tilts of the table.
-
-        log M is the polynomial of degree 5 with the values and the derivatives of both. It is None
-        where they are of different kinds, as where rare large losses come to be most of the law.
-        """
-        both = np.stack([after - 1, after])
-        log, first, second = self._logs[both], self._means[both], self._variances[both]
-        spread = np.log(np.maximum(second, _LEAST))
-        if (np.abs(spread[1] - spread[0]) > _ALIKE).any():
-            return None
-        if not self._complement:
-            b = self._nodes[both]
-            first, second = first * b, second * b * b + first * b
-        first, second = first * length, second * length**2 / 2
-        t, u = share, 1 - share
-        near = log[0] * (1 + 3 * t + 6 * t * t) + first[0] * t * (1 + 3 * t) + second[0] * t * t
-        far = log[1] * (1 + 3 * u + 6 * u * u) - first[1] * u * (1 + 3 * u) + second[1] * u * u
-        return near * u**3 + far * t**3, np.exp((spread[0] * u + spread[1] * t) / 2)
-
-    def _at(self, b: Floats) -> tuple[Floats, Floats]:
-        log, _, variance = self._moments.shapes(b)
-        return log, np.sqrt(variance)
-
     def at(self, eps: Floats) -> Saddles:
         """Return the best tilts, and what is known there."""
         key = eps.tobytes()
@@ -167,24 +207,40 @@ class Tilts:
         return self._kept[key]
 
     def _found(self, eps: Floats) -> Saddles:
-        nodes, slopes = self._nodes, self._slopes
-        after = np.clip(np.searchsorted(slopes, eps), 1, nodes.size - 1)
-        low, high = nodes[after - 1], nodes[after]
-        rise = np.maximum(slopes[after] - slopes[after - 1], 1e-300)
+        found = [self._saddle(one) for one in eps.ravel().tolist()]
+        columns = np.array(found).reshape(*eps.shape, len(fields(Saddles)))
+        return Saddles(*np.moveaxis(columns, -1, 0))
+
+    def _saddle(self, eps: float) -> tuple[float, ...]:
+        """Return what is known at one ε; calls of NumPy would take longer than all of it."""
+        after = min(max(bisect_left(self._slope_list, eps), 1), self._nodes.size - 1)
+        gap = self._gap(after - 1)
+        low, length, slope, rise, first, last = gap[:6]
         # the slope is a cubic polynomial in b, or in log b, between two tilts of the table
-        length = high - low if self._complement else np.log(high / low)
-        scale = length if self._complement else length * np.stack([low, high])
-        first, last = np.clip(self._bends[[after - 1, after]] * scale / rise, 0.0, 3.0)
-        target = np.clip((eps - slopes[after - 1]) / rise, 0.0, 1.0)
+        target = min(max((eps - slope) / rise, 0.0), 1.0)
         share = target
         for _ in range(_STEPS):
             u = 1 - share
             value = share * share * (3 - 2 * share - last * u) + first * share * u * u
-            slope = u * (6 * share + first * (1 - 3 * share)) + last * share * (3 * share - 2)
-            share = np.clip(share + (target - value) / np.maximum(slope, 0.1), 0.0, 1.0)
-        b = low + share * (high - low) if self._complement else low * np.exp(share * length)
-        log, deviation = self._between(after, share, length) or self._at(b)
-        exponent = (0.0 if self._complement else log_kappa(b)) + log - b * eps
-        bound = np.minimum(exponent, 0.0)
+            steep = u * (6 * share + first * (1 - 3 * share)) + last * share * (3 * share - 2)
+            share = min(max(share + (target - value) / max(steep, 0.1), 0.0), 1.0)
+        b = low + share * length if self._complement else low * math.exp(share * length)
+        off, (spread, risen, alike) = slope + rise * target - eps, gap[12:]
+        if alike:
+            log, deviation = _polynomial(gap[6:12], share), math.exp(spread + risen * share)
+        else:
+            log, mean, variance = (float(one[0]) for one in self._moments.shapes(np.array([b])))
+            off = mean - (0.0 if self._complement else math.log1p(1 / b)) - eps
+            deviation = math.sqrt(max(variance, 0.0))
+        kappa = 0.0 if self._complement else -b * math.log1p(1 / b) - math.log1p(b)
+        bound = min(kappa + log - b * eps, 0.0)
         guess = log - b * eps + _log_share(b, deviation)
-        return Saddles(b, bound, deviation, np.minimum(bound, guess))
+        return b, bound, deviation, min(bound, guess), off
+
+
+def _polynomial(terms: Any, x: Any) -> Any:
+    """Return a polynomial of given coefficients, those of x^0 first."""
+    found = terms[-1]
+    for term in terms[-2::-1]:
+        found = found * x + term
+    return found

@@ -22,7 +22,7 @@ __all__ = ["default_tol", "is_provable", "measure"]
 
 _LOG = logging.getLogger(__name__)
 _EPS_TOP, _EPS_ALLOWED = Fraction(MAX_EPS), f"a number > 0 and at most {MAX_EPS:g}"
-_BELOW_ONE, _P_ALLOWED = 1 - Fraction(1, 10**30), "a number > 0 and < 1"
+_BELOW_ONE, _P_ALLOWED = 1 - Fraction(1, 10**30), "a number ≥ 0 and < 1"
 _TOL_RANGE = (LEAST_TOL, Fraction(1))
 # a statement, one that takes its place, and those at other failure probabilities
 _PARTS = 4
@@ -57,7 +57,8 @@ def measure(
             mechanism whose privacy loss has to be composed numerically, such as dpsgd; these are
             relative to μ where it is below 1.
         eps_h: asks for a head statement, δ ≤ δ_μ on [0, eps_h]; in (0, 1e5].
-        failure: asks for an approximate statement, δ ≤ p + (1 - p)·δ_μ everywhere; p in (0, 1).
+        failure: asks for an approximate statement, δ ≤ p + (1 - p)·δ_μ everywhere; p in [0, 1),
+            where 0 asks for the whole range.
         method: "certified" (proved, the default; it stands for the method that proves for this
             profile), "adaptive", "breakpoints", "composed", "shuffled" or "staircase".
         progress: called with a sentence and a share in [0, 1] during long work; None draws a bar
@@ -92,12 +93,13 @@ def measure(
                 *_TOL_RANGE,
                 allowed="a number in [1e-100, 1]",
             ),
+            given=tol is not None,
             keeps_to_tol=tol is not None or how.keeps_to_tol,
             scales=tol is None and how.keeps_to_tol,
             eps_h=None if eps_h is None else _positive("eps_h", eps_h, _EPS_TOP, _EPS_ALLOWED),
             failure=None
             if failure is None
-            else _positive("failure", failure, _BELOW_ONE, _P_ALLOWED),
+            else exact_between("failure", failure, 0, _BELOW_ONE, _P_ALLOWED),
             method=how,
             progress=Forward(progress or silent),
         ).answer(started)

@@ -126,9 +126,14 @@ class FirstLook:
         # what else is looked at is a bound, and no value
         if not piece.is_line:
             return
-        points = piece.points
-        values = needed_mu(points, *piece.logs(points), float(self.problem.failure))
+        points, p = piece.points, float(self.problem.failure)
+        log, rest = piece.logs(points)
         self.evaluations += points.size
+        if self.seen > 0:
+            above = _claimed(points, self.seen, p)
+            if np.where(log < _LOG_HALF, log < above[0], rest > above[1]).all():
+                return
+        values = needed_mu(points, log, rest, p)
         top = int(np.argmax(values))
         if values[top] > self.seen:
             # a float may lie beyond the end that it rounds

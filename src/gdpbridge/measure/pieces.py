@@ -8,26 +8,23 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from flint import arb, arb_series
+from flint import arb
 
 from gdpbridge.certificate.proof import ProvedPiece
-from gdpbridge.curves.pieces import Formula
-from gdpbridge.errors import UndecidedError
-from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.gaussian.kernels import log1mexp, mu_from_logs
 from gdpbridge.losses.direction import Direction
 from gdpbridge.losses.line import Kind, Line
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import SERIES, Probability, ball
+from gdpbridge.numeric.kinds import ball
 
-__all__ = ["LOOKS", "Piece", "climbed", "needed_mu", "piece_at", "pieces_on"]
+__all__ = ["LOOKS", "Piece", "needed_mu", "piece_at", "pieces_on"]
 
 # where on a piece G is looked at
 LOOKS = 17
-_CLIMB_STEPS = 40
-_LOG_HALF = -math.log(2.0)
+# log of a δ that is so near 1 that floats do not tell 1 - δ from it
+_NEAR_ONE = math.log1p(-1e-3)
 
 
 @dataclass(frozen=True)
@@ -94,6 +91,12 @@ class Piece:
 
     def logs(self, points: Floats) -> tuple[Floats, Floats]:
         """Return log δ and log(1 - δ) in floats; not a number where the bound says nothing."""
+        if self.is_line:
+            assert self.line is not None
+            found = self.direction.glanced(self.line, points)
+            if found is not None and (found < _NEAR_ONE).all():
+                rest = log1mexp(found)
+                return (rest, found) if self.complement else (found, rest)
         with precision(self.direction.bits):
             values = np.array([_log(self.at(arb(one))) for one in points.tolist()])
         with np.errstate(invalid="ignore"):
@@ -137,59 +140,6 @@ def needed_mu(points: Floats, log: Floats, rest: Floats, p: float) -> Floats:
     # δ may be a float of 1 while 1 - δ is known
     unknown = (log >= 0) & ~(rest > -np.inf)
     return np.where(unknown, np.inf, np.nan_to_num(value, nan=0.0))
-
-
-def climbed(piece: Piece, formula: Formula, start: Fraction, near: float) -> Fraction:
-    """Return where G is largest about an ε on a piece, by Newton's method in a bracket.
-
-    Args:
-        piece: the range.
-        formula: δ past p on it.
-        start: the ε.
-        near: how close is close enough; an end of the piece that is as close is returned itself.
-    """
-    low, high = piece.start, piece.stop
-    grid = 2 ** math.ceil(1 - math.log2(near))
-    known = point = start
-    mu: arb | None = None
-    for _ in range(_CLIMB_STEPS):
-        value = formula(arb_series([ball(point), 1], 3), SERIES)
-        slope, bend, mu = _rise(ball(point), value, mu)
-        if math.isfinite(slope) and math.isfinite(bend):
-            known = point
-        elif point > known:
-            # δ has fallen to p, and G to 0
-            slope, bend = -1.0, 0.0
-        else:
-            break
-        low, high = (point, high) if slope > 0 else (low, point)
-        if high - low <= near:
-            break
-        after = point - Fraction(slope / bend) if bend < 0 else high
-        if not low < after < high:
-            after = (low + high) / 2
-        after = Fraction(round(after * grid), grid)
-        if abs(after - point) < near or not low < after < high:
-            break
-        point = after
-    return next((end for end in (piece.start, piece.stop) if abs(known - end) <= 2 * near), known)
-
-
-def _rise(eps: arb, value: Probability, near: arb | None) -> tuple[float, float, arb | None]:
-    """Return the first derivatives of G at an ε, up to a positive factor, and about G there.
-
-    ``near`` is G at an ε near it, if it is known.
-    """
-    logs, rests = value.log(), value.log_complement()
-    try:
-        mu = gaussian.about_mu(eps, Probability(lambda: logs[0], lambda: rests[0]), near)
-    except UndecidedError:
-        return math.nan, math.nan, None
-    if certainly(logs[0] > _LOG_HALF):
-        off = rests - gaussian.log_delta_complement_series(eps, eps, mu)
-    else:
-        off = gaussian.log_delta_series(eps, eps, mu) - logs
-    return -float(off[1].mid()), -2 * float(off[2].mid()), mu
 
 
 def _log(value: arb) -> float:

@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
-from flint import arb, arb_mat, arb_poly, fmpq, fmpz_poly
+from flint import arb, arb_mat, arb_poly, fmpz, fmpz_mat, fmpz_poly
 
 from gdpbridge.gaussian.expansion import expansion_of
 from gdpbridge.gaussian.kernels import log_pair
@@ -41,8 +41,8 @@ _LOG_GROWTHS = -math.log(_RATIO) * np.arange(_FARTHEST, _NEAREST - 1, -1.0)
 _GROWTHS = np.exp(_LOG_GROWTHS)
 # terms of a polynomial: some, and a share of log of what a line's terms are above its error
 _TERMS, _TERMS_EACH = 20, 1.0
-# to multiples of what terms and bits of a table are rounded, so that it serves other discs
-_ROUND, _ROUND_BITS = 8, 64
+# to multiples of what the terms of a table are rounded, so that it serves other discs
+_ROUND = 16
 # bits that a polynomial's terms may cancel, besides those of the line
 _SPARE_BITS = 48
 # [-1, 1]
@@ -196,26 +196,27 @@ def _is_above(polynomial: arb_poly, value: arb) -> bool:
     """Whether all of a polynomial's Bernstein coefficients on [-1, 1] are above a number."""
     terms = polynomial.coeffs()
     # of 0, which has no terms, as well
-    rounded = -(-max(len(terms), 1) // _ROUND) * _ROUND
-    table = _bernstein(rounded, -(-working_precision() // _ROUND_BITS) * _ROUND_BITS)
-    found = table * arb_mat(rounded, 1, terms + [arb(0)] * (rounded - len(terms)))
+    count = -(-max(len(terms), 1) // _ROUND) * _ROUND
+    table, shares = _bernstein(count)
+    scaled = [term / share for term, share in zip(terms, shares, strict=False)]
+    found = table * arb_mat(count, 1, scaled + [arb(0)] * (count - len(terms)))
     return all(certainly(one > value) for one in found.entries())
 
 
 @lru_cache(maxsize=32)
-def _bernstein(count: int, bits: int) -> arb_mat:
-    """Enclose the Bernstein coefficients of each x^i on [-1, 1], in column i; n = count - 1.
+def _bernstein(count: int) -> tuple[arb_mat, list[fmpz]]:
+    """Return Bernstein coefficients of each x^i on [-1, 1] times C(n, i), in column i, and C(n, i).
 
-    With as many of the n places at 1 as the row says, and the others at -1, it is the mean of all
-    products of i of them: the term of z^i in (1 + z)^k·(1 - z)^{n-k}, over C(n, i).
+    With n = count - 1, and as many of n places at 1 as the row says, and the others at -1, it is
+    the sum of all products of i of them: the term of z^i in (1 + z)^k·(1 - z)^{n-k}. They are whole
+    numbers, and none is rounded.
     """
-    degree = count - 1
-    rows = []
-    for k in range(count):
-        sums = (fmpz_poly([1, 1]) ** k * fmpz_poly([1, -1]) ** (degree - k)).coeffs()
-        rows.append([fmpq(one, math.comb(degree, i)) for i, one in enumerate(sums)])
-    with precision(bits):
-        return arb_mat(count, count, [arb(one) for row in rows for one in row])
+    up, down = fmpz_poly([1, 1]), fmpz_poly([1, -1])
+    rows = [down ** (count - 1)]
+    while len(rows) < count:
+        rows.append(rows[-1] * up // down)
+    table = fmpz_mat(count, count, [term for row in rows for term in row.coeffs()])
+    return arb_mat(table), (up ** (count - 1)).coeffs()
 
 
 def _terms(line: Line) -> int:
@@ -278,5 +279,5 @@ def _log(value: float) -> float:
 
 def _log_sums(line: Line, reaches: Floats) -> Floats:
     """Return log of the sum of the terms' moduli on discs, in floats: a chord lies above it."""
-    places, logs = line.log_sums
+    places, logs = line.glance.log_sums
     return np.interp(np.log(np.maximum(reaches, _LEAST)), places, logs)

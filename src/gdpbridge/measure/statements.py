@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from gdpbridge.certificate.proof import Proof
+from gdpbridge.certificate.proof import Proof, continued
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.tail import Handover, Scope
@@ -83,10 +83,11 @@ class _Found:
 
 @dataclass(frozen=True)
 class Request:
-    """A checked call of :func:`measure`."""
+    """A checked call of :func:`measure`; the width may be given, or a default one."""
 
     profile: Profile
     tol: Fraction
+    given: bool
     keeps_to_tol: bool
     scales: bool
     eps_h: Fraction | None
@@ -101,7 +102,7 @@ class Request:
         if eps_h is not None:
             with self._limit(f"μ on [0, {float(eps_h):g}]").part():
                 found = self._head(eps_h)
-        elif failure is not None:
+        elif failure:
             found = self._approximate_or_whole(failure, identified.verdict)
         else:
             with self._limit("μ").part():
@@ -172,6 +173,8 @@ class Request:
 
     def _scope(self, verdict: Verdict) -> Scope:
         """Return the statement asked for, or the default."""
+        if self.failure == 0 and verdict is not Verdict.GDP:
+            raise InputError("failure", 0, "a number > 0: no finite μ is known that covers every ε")
         if self.eps_h is not None or self.failure is not None:
             return Scope(self.eps_h, self.failure)
         if self.profile.default_failure is not None:
@@ -214,7 +217,9 @@ class Request:
             # the tail is everything
             ends = handover.low, handover.high, Fraction(0)
             by_tail = Answer(*ends, 0, 0, proof=Proof() if handover.is_proved else None)
-            found = self._found(by_tail, Statement.WHOLE, checked=handover.is_proved)
+            # a default width is not asked of what does not depend on it
+            asked = handover.is_sharp or self.given
+            found = self._found(by_tail, Statement.WHOLE, checked=handover.is_proved and asked)
             notes = (handover.note,) if handover.note else ()
             return replace(found, attained_at=handover.attained_at, notes=notes)
         return self._joined(self._solve(curve, handover.end), handover)
@@ -225,7 +230,9 @@ class Request:
         proof = head.proof if handover.is_proved else None
         if proof is not None and handover.in_proof:
             witness = "tail" if by_tail else proof.witness
-            proof = replace(proof, tail_from=handover.end, witness=witness)
+            start = handover.end if handover.shown_from is None else handover.shown_from
+            cells = continued(proof.cells, start) if handover.shown_from else proof.cells
+            proof = replace(proof, cells=cells, tail_from=start, witness=witness)
         low, high = max(head.low, handover.low), max(head.high, handover.high)
         notes = (handover.note,) if handover.note else ()
         found = self._found(

@@ -1,12 +1,12 @@
 """DP-SGD: steps of the Poisson-subsampled Gaussian mechanism, composed exactly between bounds.
 
 Each step samples every record with probability q and adds Gaussian noise of σ times the clipping
-norm to the sum. For add-remove neighbours, and for a record that is zeroed out, the pair is
-P = q·N(1, σ²) + (1 - q)·N(0, σ²) against N(0, σ²), and both directions count. For replace-one
-neighbours it is against q·N(-1, σ²) + (1 - q)·N(0, σ²), which dominates (docs/composition.md has
-the proof). Batches of a fixed size, drawn without replacement, are stated for replace-one: a step
-may be as bad as q·N(2, σ²) + (1 - q)·N(0, σ²) and N(0, σ²) in either order, and the pair that is as
-bad as both is composed.
+norm to the sum (Abadi et al. 2016; for the pairs Zhu, Dong and Wang 2022). For add-remove
+neighbours, and for a record that is zeroed out, the pair is P = q·N(1, σ²) + (1 - q)·N(0, σ²)
+against N(0, σ²), and both directions count. For replace-one neighbours it is against q·N(-1, σ²) +
+(1 - q)·N(0, σ²), which dominates (docs/composition.md has the proof). Batches of a fixed size,
+drawn without replacement, are stated for replace-one: a step may be as bad as q·N(2, σ²) + (1 -
+q)·N(0, σ²) and N(0, σ²) in either order, and the pair that is as bad as both is composed.
 
 Without sampling, T steps have the Gaussian curve with μ = √T/σ. Sampling lowers δ(ε) everywhere and
 does not change how it falls in the limit: μ_t = √T/σ for every q > 0, since a run in which all

@@ -1,8 +1,9 @@
 """A privacy profile given as text: δ(ε), or its logarithm, as a formula of eps.
 
 What the formula says is a guarantee for every ε; together these imply more, and that is what is
-measured (see envelope.py). For the profile of an actual mechanism this changes nothing: it already
-contains all that it implies (Liu, Sun, Jiang and Kong 2022, theorem on the partial order).
+measured: 1 - δ(ε) = (1 + e^ε)·sup (1 - δ̂(s))/(1 + e^s) over s ≥ ε (see envelope.py). For the
+profile of an actual mechanism this changes nothing: it already contains all that it implies (Liu,
+Sun, Jiang and Kong 2022, theorem on the partial order).
 """
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
 """The history of a training run as Opacus keeps it: noise multiplier, sample rate and steps.
 
+Each [σ, q, T] is T steps of dpsgd, and δ(ε) = E_P(1 - e^{ε-L})⁺ with L the sum of all their losses
+(Yousefpour et al. 2021; docs/composition.md).
+
 An accountant's ``state_dict()`` is {"history": [[σ, q, T], ...], "mechanism": ...}; checkpoints
 hold it under some key. Files are JSON, or what ``torch.save`` writes, which is read without torch
 and without running any code from it.

@@ -1,6 +1,7 @@
 """A privacy loss distribution: losses with their probabilities, in one direction or in both.
 
-What δ(ε) is stands in curves/loss_distribution.py, how numbers that are not quite probabilities are
+δ(ε) = Σ P(l)·(1 - e^{ε-l})⁺ + P(∞), the larger one of both directions (Sommer, Meiser and Mohammadi
+2019); more stands in curves/loss_distribution.py. How numbers that are not quite probabilities are
 read in reading/loss_distributions.py. A mass at infinity of at most 1e-12 is read as cut off by the
 tool that wrote it: whether the mechanism is GDP is then not known.
 """

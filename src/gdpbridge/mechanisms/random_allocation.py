@@ -11,6 +11,10 @@ it is E(M - e^ε)⁺ or E(1 - e^ε·M)⁺, both convex in M. Spreading each X_i,
 places of a geometric grid (Feldman and Shenfeld 2025), with the same mean, bounds both from above:
 what is measured is an upper bound, proved, and some thousandths above the truth. Epochs are
 composed.
+
+Whatever the steps that are drawn, Gaussian noise answers for E of them, and δ is jointly convex: it
+stays below the Gaussian curve with μ = √E/σ. As for DP-SGD, it falls as slowly in the limit: the
+same step is drawn in all epochs with the probability k^{1-E}.
 """
 
 from __future__ import annotations
@@ -21,7 +25,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.composition import cut_off_curve
+from gdpbridge.curves.constants import square_root
 from gdpbridge.curves.nature import Nature
+from gdpbridge.curves.tail import Tail
+from gdpbridge.curves.tails import CutOffTail, PlateauTail
 from gdpbridge.losses.transforms.finite import FiniteTransform
 from gdpbridge.mechanisms.base import Neighbours, Profile, Real, Whole, parameter
 from gdpbridge.mechanisms.registry import register
@@ -104,7 +111,7 @@ class RandomAllocation(Profile):
 
     def build_curve(self) -> Curve:
         """Return the lines of the law that dominates."""
-        return cut_off_curve(self._part(1))
+        return self.composed_curve(1)
 
     def as_runs(self, times: int) -> Profile | None:
         """Return as many times more epochs."""
@@ -113,4 +120,9 @@ class RandomAllocation(Profile):
 
     def composed_curve(self, times: int) -> Curve:
         """Return those of as many times more epochs."""
-        return cut_off_curve(self._part(times))
+        square = times * self.epochs / self.exact("noise_multiplier") ** 2
+
+        def settled(plateau: PlateauTail, _: object) -> Tail:
+            return CutOffTail(square_root(square), None, plateau.start, plateau.value)
+
+        return cut_off_curve(self._part(times), settled)

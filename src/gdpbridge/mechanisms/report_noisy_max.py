@@ -1,11 +1,13 @@
 """Report noisy max: noise is added to every score, and the place of the largest one reported.
 
-What δ(ε) is depends on the noise, at one and the same scale b and sensitivity Δ of a score; with
-r = 2Δ/b, or Δ/b if a record moves all scores the same way:
+It is in textbooks (Dwork and Roth 2014, section 3.3). What δ(ε) is depends on the noise, at one and
+the same scale b and sensitivity Δ of a score; with r = 2Δ/b, or Δ/b if a record moves all scores
+the same way:
 
-- gumbel: the exponential mechanism. The exact profile over all scores is that of the bounded
-  range r, (1 - e^{(ε-r)/2})²/(1 - e^{-r}).
-- exponential: permute-and-flip. The exact one is 1 - e^{(ε-r)/2}.
+- gumbel: the exponential mechanism. The exact profile over all scores is that of the bounded range
+  r, (1 - e^{(ε-r)/2})²/(1 - e^{-r}).
+- exponential: permute-and-flip (Ding, Kifer, Sayed, Steinke and Zhang 2021). The exact one is 1 -
+  e^{(ε-r)/2}.
 - laplace: at most that, by the argument of permute-and-flip: of Laplace noise too, the density of
   the maximum is at most 1/b times the chance that it is exceeded. It is an upper bound.
 

@@ -5,20 +5,30 @@ of such noise are such noise, as secure aggregation needs (Agarwal, Kairouz and 
 answers Δ apart the loss at x is log P(x)/P(x - Δ), which falls with x: δ(ε) is linear in e^ε
 between losses, and is summed in ball arithmetic. Beyond all numbers that are looked at lie some
 10⁻²³, which count as an outright failure: losses grow without end, though slowly.
+
+At x = -y ≤ 0 the loss is at most Δ·asinh((y + Δ)/v), as I_n(v)/I_{n+1}(v) ≤ e^{asinh((n+1)/v)}
+(Amos 1974). With z = ε/Δ a loss above ε needs y > v·sinh(z) - Δ, of which the chance is at most
+e^{-v(z·sinh z - cosh z + 1) + zΔ} by Chernoff's bound at z. As the bracket is at least z²/2 + z⁴/8,
+-log δ(ε) ≥ ε²v/(2Δ²) - (3/4)·(2Δ⁴/v)^{1/3}, and in truth it grows faster: μ_t = 0.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar, Literal
 
-from flint import arb_series
+from flint import arb, arb_series
 
 from gdpbridge.curves.atoms import atoms_curve
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.composition import cut_off_curve
+from gdpbridge.curves.constants import square_root, upper_bound
 from gdpbridge.curves.nature import Nature
+from gdpbridge.curves.tail import Tail
+from gdpbridge.curves.tails import CoarseDecayTail, PlateauTail, SettledTail, covering_mu
+from gdpbridge.interval import Interval
 from gdpbridge.losses.densities import Pair
 from gdpbridge.losses.density_masses import Density
 from gdpbridge.mechanisms.base import Profile, Real, Whole, parameter, whole_sensitivity
@@ -82,7 +92,17 @@ class Skellam(Profile):
 
     def build_curve(self) -> Curve:
         """Return the lines between the losses; both directions are alike."""
-        return atoms_curve([self.pair])
+        return atoms_curve([self.pair], self._settled)
+
+    def _settled(self, plateau: PlateauTail, delta: Callable[[arb], arb]) -> Tail:
+        moved, variance = self.sensitivity, self.exact("variance")
+
+        def log_factor() -> arb:
+            return 3 * (ball(2 * moved**4 / variance).log() / 3).exp() / 4
+
+        width = upper_bound(square_root(moved**2 / variance))
+        beyond = CoarseDecayTail(log_factor, width, Fraction(0), Interval(0, 0))
+        return SettledTail(plateau, beyond, partial(covering_mu, delta, beyond))
 
     def composed_curve(self, times: int) -> Curve:
         """Return the curve of one run, or one that bounds that of several."""

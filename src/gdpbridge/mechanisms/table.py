@@ -1,7 +1,8 @@
 """A table of (ε, δ) guarantees, and the tightest profile that it implies.
 
-The profile is the lower convex envelope, in e^ε, of the pairs and their mirror images (hull.py). A
-table whose last δ is positive says nothing more beyond its last row.
+The profile is the lower convex envelope, in e^ε, of the pairs and their mirror images, δ(-ε) = 1 -
+e^{-ε}·(1 - δ(ε)), as (ε, δ)-DP bounds the errors of every test (Wasserman and Zhou 2010; Kairouz,
+Oh and Viswanath 2015). A table whose last δ is positive says nothing more beyond its last row.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class ZCDP(Profile):
         """A bound."""
         return Nature.BOUND
 
-    def group_curve(self, size: int) -> SmoothCurve:
+    def grouped_curve(self, size: int) -> SmoothCurve:
         """Return the curve of size²·ρ-zCDP (Bun and Steinke 2016, proposition 27)."""
         rho = size * size * self.exact("rho")
         self.require("rho", rho <= MAX_RHO, f"at most {float(MAX_RHO / size**2):g} for this group")

@@ -1,11 +1,13 @@
 """What profiles declare about δ(ε) as ε grows: one class for each case of the tail analysis."""
 
+from gdpbridge.curves.tails.discrete import DiscreteGaussianTail
 from gdpbridge.curves.tails.gaussian import (
     CoarseDecayTail,
     CutOffTail,
     GaussianBoundTail,
     GaussianCurveTail,
     GaussianDecayTail,
+    NearGaussianTail,
     TouchingTail,
 )
 from gdpbridge.curves.tails.level import ConstantTail
@@ -26,11 +28,13 @@ __all__ = [
     "CoarseDecayTail",
     "ConstantTail",
     "CutOffTail",
+    "DiscreteGaussianTail",
     "EstimatedTail",
     "FloorTail",
     "GaussianBoundTail",
     "GaussianCurveTail",
     "GaussianDecayTail",
+    "NearGaussianTail",
     "PlateauTail",
     "SettledTail",
     "SlowDecayTail",

@@ -29,11 +29,15 @@ __all__ = [
     "GaussianBoundTail",
     "GaussianCurveTail",
     "GaussianDecayTail",
+    "NearGaussianTail",
     "TouchingTail",
 ]
 
 _BY_TAIL = "the supremum is the tail parameter μ_t, approached as ε grows"
 _AT_ZERO = "the supremum is at ε = 0, where δ is that of the Gaussian curve"
+_NEARLY = (
+    "the lower end is the tail parameter μ_t, and the upper end covers what losses have of steps"
+)
 _BETWEEN = "it lies between the tail parameter and what the mechanisms' own μ's compose to"
 
 
@@ -243,16 +247,43 @@ class GaussianBoundTail(_Gdp):
 
 
 @dataclass(frozen=True)
+class NearGaussianTail(GaussianBoundTail):
+    """The same where δ is so near to the Gaussian curve with μ_t that this is all of the proof."""
+
+    @property
+    def reason(self) -> str:
+        """Why."""
+        return (
+            f"δ(ε) is nearly that of the Gaussian curve with μ = {constant_text(self._limit)}, and "
+            "falls as slowly in the limit"
+        )
+
+    def covered_from(self, largest: Callable[[], arb], tol: Fraction) -> Handover:
+        """Everywhere, by the bound; nothing below the tail parameter will do."""
+        low, high = _ends(self._limit, self.mu, tol)
+        return Handover(Fraction(0), low, high, math.inf, _NEARLY, is_sharp=False)
+
+
+@dataclass(frozen=True)
 class CutOffTail(GaussianBoundTail):
     """The same of a curve with no losses beyond an ε: their probability counts as a failure.
 
     Attributes:
         last: where what is known of δ becomes constant, though δ falls.
         value: what it then is, positive.
+        close: gives a μ that is hardly above μ_t and proved to cover every ε, or None.
     """
 
     last: Constant = Fraction(0)
     value: Constant = Fraction(1)
+    close: Callable[[], Fraction | None] = lambda: None
+
+    def covered_from(self, largest: Callable[[], arb], tol: Fraction) -> Handover:
+        """Everywhere, by the bound, or closely where that is known."""
+        covering = self.close()
+        if covering is None:
+            return super().covered_from(largest, tol)
+        return NearGaussianTail(covering, self._limit).covered_from(largest, tol)
 
     def after_failure(self, failure: Fraction) -> Obstacle | None:
         """Return that nothing is known below the rest."""

@@ -114,7 +114,7 @@ class WindowTransform(SampledGaussianTransform):
         x = np.sum([np.arcsinh(one / width) for one, width in off], axis=0)
         return x, np.sum([1 / np.hypot(one, width) for one, width in off], axis=0)
 
-    def _grid(self, w: Floats) -> tuple[Floats, Indices]:
+    def _grid(self, w: Floats, far: float = 0.0) -> tuple[Floats, Indices]:
         u, _ = self._points
         return np.tile(u, w.size), np.arange(w.size, dtype=np.int64) * u.size
 
@@ -136,8 +136,9 @@ class WindowTransform(SampledGaussianTransform):
         beyond = place > self._points[0][-1]
         return np.where(beyond, np.logaddexp(log, far), log), mean, variance
 
-    def _log_weight(self, w: Any, u: Floats) -> Floats:
-        return super()._log_weight(w, u) + self._log_share(u)
+    def _log_weight(self, w: Floats, u: Floats) -> tuple[Floats, Floats]:
+        log, loss = super()._log_weight(w, u)
+        return log + self._log_share(u), loss
 
     @property
     def masses(self) -> tuple[arb, arb]:

@@ -48,11 +48,9 @@ class ReplaceOneTransform(SampledGaussianTransform):
 
     # --- floats --------------------------------------------------------------------------------
 
-    def _log_weight(self, w: Any, u: Floats) -> Floats:
-        return np.asarray(w * self._log_g(u) + (1 - w) * self._log_g(-u))
-
-    def _loss(self, u: Floats) -> Floats:
-        return self._log_g(u) - self._log_g(-u)
+    def _log_weight(self, w: Floats, u: Floats) -> tuple[Floats, Floats]:
+        ahead, back = self._log_g(u), self._log_g(-u)
+        return w * ahead + (1 - w) * back, ahead - back
 
     def _below_zero(self, w: Any) -> Any:
         return min(w, 0) + min(1 - w, 0)

@@ -31,8 +31,9 @@ _STRIPS = np.geomspace(1e-4, 1.0, 40)
 _SHIFTS = np.concatenate([np.geomspace(1e-7, 0.2, 23), np.linspace(0.3, 1.0, 8)])
 # of the strip in which the integrand is analytic: what is left for one about the longest of them
 _LEFT = 0.25
-# float64 nodes reach to where φ is e^{-72/2 - …}, in steps with an error of e^{-2π·π} or less
-_REACH = 12.0
+# float64 nodes reach to where φ is e^{-81/2 - …}, in steps with an error of e^{-2π·π} or less;
+# farther where it is asked how small a sum may be
+_REACH, _FAR_REACH = 9.0, 12.0
 _STEP = 0.4
 # of the size of what a bound far out saves: the error allowed in it
 _SHARE = 1e-3
@@ -117,19 +118,16 @@ class SampledGaussianSearch(Transform):
             return math.log1p(self._q * math.expm1(t))
         return t + math.log(self._q + (1 - self._q) * math.exp(-t))
 
-    def _log_weight(self, w: Any, u: Floats) -> Floats:
-        """Return log of what is integrated, without φ, on the real line."""
-        return np.asarray(w * self._log_g(u))
-
-    def _loss(self, u: Floats) -> Floats:
-        """Return L on the real line."""
-        return self._log_g(u)
+    def _log_weight(self, w: Floats, u: Floats) -> tuple[Floats, Floats]:
+        """Return log of what is integrated, without φ, and L, on the real line."""
+        loss = self._log_g(u)
+        return w * loss, loss
 
     def _below_zero(self, w: Any) -> Any:
         """Return the sum of the exponents below 0, of moduli that may be smaller off the line."""
         return min(w, 0)
 
-    def _grid(self, w: Floats) -> tuple[Floats, Indices]:
+    def _grid(self, w: Floats, far: float = _REACH) -> tuple[Floats, Indices]:
         """Return places for each w, one after the other, and where those of each begin.
 
         They are multiples of one step about the first and the last maximum of what is integrated:
@@ -137,7 +135,7 @@ class SampledGaussianSearch(Transform):
         """
         step = self._step
         first, last = (np.asarray(side / step) for side in self._maxima(w))
-        reach = _REACH / step + 1
+        reach = far / step + 1
         middle = np.rint((first + last) / 2)
         starts = np.stack([np.floor(first - reach), np.maximum(middle, np.floor(last - reach))])
         stops = np.stack([np.minimum(middle, np.ceil(first + reach)), np.ceil(last + reach)])
@@ -213,8 +211,8 @@ class SampledGaussianSearch(Transform):
         u, begins = self._grid(w)
         counts = np.diff(begins, append=u.size)
         each = np.repeat(w, counts)
-        loss = self._loss(u)
-        logs = self._log_weight(each, u) - u * u / 2 + self._log_steps(u)
+        logs, loss = self._log_weight(each, u)
+        logs = logs - u * u / 2 + self._log_steps(u)
         tops = np.maximum.reduceat(logs, begins)
         weights = np.exp(logs - np.repeat(tops, counts))
         totals = np.add.reduceat(weights, begins)
@@ -320,7 +318,7 @@ class SampledGaussianSearch(Transform):
 
     def _find_shifted(self, w: float) -> tuple[Floats, Floats, Floats, Floats]:
         """Return shifts v, and for each log weights and arg g on a real grid, and log e^{v²/2}."""
-        u, _ = self._grid(np.array([w]))
+        u, _ = self._grid(np.array([w]), _FAR_REACH)
         shifts = self._longest_shift * _SHIFTS
         if self._below_zero(w):
             # where the strip's bound grows fast, a small shift needs far fewer nodes

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from gdpbridge.certificate.proof import Proof
 from gdpbridge.curves.base import Curve, Form
-from gdpbridge.curves.between import LEVELS, BetweenCurve
+from gdpbridge.curves.between import BetweenCurve
 from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.linear import LinearCurve
 from gdpbridge.measure.method import COMPOSED_TOL, PROVED, Method
@@ -30,8 +30,8 @@ def solve(problem: Problem) -> Answer:
     curve = problem.curve
     assert isinstance(curve, BetweenCurve)
     found = None
-    for level in range(len(LEVELS)):
-        problem.progress("composing on lattices", level / len(LEVELS))
+    for level in range(curve.levels):
+        problem.progress("composing on lattices", level / curve.levels)
         low, high = (
             _largest([_measured(problem, one) for one in curves]) for curves in curve.curves(level)
         )

@@ -32,16 +32,17 @@ from gdpbridge.gaussian.kernels import log_pair
 from gdpbridge.losses.line import Evidence, Line
 from gdpbridge.losses.line_integral import DEFAULT_DIGITS
 from gdpbridge.losses.transforms.base import short
+from gdpbridge.measure.climb import climbed
 from gdpbridge.measure.first_look import LOOKED, MARGIN, FirstLook
 from gdpbridge.measure.method import PROVED, Method
 from gdpbridge.measure.methods import certified
-from gdpbridge.measure.pieces import Piece, climbed, piece_at, pieces_on
+from gdpbridge.measure.pieces import Piece, piece_at, pieces_on
 from gdpbridge.measure.polynomials import proved_about, proved_on
 from gdpbridge.measure.problem import Answer, Problem
 from gdpbridge.measure.tangents import NotProvedError, Tangents
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
-from gdpbridge.numeric.exact import ceiling_to_places, digits_of, floor_to_places
+from gdpbridge.numeric.exact import ceiling_to_places, digits_of, exact, floor_to_places
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import Probability, ball, to_fraction
 from gdpbridge.progress import silent
@@ -61,7 +62,9 @@ _PAST = 1e-9
 _GRID = 2**64
 # a coarse line will do where its error is so small a share of what there is to spare
 _SPARE = 10
-_LOG_HALF = -math.log(2.0)
+_HALF, _LOG_HALF = 0.5, -math.log(2.0)
+# how far a G found in floats may be off, relative to 1 + G
+_FLOATS_OFF = 1e-12
 _NO_LINE = "the upper end is proved by splitting off usual noise, which a certificate cannot show"
 
 
@@ -142,8 +145,10 @@ class _Search:
             assert piece.line is not None
             with precision(max(self.bits, piece.line.bits)):
                 formula = self.curve.upper_formula(piece.direction, piece.line)
-                top = climbed(piece, formula, eps, float(self.problem.tol) ** 0.5 / 64)
-                low, high = self._mu(piece, top)
+                near = float(self.problem.tol) ** 0.5 / 64
+                found = climbed(piece, formula, eps, near, self.problem.failure)
+                top = found.eps
+                low, high = self._mu(piece, top, found.mu)
                 if float(low) < self.seen * (1 - MARGIN):
                     # the climb may have gone to a lower top
                     low, high, top = max((low, high, top), (*self._mu(piece, eps), eps))
@@ -156,12 +161,25 @@ class _Search:
                 self._accept(number, top, pieces)
         return self.high > before
 
-    def _mu(self, piece: Piece, eps: Fraction) -> tuple[Fraction, Fraction]:
-        """Return an end below G and one that is half of the width above what is above it."""
+    def _mu(
+        self, piece: Piece, eps: Fraction, near: float | None = None
+    ) -> tuple[Fraction, Fraction]:
+        """Return an end below G and one that is half of the width above what is above it.
+
+        What is near G is tried for the lower end, where floats are near enough.
+        """
         assert piece.line is not None
         at, p, spare = ball(eps), self.problem.failure, self.problem.tol / 2
         bounds = piece.direction.bounds(piece.line, at)
         rests = piece.direction.complements(piece.line, at)[::-1]
+        if near is not None and self.problem.tol > _FLOATS_OFF * (1 + near) * _SPARE:
+            hair, rest = exact(_FLOATS_OFF * (1 + near)), certainly(bounds[0] > _HALF)
+            low = Fraction(floor_to_places(exact(near) - hair, self.places))
+            if low > 0:
+                value = gaussian.tangent_of(at, ball(low), complement=rest)[0] * ball(1 - p)
+                if certainly(value >= rests[0] if rest else ball(p) + value <= bounds[0]):
+                    high = exact(near) + hair + spare
+                    return low, Fraction(ceiling_to_places(high, self.places))
         ends = []
         for value, rest in zip(bounds, rests, strict=True):
             left, other = ((value - ball(p)) / ball(1 - p)), rest / ball(1 - p)

@@ -1,0 +1,100 @@
+"""Every kind, held to what a kind is: a page with formula and source, a nature, a tail, abilities.
+
+And δ(ε) of an example from the literature by mpmath, in oracles.py: a kind without one fails here.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import mpmath
+import pytest
+from oracles import ORACLES, Oracle
+
+import gdpbridge as gdp
+from gdpbridge.cli.kinds import described
+from gdpbridge.mechanisms.base import Profile
+from gdpbridge.profiles import kinds
+
+# how samples are drawn, each with a size of its own
+SAMPLES: dict[str, dict[str, Any]] = {
+    "poisson": {"rate": 0.1},
+    "without-replacement": {"sample": 1, "population": 10},
+    "with-replacement": {"sample": 1, "population": 10},
+}
+# what these do as a whole test of its own tries, as their laws take seconds
+DEAR = ("random-allocation", "truncated-batches", "banded-matrix", "opacus")
+POINTS = ("0", "0.3", "0.8")
+
+
+def example(kind: str) -> Profile:
+    """The example of a kind."""
+    return kinds()[kind](**ORACLES[kind].given)
+
+
+def test_every_kind_has_an_oracle() -> None:
+    """A kind of gdpbridge's own without one is not finished."""
+    own = {kind for kind, cls in kinds().items() if cls.__module__.startswith("gdpbridge.")}
+    assert own == set(ORACLES)
+
+
+@pytest.mark.parametrize("kind", ORACLES)
+def test_the_page(kind: str) -> None:
+    """It has a formula and a source, and parameters that are described with symbol and range."""
+    about = described(kind, kinds()[kind])
+    assert re.search(r"[=≤≥^⌈√]", about["about"]), "no formula"
+    assert re.search(
+        r"\((?:[^()]|\n)*(19|20)\d\d|\b[A-Z]\w+ (et al\.,? )?(19|20)\d\d", about["about"]
+    )
+    assert about["summary"].endswith(".")
+    for one in about["parameters"]:
+        assert one["description"]
+        assert one["allowed"]
+
+
+@pytest.mark.parametrize("kind", ORACLES)
+def test_delta_is_that_of_the_literature(kind: str) -> None:
+    """Both proved ends hold what mpmath finds, or are as far above it as a bound may be."""
+    oracle: Oracle = ORACLES[kind]
+    profile = example(kind)
+    for text in POINTS:
+        low, high = profile.delta_bounds(float(text))
+        with mpmath.workdps(18):
+            found = float(oracle.delta(mpmath.mpf(text)))
+        slack = 1e-11 * found + 1e-18
+        if oracle.above < 1e-6:
+            assert low <= found * (1 + oracle.above) + slack, text
+        assert found * (1 - oracle.below) <= high + slack, text
+        assert high <= found * (1 + oracle.above) + slack, text
+
+
+@pytest.mark.parametrize("kind", ORACLES)
+def test_nature_and_tail(kind: str) -> None:
+    """What δ(ε) is, and whether some finite μ covers every ε, are as the literature has it."""
+    oracle, found = ORACLES[kind], gdp.identify(example(kind))
+    assert example(kind).profile_is == oracle.nature
+    assert (found.verdict, found.tail_status) == (oracle.verdict, "proved")
+    assert found.mu_tail is not None
+    assert float(found.mu_tail.low) <= oracle.mu_t * (1 + 1e-15)
+    assert oracle.mu_t <= float(found.mu_tail.high) * (1 + 1e-15)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in ORACLES if kind not in DEAR])
+def test_it_does_what_it_says_that_it_can(kind: str) -> None:
+    """Composition, groups and samples are tried; what is not known is refused by name."""
+    about, profile = described(kind, kinds()[kind]), example(kind)
+    once = profile.delta_bounds(0.3)
+    for twice, known in ((profile.compose, about["composes"]), (profile.group, about["groups"])):
+        if known:
+            # at least as much is given away
+            assert once[0] <= twice(2).delta_bounds(0.3)[1] <= 1
+        elif twice == profile.compose:
+            with pytest.raises(gdp.InputError, match="composition"):
+                twice(2).delta_bounds(0.3)
+    for scheme, size in SAMPLES.items():
+        if scheme in about["sampling"]:
+            assert profile.subsample(scheme=scheme, **size).delta_bounds(0.3)[0] <= once[1]
+        else:
+            with pytest.raises(gdp.InputError):
+                profile.subsample(scheme=scheme, **size).delta_bounds(0.3)
