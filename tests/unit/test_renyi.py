@@ -173,7 +173,7 @@ def test_the_order_that_binds_next_is_told_with_all_digits(base: gdp.Profile) ->
     tuned = Tuned(base=base, mean=10, distribution="poisson")
     known = {tilt: tuned.renyi_divergence(tilt) for tilt in sorted(tuned.renyi_orders)}
     orders = [Bound(tilt, value) for tilt, value in known.items() if value]
-    with precision(160):
+    with precision(320):
         starts = [BALLS.constant(piece.start) for piece in tuned.curve.pieces]
         assert all(certainly(one < other) for one, other in itertools.pairwise(starts))
         for start in starts[1:]:
