@@ -17,6 +17,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache, cached_property, partial
+from importlib import import_module
 
 import gmpy2
 from gmpy2 import mpfr
@@ -35,6 +36,7 @@ from gdpbridge_verify.transforms import Runs, Transform
 
 # of what may fail: so few that the chance is a number of few digits
 _FEW_RUNS = 32
+_RARE = "gdpbridge_verify.rare"
 # microseconds
 _COST_OF_BALL, _COST_OF_TURN = 25.0, 1.5
 
@@ -62,7 +64,7 @@ class LossesCheck(Check):
             allowed = f"{self.count_of_directions} of them"
             raise Malformed("evidence.directions", len(directions), allowed)
         both = [self.failure_towards(backward=backward) for backward in (False, True)]
-        if any(one.failure for side in (False, True) for one, _ in self.towards(backward=side)):
+        if any(both):
             known = [one for one in both if isinstance(one, Fraction)]
             wide = largest(map(self.enclosed, both))
             return Tail.constant(max(known) if len(known) == 2 else wide)
@@ -171,7 +173,7 @@ class ComposedCheck(LossesCheck):
             raise Malformed("evidence.tail_from", self.evidence.tail_from, "null")
         tail, parts = super().build(), self.composition.parts
         # each is made once
-        self._line = cache(partial(Line, parts))
+        self._line = cache(self._made_line)
         self._chernoff = cache(partial(log_chernoff, parts))
         return tail
 
@@ -213,11 +215,13 @@ class ComposedCheck(LossesCheck):
         backward = bool(self.direction)
         failure = self.failure_towards(backward=backward)
         if piece.line is not None:
-            return self._line(backward, piece.line, self.arithmetic).level(at, failure, above=True)
-        # D(ε) ≤ κ(b)·M(b)·e^{-bε}
-        tilt = binary(piece.tilt or "")
-        if tilt <= 0:
-            raise Malformed("evidence.directions: tilt", about(tilt), "a number > 0")
+            return self._line(backward, piece.line).level(at, failure, above=True)
+        # D(ε) ≤ κ(b)·M(b)·e^{-bε}, and δ(ε) ≤ δ(0)
+        tilt, parts = binary(piece.tilt or ""), self.composition.parts
+        if tilt < 0:
+            raise Malformed("evidence.directions: tilt", about(tilt), "a number ≥ 0")
+        if tilt == 0:
+            return Level(*import_module(_RARE).distance_of(parts, self.arithmetic))
         log = self._chernoff(backward, tilt, self.arithmetic)
         return Level.of((log - tilt * at).exp() + failure)
 
@@ -227,8 +231,12 @@ class ComposedCheck(LossesCheck):
         if given is None:
             raise Refused("evidence.witness_line", "there is none for a positive lower end")
         failure = self.failure_towards(backward=given.reverse)
-        line = self._line(given.reverse, given.line, self.arithmetic)
+        line = self._line(given.reverse, given.line)
         return wanted.under(line.level(at, failure, above=False))
+
+    def _made_line(self, backward: bool, model: evidence.Line) -> Line:
+        kind: type[Line] = Line if model.split is None else import_module(_RARE).RareLine
+        return kind(self.composition.parts, backward, model, self.arithmetic)
 
 
 class Line:
@@ -322,7 +330,7 @@ class Line:
             s = field.of(data.c, data.h * k)
             value = (s * (s + 1)).inverse() * (unit * (2 if k else 1))
             for part, column, one in zip(self.parts, columns, self._directed, strict=True):
-                power = _power(column[k], part.times)
+                power = power_of(column[k], part.times)
                 value = value * (power.conjugate() if one.mirrored else power)
             found.append(value)
         return found
@@ -377,7 +385,7 @@ def log_kappa(b: Fraction, of: Arithmetic) -> Interval:
     return of.exactly(b).log() * b - of.exactly(1 + b).log() * (1 + b)
 
 
-def _power(value: Ball, times: int) -> Ball:
+def power_of(value: Ball, times: int) -> Ball:
     """Return v^T: by logarithms, or where v may be 0 by its size alone."""
     field = value.field
     try:
