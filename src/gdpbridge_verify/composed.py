@@ -61,8 +61,7 @@ class LossesCheck(Check):
         by_tail = self.claim.statement == "whole" and not any(one.cells for one in directions)
         needed = self.claim.statement == "head" or (self.claim.mu.high != "inf" and not by_tail)
         if needed and not self.is_in_every_direction:
-            allowed = f"{self.count_of_directions} of them"
-            raise Malformed("evidence.directions", len(directions), allowed)
+            raise Malformed("evidence.directions", len(directions), "one for each direction")
         both = [self.failure_towards(backward=backward) for backward in (False, True)]
         if any(both):
             known = [one for one in both if isinstance(one, Fraction)]
@@ -148,8 +147,7 @@ class LossesCheck(Check):
         starts, pieces = self._pieces[self.direction]
         number = bisect.bisect_right(starts, at) - 1
         if number < 0:
-            line = f"evidence.directions[{self.direction}].pieces"
-            raise Refused(line, "they do not begin at 0")
+            raise Refused(f"evidence.directions[{self.direction}].pieces", "they begin past it")
         return number, pieces[number]
 
     @cached_property
@@ -296,17 +294,17 @@ class Line:
         With d what z and each product may be off by, z^k is off by at most (1 + d)^k - 1.
         """
         of, field, up = self.of, self.field, self.field.up
-        count = len(self.terms)
+        terms, sizes, radii = self._terms
+        count = len(terms)
         of.work.charge(count * _COST_OF_TURN)
         turn = field.of(0, -self.data.h * at).exp()
         off = up.mul(count, up.log1p(up.add(turn.radius, up.mul(2, field.unit))))
-        sizes, radii = self._sizes
         error = up.add(up.mul(sizes, up.expm1(off)), up.mul(radii, up.exp(off)))
         # each product and the sum are rounded
         error = up.add(error, up.mul(up.mul(sizes, up.exp(off)), up.mul(3, field.unit)))
         values, power, step = [], field.of(1).middle, turn.middle
         with gmpy2.context(field.nearest):
-            for term in self.terms:
+            for term in terms:
                 values.append((term.middle * power).real)
                 power = power * step
             total = gmpy2.fsum(values)
@@ -315,10 +313,10 @@ class Line:
     # --- the numbers of the line ---------------------------------------------------------------
 
     @cached_property
-    def terms(self) -> list[Ball]:
-        """Return a_k, twice for k > 0, and with the sign of the curve."""
-        data, field, of = self.data, self.field, self.of
-        count = data.count + 1
+    def _terms(self) -> tuple[list[Ball], mpfr, mpfr]:
+        """Return a_k, twice for k > 0, with the sign of the curve; sums of sizes, and of radii."""
+        data, field, of, up = self.data, self.field, self.of, self.field.up
+        count, sizes, radii = data.count + 1, mpfr(0), mpfr(0)
         of.work.charge(count * len(self.parts) * 3 * _COST_OF_BALL)
         columns = [
             one.transform.on_line(field, one.place, data.h, count, nodes)
@@ -333,15 +331,8 @@ class Line:
                 power = power_of(column[k], part.times)
                 value = value * (power.conjugate() if one.mirrored else power)
             found.append(value)
-        return found
-
-    @cached_property
-    def _sizes(self) -> tuple[mpfr, mpfr]:
-        """Return sums of the sizes of all a_k, and of how much they may be off."""
-        sizes, radii, up = mpfr(0), mpfr(0), self.field.up
-        for term in self.terms:
-            sizes, radii = up.add(sizes, term.size()), up.add(radii, term.radius)
-        return sizes, radii
+            sizes, radii = up.add(sizes, value.size()), up.add(radii, value.radius)
+        return found, sizes, radii
 
     @cached_property
     def _cut(self) -> Interval:

@@ -188,12 +188,11 @@ class Check(ABC):
         assert square is not None
         decay.require_below(self.bound.mu, self.enclosed(square), start, self.hold)
 
-    def failure_at_head(self) -> list[str]:
+    def failure_at_head(self) -> str:
         """Prove the failure probability of a head statement: δ(ε_h) ≤ p."""
-        if self.eps_h is None:
-            return []
+        assert self.eps_h is not None
         self.at_most("claim.failure_probability", self.eps_h, self.failure)
-        return [f"δ at eps_h = {self.claim.eps_h} is at most {self.claim.failure_probability}"]
+        return f"δ at eps_h = {self.claim.eps_h} is at most {self.claim.failure_probability}"
 
     def count_of_answers(self) -> int:
         """Return how many answers besides μ there are to prove; each has its point."""
@@ -218,8 +217,7 @@ class Check(ABC):
         ranges = enumerate(self.ranges)
         found = [(way, number) for way, (_, cells) in ranges for number in range(len(cells))]
         if found and (self.high is None or self._is_its_own_proof):
-            allowed = "none for an infinite μ, or a Gaussian curve"
-            raise Malformed("evidence.cells", len(found), allowed)
+            raise Malformed("evidence.cells", len(found), "none for an infinite μ, or a curve's")
         return found
 
     def numbered_cell(self, direction: int, number: int) -> None:
@@ -228,8 +226,7 @@ class Check(ABC):
         line = f"{place}.cells[{number}]"
         low, high = binary(cells[number].low), binary(cells[number].high)
         if low != (reached := binary(cells[number - 1].high) if number else Fraction(0)):
-            off = f"off by {about(low - reached)}"
-            raise Refused(line, f"it begins at {about(low)}, not where the last one ended: {off}")
+            raise Refused(line, f"it begins {about(low - reached)} past where the last one ended")
         if not low < high <= MAX_EPS:
             raise Refused(line, "it does not end after it begins")
         self.cell(line, cells[number])

@@ -27,6 +27,8 @@ _STRIP, _REACH, _STEPS_PER_STRIP = Fraction(2), 14, 8
 # of -w·q, up to which (1 - q)^w needs no shorter strip
 _MODEST = 8
 
+Balls = list[Ball]
+
 
 class Transform(ABC):
     """F of one run.
@@ -231,13 +233,12 @@ class SampledGaussian(Transform):
         # where the real part of what y multiplies is not below 0
         if not of.pi * self.sigma > (height if nodes.strip <= nodes.shift else 2 * height):
             raise Refused("evidence.lines: far", "the strip is too wide")
-        total, scale = of.exactly(0), self._log_step(of, nodes)
-        lift = of.exactly(nodes.shift**2 * self.bend / 2).exp()
-        for j, log, base in zip(nodes.numbers(), *self._logs(field, nodes), strict=True):
-            place = base.real() - (nodes.step * j) ** 2 / 2
-            total += (log.real() * w - log.imaginary() * y + place + scale).exp()
+        total, square = of.exactly(0), nodes.shift**2 / 2
+        for log, weight in zip(*self._weighted(field, w, nodes), strict=True):
+            total += (log.imaginary() * -y).exp() * Interval(of, mpfr(0), weight.size())
+        total = total * of.exactly(square * (self.bend - 1)).exp()
         error = 2 * self._growth(of, w, nodes.strip, height, nodes) * self.at(of, w)
-        return (total + error) * lift + self._cut(of, w, nodes)
+        return total + error * of.exactly(square * self.bend).exp() + self._cut(of, w, nodes)
 
     def _other(self, w: Fraction) -> Fraction:
         """Return v."""
@@ -247,7 +248,7 @@ class SampledGaussian(Transform):
         """Return the sum of the exponents below 0, of moduli that may be smaller off the line."""
         return min(w, Fraction(0)) + min(self._other(w), Fraction(0))
 
-    def _logs(self, field: Complexes, nodes: Nodes) -> tuple[list[Ball], list[Ball]]:
+    def _logs(self, field: Complexes, nodes: Nodes) -> tuple[Balls, Balls]:
         """Enclose L and b at the nodes: what is integrated is φ·e^{b + wL}."""
         logs = self._log_mixture(field, nodes, 1)
         if not self.symmetric:
@@ -264,23 +265,17 @@ class SampledGaussian(Transform):
         places = [sign * nodes.step * j / self.sigma - drift for j in numbers]
         return [(kept + rate * field.of(place, turn).exp()).log() for place in places]
 
-    def _weighted(
-        self, field: Complexes, w: Fraction, nodes: Nodes
-    ) -> tuple[list[Ball], list[Ball]]:
+    def _weighted(self, field: Complexes, w: Fraction, nodes: Nodes) -> tuple[Balls, Balls]:
         """Enclose L, and the terms φ·e^{b + wL}·η at the nodes."""
-        logs, bases = self._logs(field, nodes)
-        field.arithmetic.work.charge(2 * len(logs) * _COST_OF_BALL)
-        tilt, scale = field.of(w), field.of(self._log_step(field.arithmetic, nodes))
-        weights = []
+        of, (logs, bases) = field.arithmetic, self._logs(field, nodes)
+        of.work.charge(2 * len(logs) * _COST_OF_BALL)
+        scale = field.of((of.exactly(nodes.step) / (2 * of.pi).sqrt()).log())
+        tilt, weights = field.of(w), list[Ball]()
         for j, log, base in zip(nodes.numbers(), logs, bases, strict=True):
             x = nodes.step * j
             square = field.of((nodes.shift**2 - x * x) / 2, -x * nodes.shift)
             weights.append((tilt * log + base + square + scale).exp())
         return logs, weights
-
-    def _log_step(self, of: Arithmetic, nodes: Nodes) -> Interval:
-        """Enclose log(η/√2π)."""
-        return (of.exactly(nodes.step) / (2 * of.pi).sqrt()).log()
 
     def _growth(
         self, of: Arithmetic, w: Fraction, rise: Fraction, height: Fraction, nodes: Nodes
