@@ -70,7 +70,9 @@ class DiscreteGaussianTail(GaussianDecayTail):
         room = variance - 1 / u
         z = (y * y - u).sqrt()
         lost = q * (1 + q) / (2 * variance * (1 - q) ** 2)
-        if not all(map(certainly, (room > 0, z > 4, lost < 0.5, uneven < 0.5))):
+        if not (certainly(room > 0) and certainly(z > 4)):
+            return False
+        if not (certainly(lost < 0.5) and certainly(uneven < 0.5)):
             return False
         share = u / u.expm1() + (u / (1 - q)).log() - 1
         steepest = 1 + share / (u * u * room)
