@@ -21,7 +21,11 @@ _NUMBERS = {
         "gain < before",
         "right + wrong + gain * i < total",
     },
-    "certificate/write.py": {"claim.mu.high == 'inf'", "mu.high == 'inf'"},
+    "certificate/write.py": {
+        "claim.mu.high == 'inf'",
+        "mu.high == 'inf'",
+        "found.claim.mu.high != bare.claim.mu.high",
+    },
     "certificate/tangents.py": {"alpha >= order"},
     # of indices; of radii, which are exact
     "curves/chained.py": {"at[0] < last", "plain.rad() < other.rad()"},
@@ -33,6 +37,7 @@ _NUMBERS = {
     "curves/loss_distribution.py": {
         "logs[1] > logs[0]",
     },
+    "curves/tails/discrete.py": {"end < found.end"},
     "curves/points.py": {"low < (middle := ((low + high) / 2)) < high"},
     "expressions/domain.py": {"exponent.value < 0"},
     "expressions/isolate.py": {"exponent.value == 0"},
@@ -51,6 +56,7 @@ _NUMBERS = {
         "span([Step(one.places, one.masses, one.times)]) > _SPARSE * most",
         "one.loss.failure > 0",
     },
+    "losses/near_gaussian.py": {"variance > _MOST_MU ** 2"},
     "losses/roots.py": {"at == 0", "at > 0"},
     "losses/rounding.py": {"pools.made[donor][0] < rest.place"},
     "losses/sides.py": {
@@ -61,6 +67,7 @@ _NUMBERS = {
     "losses/sums.py": {"reached.bit_count() > _LISTED"},
     "losses/transforms/fixed_size.py": {"t.imag[1:] + angle > math.pi"},
     "losses/transforms/rare_gaussian.py": {"place > self._points[0][-1]"},
+    "losses/transforms/replace_one.py": {"self.rate <= _HALF"},
     "losses/transforms/sampled_gaussian.py": {
         "plan.strip > plan.shift",
         "plan.strip <= plan.shift",

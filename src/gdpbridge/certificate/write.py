@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
@@ -76,9 +77,23 @@ def write(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
         # the mechanism's own δ may be all that is possible in a class
         named = profile.certified_as
         stated = replace(claim, profile_is=named.profile_is.value)
-        return _written(named, stated, proof)
+        try:
+            return _written(named, stated, proof)
+        except OutOfWork:
+            if proof.looser is None or claim.statement == "head":
+                raise
+            return _written(named, *_loosened(stated, proof.looser))
     except OutOfWork:
         raise UndecidedError("the certificate would be too long to check") from None
+
+
+def _loosened(
+    claim: Claim, looser: Callable[[], tuple[Fraction, Fraction, Proof]]
+) -> tuple[Claim, Proof]:
+    """Return a claim of fewer digits, and its proof."""
+    low, high, proof = looser()
+    ends = decimal_text(min(low, Fraction(claim.mu.low))), decimal_text(high)
+    return replace(claim, mu=Range(low=ends[0], high=ends[1])), proof
 
 
 def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:

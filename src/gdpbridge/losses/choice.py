@@ -25,6 +25,8 @@ _OFFSETS = np.geomspace(0.25, 64.0, 17)
 _MULTIPLES = np.geomspace(0.02, 16.0, 21)
 # tilts in (-1, 0), for 1 - δ
 _INSIDE = np.linspace(0.0, 1.0, 41)
+# about how many of the tilts are tried as lines
+_LINES = 64
 # lines whose nodes are counted, of those that look cheapest: one where it needs few
 _COUNTED, _FEW = 3, 128
 MAX_NODES = 1 << 17
@@ -89,7 +91,10 @@ def choose(moments: Moments, wanted: Sequence[Wanted], *, complement: bool) -> C
     bounds = terms if complement else terms + log_kappa(tilts)[:, None]
     # e^{χ(b) - |b - c|R}/(1 - r) must be below what is allowed, for all ε at once
     excess = np.maximum((bounds - errors).max(axis=1) - math.log(_SHARE), 1.0)
-    gaps = tilts - tilts[:, None]
+    # of many tilts some are lines, and all bound
+    rows = slice(None, None, 1 + tilts.size // _LINES)
+    places, terms = tilts[rows], terms[rows]
+    gaps = tilts - places[:, None]
     with np.errstate(divide="ignore"):
         right = np.where(gaps > 0, excess / np.maximum(gaps, 0.0), np.inf)
         left = np.where(gaps < 0, excess / np.maximum(-gaps, 0.0), np.inf)
@@ -100,15 +105,15 @@ def choose(moments: Moments, wanted: Sequence[Wanted], *, complement: bool) -> C
     periods = np.maximum(right.min(axis=1), left.min(axis=1))
     lost = (terms - values).max(axis=1)
     costs = periods * np.maximum((terms - errors).max(axis=1), 1.0)
-    costs[(tilts == 0) | (tilts == -1)] = np.inf
+    costs[(places == 0) | (places == -1)] = np.inf
     best: Choice | None = None
     for index in np.argsort(costs)[:_COUNTED].tolist():
         if not np.isfinite(costs[index]):
             break
-        at, h = _exact(tilts[index]), short(2 * math.pi / float(periods[index]))
+        at, h = _exact(places[index]), short(2 * math.pi / float(periods[index]))
         sides = tilts[[right[index].argmin(), left[index].argmin()]]
         # so that each is known
-        moments.logs(np.append(sides, tilts[index]))
+        moments.logs(np.append(sides, places[index]))
         count = _nodes(moments, wanted, float(at), float(h))
         if count is not None and (best is None or count < best.count):
             above, below = map(_exact, sides.tolist())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,41 +100,49 @@ class Tilts:
         if not complement:
             slopes, self._bends = slopes - np.log1p(1 / b), self._bends + 1 / (b * (1 + b))
         self._slopes = np.maximum.accumulate(slopes)
-        self._gaps = self._between()
-        self._gap_list, self._slope_list = self._gaps.T.tolist(), self._slopes.tolist()
+        # the derivatives of log M in b, or in log b
+        first, second = self._means, self._variances
+        if not complement:
+            first, second = first * b, second * b * b + first * b
+        self._firsts, self._seconds = first, second
+        self._spreads = np.log(np.maximum(self._variances, _LEAST)) / 2
+        self._slope_list = self._slopes.tolist()
+        self._gap = cache(self._found_gap)
         self._kept: dict[bytes, Saddles] = {}
         self._seen: dict[float, float] = {}
 
-    def _between(self) -> Floats:
-        """Return what leads from each tilt of the table to the next, one column for each gap.
+    def _between(self, gap: Any) -> tuple[Any, ...]:
+        """Return what leads from a tilt of the table, or from some, to the next one.
 
-        In rows: the tilt, how far it is to the next one, in log b but for tilts in (-1, 0), the
-        slope, how far it rises, its derivatives on either side beside that, the coefficients of
-        log M, log of the deviation, how far that rises, and whether both are alike.
+        The tilt, how far it is to the next one, in log b but for tilts in (-1, 0), the slope, how
+        far it rises, its derivatives on either side beside that, the coefficients of log M, log of
+        the deviation, how far that rises, and whether both are alike.
         """
-        b, log = self._nodes, self._logs
-        first, second = self._means, self._variances
-        if not self._complement:
-            first, second = first * b, second * b * b + first * b
-        length = np.diff(b) if self._complement else np.log(b[1:] / b[:-1])
-        rise = np.maximum(np.diff(self._slopes), _LEAST)
-        scale = length if self._complement else length * np.stack([b[:-1], b[1:]])
-        bends = np.stack([self._bends[:-1], self._bends[1:]]) * scale
+        low, high, logs = self._nodes[gap], self._nodes[gap + 1], self._logs
+        first, second = self._firsts, self._seconds
+        length = high - low if self._complement else np.log(high / low)
+        scale = (length, length) if self._complement else (length * low, length * high)
+        slope = self._slopes[gap]
+        rise = np.maximum(self._slopes[gap + 1] - slope, _LEAST)
         with np.errstate(over="ignore"):
-            bends = np.clip(bends / rise, 0.0, 3.0)
+            ends = self._bends[gap] * scale[0] / rise, self._bends[gap + 1] * scale[1] / rise
+        bends = (np.minimum(np.maximum(end, 0.0), 3.0) for end in ends)
         # log M is the polynomial of degree 5 with the values and the derivatives of both
-        off, (d, e) = np.diff(log), (first[:-1] * length, first[1:] * length)
-        s, t = second[:-1] * length**2 / 2, second[1:] * length**2 / 2
+        off, d, e = logs[gap + 1] - logs[gap], first[gap] * length, first[gap + 1] * length
+        s, t = second[gap] * length**2 / 2, second[gap + 1] * length**2 / 2
         terms = (
-            *(log[:-1], d, s),
+            *(logs[gap], d, s),
             10 * off - 6 * d - 4 * e - 3 * s + t,
             -15 * off + 8 * d + 7 * e + 3 * s - 2 * t,
             6 * off - 3 * d - 3 * e - s + t,
         )
-        spread = np.log(np.maximum(self._variances, _LEAST)) / 2
-        alike = np.abs(np.diff(spread)) <= _ALIKE / 2
-        known = b[:-1], length, self._slopes[:-1], rise, *bends, *terms, spread[:-1]
-        return np.stack([*known, np.diff(spread), alike])
+        spread = self._spreads[gap]
+        risen = self._spreads[gap + 1] - spread
+        alike = np.abs(risen) <= _ALIKE / 2
+        return low, length, slope, rise, *bends, *terms, spread, risen, alike
+
+    def _found_gap(self, gap: int) -> tuple[float, ...]:
+        return tuple(map(float, self._between(gap)))
 
     def log_moments(self, b: Floats) -> Floats:
         """Return log M at tilts in the table's range or next to it.
@@ -142,12 +151,12 @@ class Tilts:
         it is found anew.
         """
         after = np.clip(np.searchsorted(self._nodes, b), 1, self._nodes.size - 1)
-        low, length, *_, alike = gaps = self._gaps[:, after - 1]
+        low, length, *_, alike = gaps = self._between(after - 1)
         with np.errstate(divide="ignore"):
             share = (b - low) / length if self._complement else np.log(b / low) / length
         # what is next to 0, or to an end, is what is there
         found: Floats = _polynomial(gaps[6:12], np.minimum(np.maximum(share, 0.0), 1.0))
-        unknown = (alike == 0) & (share > _HAIR) & (share < 1 - _HAIR)
+        unknown = ~alike & (share > _HAIR) & (share < 1 - _HAIR)
         if unknown.any():
             found[unknown] = self._moments.logs(b[unknown])
         return found
@@ -205,7 +214,7 @@ class Tilts:
     def _saddle(self, eps: float) -> tuple[float, ...]:
         """Return what is known at one ε; calls of NumPy would take longer than all of it."""
         after = min(max(bisect_left(self._slope_list, eps), 1), self._nodes.size - 1)
-        gap = self._gap_list[after - 1]
+        gap = self._gap(after - 1)
         low, length, slope, rise, first, last = gap[:6]
         # the slope is a cubic polynomial in b, or in log b, between two tilts of the table
         target = min(max((eps - slope) / rise, 0.0), 1.0)
