@@ -69,7 +69,8 @@ class Calibration(Shown):
         from gdpbridge.certificate.reach import uncertifiable_beyond_because
         from gdpbridge.certificate.write_several import with_beyond
 
-        if why := uncertifiable_beyond_because(self.profile):
-            raise InputError("certificate", self.profile.kind, Advice(f"leave it out: {why}"))
+        for one in (self.profile, self.beyond_profile):
+            if why := uncertifiable_beyond_because(one):
+                raise InputError("certificate", one.kind, Advice(f"leave it out: {why}"))
         met = self.goal.met(self.profile, self.measured)
         return with_beyond(met, self.goal.missed(self.beyond_profile), self.goal.target)

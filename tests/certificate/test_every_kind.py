@@ -334,6 +334,20 @@ def test_counts_of_which_nothing_is_left(noise: str) -> None:
     assert gdp.verify(document).valid
 
 
+def test_monotonic_scores_of_an_epsilon_without_half() -> None:
+    """Where no float is half of ε there is none, however it is run; it is said before any work."""
+    odd, even = (P.PermuteAndFlip(epsilon=eps, monotonic=True) for eps in (1.9310583241925687, 1.5))
+    for made in (lambda one: one, lambda one: one.compose(2)):
+        found = gdp.measure(made(odd), tol=1e-4)
+        assert found.certificate is None
+        assert "no float is" in found.proof.why
+    assert gdp.verify(gdp.measure(even).certificate).valid
+    # of this ε there is one, and not of the one beyond it
+    calibrated = gdp.calibrate("permute-and-flip", 1, monotonic=True)
+    with pytest.raises(gdp.InputError, match="half no float is"):
+        _ = calibrated.certificate
+
+
 def test_groups_without() -> None:
     """Of other kinds, or with parameters that the checker does not know, the reason is told."""
     for base in (P.Skellam(variance=9), P.PermuteAndFlip(epsilon=0.1, monotonic=True)):

@@ -14,6 +14,7 @@ import pytest
 from flint import arb
 
 import gdpbridge
+import gdpbridge as gdp
 from gdpbridge.curves import tails
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.pieces import sampled
@@ -42,6 +43,7 @@ def gaussian_curve(mu: Fraction) -> Callable[[arb], arb]:
 
 
 HALF, ONE, TWO = Fraction(1, 2), Fraction(1), Fraction(2)
+NOISE = gdp.profiles.DiscreteGaussian(sigma=2).compose(3).curve
 EXAMPLES = [
     Example(tails.ConstantTail(ONE, Fraction(0)), lambda _: arb.neg_inf()),
     Example(tails.ConstantTail(ONE, HALF), lambda _: ball(HALF).log()),
@@ -50,6 +52,7 @@ EXAMPLES = [
     Example(
         tails.GaussianDecayTail(-ONE, ONE, ONE, HALF), lambda eps: -1 + eps / 2 - eps * eps / 2
     ),
+    Example(NOISE.tail, lambda eps: NOISE.enclose(eps).log()),
     Example(tails.CoarseDecayTail(ONE, TWO, ONE, Interval(0, 2)), lambda eps: 1 - eps * eps / 8),
     Example(tails.GaussianCurveTail(TWO), gaussian_curve(TWO)),
     Example(tails.GaussianBoundTail(TWO), gaussian_curve(TWO)),

@@ -37,6 +37,7 @@ _NUMBERS = {
     "curves/loss_distribution.py": {
         "logs[1] > logs[0]",
     },
+    "curves/tails/discrete.py": {"end < found.end"},
     "curves/points.py": {"low < (middle := ((low + high) / 2)) < high"},
     "expressions/domain.py": {"exponent.value < 0"},
     "expressions/isolate.py": {"exponent.value == 0"},

@@ -12,6 +12,7 @@ import gdpbridge as gdp
 from gdpbridge import measure, profiles
 from gdpbridge.calibrate import calibrate
 from gdpbridge.errors import InputError
+from gdpbridge.goals import Goal, goal_of
 from gdpbridge.profiles import kinds
 
 CASES: list[tuple[str, float, dict[str, Any]]] = [
@@ -263,3 +264,48 @@ def test_declared_effects_are_true() -> None:
             else:
                 assert more.mu.upper <= less.mu.upper + 1e-9, (kind, name)
     assert checked >= 12
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "words"),
+    [
+        ("laplace", {"target_mu": 900}, "target_mu is 900.0: must be below 632"),
+        ("approx-dp", {"target_advantage": 0.1, "delta": 0.2}, "must be at least 0.2"),
+        ("sgd-family", {"target_mu": 1, "A": 2}, "or give all but one of A, B"),
+    ],
+)
+def test_what_would_do_is_told(kind: str, given: dict[str, Any], words: str) -> None:
+    """Which targets are within reach, and which parameters are wanted."""
+    with pytest.raises(InputError, match=words):
+        calibrate(kind, **given)
+
+
+def test_how_close_to_a_mu() -> None:
+    """From 10⁻¹⁰⁰ to 1."""
+
+    def goal(tol: Any) -> Goal:
+        given = dict.fromkeys(("epsilon", "delta", "advantage", "tpr", "fpr", "eps_h", "failure"))
+        return goal_of(mu=1, tol=tol, **given)
+
+    assert goal("1e-100").target == goal(1).target == 1
+    for tol in ("9e-101", 1.5):
+        with pytest.raises(InputError, match="a number in") as caught:
+            goal(tol)
+        assert caught.value.field == "tol"
+
+
+def test_the_measurement_at_the_safe_end() -> None:
+    """The one by which the target is met; of another target it is made when it is asked for."""
+    found = calibrate("laplace", 1, eps_h=0.5)
+    assert found.measurement is found.measured
+    assert found.measurement.statement == "head"
+    other = calibrate("laplace", target_advantage=0.1)
+    assert other.measured is None
+    assert other.measurement.mu == measure(other.profile).mu
+
+
+def test_a_target_in_words() -> None:
+    """An advantage is δ at 0, which is not told."""
+    given = {"target_epsilon": 1, "target_delta": 0.01}
+    assert calibrate("gaussian", **given).goal.words.endswith(" at ε = 1")
+    assert "ε" not in calibrate("gaussian", target_advantage=0.1).goal.words

@@ -351,7 +351,7 @@ def test_flat_suprema_take_one_quantile_a_line(monkeypatch: pytest.MonkeyPatch) 
     seen = []
     quantile = breakpoints._quantile
     monkeypatch.setattr(breakpoints, "_quantile", lambda *p: (seen.append(p), quantile(*p))[1])
-    result = gdp.measure(profiles.DiscreteGaussian(sigma=2).compose(30))
+    result = gdp.measure(profiles.DiscreteGaussian(sigma=4).compose(100))
     assert result.cells > 1500
     assert len(seen) < 1.3 * result.cells
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
+from flint import arb
 
 import gdpbridge as gdp
+from gdpbridge.curves.chained import _one_step
 
 P = gdp.profiles
 EPS = [0.0, 0.4, 2.0]
@@ -155,3 +158,19 @@ def test_the_figures_of_the_documentation() -> None:
     """Three records of 0.1-DP."""
     for profile, mu in ((P.PureDP(epsilon=0.1).group(3), 0.354), (P.PureDP(epsilon=0.3), 0.376)):
         assert math.ceil(float(gdp.measure(profile).mu.high) * 1000) / 1000 == mu
+
+
+def test_what_fails_outright_is_that_beyond_the_last_loss() -> None:
+    """However roughly the loss is known: δ is flat beyond it."""
+    curve = gdp.profiles.Table(pairs=[[0, 0.3], [1, 0.1]]).curve
+    roughly = lambda: arb(1, 0.01)  # noqa: E731
+    shape = _one_step(curve, [roughly])
+    assert shape.lines[-1].a.overlaps(arb("0.1"))
+    assert shape.lines[-1].a.rad() < 1e-12
+
+
+def test_knots_at_which_a_curve_is_the_same_are_told() -> None:
+    """Nothing falls between them, so that a line has no slope."""
+    curve = gdp.profiles.Table(pairs=[[0, 0.1]]).curve
+    with pytest.raises(gdp.UndecidedError, match="two neighbouring knots"):
+        _one_step(curve, [Fraction(1)])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from gdpbridge.errors import UndecidedError
@@ -15,7 +17,11 @@ if TYPE_CHECKING:
     WitnessLine = tuple[Evidence, bool] | None
     Unshown = Callable[[], tuple[tuple["ProvedDirection", ...], WitnessLine]]
 
-__all__ = ["Proof", "ProvedCell", "ProvedDirection", "ProvedPiece"]
+__all__ = ["Proof", "ProvedCell", "ProvedDirection", "ProvedPiece", "continued"]
+
+
+# cells beyond those of a search
+_MOST, _FINE = 4096, 1 << 64
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,18 @@ class ProvedCell:
     low: Fraction
     high: Fraction
     centre: Fraction | None
+
+
+def continued(cells: tuple[ProvedCell, ...], end: Fraction) -> tuple[ProvedCell, ...]:
+    """Return cells with more up to an end, about as wide, on which a certificate looks itself."""
+    if not cells or cells[-1].high >= end:
+        return cells
+    low = cells[-1].high
+    count = min(math.ceil(len(cells) * (end - low) / low), _MOST)
+    # binary numbers, as all ends are
+    steps = (low + (end - low) * number / count for number in range(1, count))
+    ends = [low, *(Fraction(math.floor(one * _FINE), _FINE) for one in steps), end]
+    return *cells, *(ProvedCell(one, other, None) for one, other in pairwise(ends))
 
 
 @dataclass(frozen=True)

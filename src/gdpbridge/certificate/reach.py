@@ -41,6 +41,12 @@ def uncertifiable_because(profile: Profile) -> str:
             if one is not named and not uncertifiable_because(one):
                 return f"there is no certificate yet for what is made of {one.kind}"
             return f"there is no certificate for a mechanism of kind {one.kind} yet"
+        if one.kind == "permute-and-flip" and "monotonic" in one.specification():
+            # else it is named without
+            return (
+                "there is no certificate for permute-and-flip of monotonic scores with an ε whose "
+                "half no float is"
+            )
         known = KINDS[one.kind]
         if known.relations and one.neighbours not in known.relations:
             return f"there is no certificate for {one.kind} with {one.neighbours} neighbours yet"

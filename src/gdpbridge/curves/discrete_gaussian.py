@@ -28,7 +28,7 @@ from flint import arb
 from gdpbridge.curves.constants import square_root
 from gdpbridge.curves.linear import LinearCurve, linear_curve
 from gdpbridge.curves.lines import FloatLines, Floats, Line, Segments
-from gdpbridge.curves.tails import GaussianDecayTail
+from gdpbridge.curves.tails import DiscreteGaussianTail
 from gdpbridge.losses.transforms.discrete_gaussian import DiscreteGaussianTransform, Weights
 from gdpbridge.numeric.arrays import Indices
 from gdpbridge.numeric.decide import certainly
@@ -53,7 +53,15 @@ def discrete_gaussian_curve(one: DiscreteGaussianTransform, times: int = 1) -> L
         share = ((norm + 1) / (2 * norm)).log() if times == 1 else arb(0)
         return share - ball(variance / 8)
 
-    tail = GaussianDecayTail(log_factor, square_root(variance), variance / 2, Fraction(1, 2))
+    tail = DiscreteGaussianTail(
+        log_factor,
+        square_root(variance),
+        variance / 2,
+        Fraction(1, 2),
+        lines.variance,
+        lines.sensitivity,
+        lines.uneven,
+    )
     return linear_curve(lines, tail)
 
 
@@ -101,6 +109,10 @@ class _Lines(FloatLines):
         # tails are kept, and lines listed, as far as that
         self._near = 64 + sensitivity + math.ceil(_WIDTHS * math.sqrt(self.variance))
         self._tails: tuple[int, list[arb]] = 0, []
+
+    def uneven(self) -> arb:
+        """Bound by how large a share P(X = x) is off e^{-x²/(2V)}/√(2πV)."""
+        return self._weights.uneven()
 
     def line(self, index: int) -> Line:
         """Return the line for c = first - index."""

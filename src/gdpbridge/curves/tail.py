@@ -98,6 +98,7 @@ class Handover:
         note: what a reader should know, as a sentence; empty for nothing.
         is_proved: whether all this is.
         in_proof: whether a certificate has to show it.
+        shown_from: from where on it can, if that is later.
         is_sharp: whether a smaller width may be asked for.
     """
 
@@ -108,6 +109,7 @@ class Handover:
     note: str = ""
     is_proved: bool = True
     in_proof: bool = False
+    shown_from: Fraction | None = None
     is_sharp: bool = True
 
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from gdpbridge.certificate.proof import Proof
+from gdpbridge.certificate.proof import Proof, continued
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.tail import Handover, Scope
@@ -230,7 +230,9 @@ class Request:
         proof = head.proof if handover.is_proved else None
         if proof is not None and handover.in_proof:
             witness = "tail" if by_tail else proof.witness
-            proof = replace(proof, tail_from=handover.end, witness=witness)
+            start = handover.end if handover.shown_from is None else handover.shown_from
+            cells = continued(proof.cells, start) if handover.shown_from else proof.cells
+            proof = replace(proof, cells=cells, tail_from=start, witness=witness)
         low, high = max(head.low, handover.low), max(head.high, handover.high)
         notes = (handover.note,) if handover.note else ()
         found = self._found(

@@ -1,5 +1,6 @@
 """What profiles declare about δ(ε) as ε grows: one class for each case of the tail analysis."""
 
+from gdpbridge.curves.tails.discrete import DiscreteGaussianTail
 from gdpbridge.curves.tails.gaussian import (
     CoarseDecayTail,
     CutOffTail,
@@ -27,6 +28,7 @@ __all__ = [
     "CoarseDecayTail",
     "ConstantTail",
     "CutOffTail",
+    "DiscreteGaussianTail",
     "EstimatedTail",
     "FloorTail",
     "GaussianBoundTail",

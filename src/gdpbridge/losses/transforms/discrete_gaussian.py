@@ -191,6 +191,15 @@ class Weights:
             found = found.max(weight.upper())
         return found
 
+    def uneven(self) -> arb:
+        """Bound by how large a share they are off 1/√(2πV)."""
+        even = (2 * arb.pi() * ball(self._times * self._one.variance)).sqrt()
+        found = arb(0)
+        # where they are all the same, they are one object
+        for weight in {id(one): one for one in self._all()}.values():
+            found = found.max(abs(weight * even - 1).upper())
+        return found
+
     def _all(self) -> list[arb]:
         # more digits than asked for do no harm
         bits = -(-max(working_precision(), _WEIGHT_BITS) // _WEIGHT_BITS) * _WEIGHT_BITS
