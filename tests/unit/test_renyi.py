@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 from pathlib import Path
@@ -12,8 +13,12 @@ import pytest
 from flint import arb
 
 import gdpbridge as gdp
+from gdpbridge.guarantees.boundary import Bound
 from gdpbridge.guarantees.renyi import divergence_of
+from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
+from gdpbridge.numeric.kinds import BALLS, ball
+from gdpbridge.transformations.tuned import Tuned
 
 P = gdp.profiles
 ORDERS = [2, 4, 8]
@@ -156,3 +161,29 @@ def test_parts_that_have_no_divergence() -> None:
         P.Sequence(parts=(of_zcdp(1), of_zcdp(1, [3])))
     with pytest.raises(gdp.InputError, match=r"parts\[1\].kind is 'icea'"):
         P.Sequence(parts=(of_zcdp(1), P.ICEA(messages=20, users=4)))
+
+
+@pytest.mark.parametrize(
+    "base",
+    [gdp.profiles.PureDP(epsilon=0.3), gdp.profiles.DiscreteLaplace(scale=3)],
+    ids=lambda base: base.kind,
+)
+def test_the_order_that_binds_next_is_told_with_all_digits(base: gdp.Profile) -> None:
+    """Of large orders that floats do not tell apart the wrong one broke those that it skipped."""
+    tuned = Tuned(base=base, mean=10, distribution="poisson")
+    known = {tilt: tuned.renyi_divergence(tilt) for tilt in sorted(tuned.renyi_orders)}
+    orders = [Bound(tilt, value) for tilt, value in known.items() if value]
+    with precision(320):
+        starts = [BALLS.constant(piece.start) for piece in tuned.curve.pieces]
+        assert all(certainly(one < other) for one, other in itertools.pairwise(starts))
+        for start in starts[1:]:
+            # δ is known on either side, where all orders are obeyed
+            for eps in (start - arb(2) ** -40, start + arb(2) ** -40):
+                assert tuned.curve.enclose(eps.mid()).log().is_finite()
+        # randomized response at the first corner: each order by its formula
+        most = tuned.curve.enclose(arb(0)).log().exp()
+        p = (1 + most) / 2
+        for one in orders:
+            power = ball(one.tilt)
+            log = ((p / (1 - p)) ** power * p + ((1 - p) / p) ** power * (1 - p)).log()
+            assert not certainly(log / power > ball(one.value))

@@ -9,7 +9,7 @@ number. On power series and wide balls the solution alone is enclosed: an upper 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
@@ -33,6 +33,7 @@ from gdpbridge.guarantees.events import Event, FloatEvent
 from gdpbridge.guarantees.march import Track, follow
 from gdpbridge.guarantees.roots import enclose, jets, solve_floats
 from gdpbridge.numeric.decide import certainly
+from gdpbridge.numeric.effort import spend
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability, ball
 
@@ -40,6 +41,8 @@ __all__ = ["Bound", "Boundary", "renyi_pieces", "zcdp_boundary"]
 
 Floats = NDArray[np.float64]
 Check = Callable[[Event], bool]
+# what a place takes to be found or checked for each bit, in units of numeric/effort.py
+_EACH_BIT = 150
 
 _MAX_CACHED = 10_000
 # of a bound, what floats may overstep it by where another one begins to bind
@@ -109,6 +112,10 @@ class _Corner:
             log, lambda: ops.logaddexp(of(Event.log_not_p) + 0 * eps, eps + of(Event.log_q))
         )
 
+    def is_obeyed(self, event: Event) -> bool:
+        """Whether every other bound is proved to hold there."""
+        return self._obeys(event)
+
     def _checked(self, ops: Operations) -> Event:
         event = self.event()
         if ops is BALLS and not self._obeys(event):
@@ -120,6 +127,7 @@ def _located(equations: Equations, guess: Floats, eps: arb) -> list[arb] | None:
     """Enclose the solution near a guess, with more bits than are in force if need be."""
     start = [arb(float(one)) for one in guess]
     for more in _MORE_BITS:
+        spend(_EACH_BIT * (working_precision() + more))
         with precision(working_precision() + more):
             box = enclose(equations, start, eps)
         if box is not None or not eps.is_exact():
@@ -364,6 +372,7 @@ def _renyi_pieces(bounds: tuple[Bound, ...]) -> tuple[Piece, ...]:
 
     def obeys(left: tuple[Bound, ...]) -> Check:
         def check(event: Event) -> bool:
+            spend(_EACH_BIT * working_precision())
             own = event.untilted()
             return _is_lower(own) and all(
                 certainly(own.divergence(ball(one.tilt)) <= ball(one.value)) for one in left
@@ -390,13 +399,45 @@ def _renyi_pieces(bounds: tuple[Bound, ...]) -> tuple[Piece, ...]:
         pieces.append(Piece(start, _Arc(track, obeys(others(number))).formula, by_chords=True))
         if track.broken is None:
             return tuple(pieces)
-        following = track.broken
         last = track.unknowns[:, -1]
         guess = np.array([last[0] - float(tilt) * last[1], last[1]])
-        both = (bound.tilt, bound.value), (bounds[following].tilt, bounds[following].value)
-        here = _Corner(crossing(*both), guess, obeys(others(number, following)))
+
+        def corner_with(other: int, active: int = number, near: Floats = guess) -> _Corner:
+            both = ((one.tilt, one.value) for one in (bounds[active], bounds[other]))
+            return _Corner(crossing(*both), near, obeys(others(active, other)))
+
+        following, here = _first_to_bind(track.broken, corner_with, bounds, number)
         pieces.append(Piece(here.ends(tilt), here.formula))
         number = following
+
+
+def _first_to_bind(
+    broken: int, corner_with: Callable[[int], _Corner], bounds: Sequence[Bound], active: int
+) -> tuple[int, _Corner]:
+    """Return the bound that binds next after an active one, and where both do.
+
+    Floats do not tell which of several large orders is the first one: those that are broken where
+    another one binds are looked at, with all digits.
+
+    Raises:
+        UndecidedError: if none of them is the first.
+    """
+    left, seen = [broken], {active}
+    while left:
+        seen.add(other := left.pop(0))
+        corner = corner_with(other)
+        event = corner.event()
+        if corner.is_obeyed(event):
+            return other, corner
+        own = event.untilted()
+        over = [
+            (float((own.divergence(ball(one.tilt)) / ball(one.value) - 1).mid()), number)
+            for number, one in enumerate(bounds)
+            if number not in seen
+        ]
+        found = [number for size, number in sorted(over, reverse=True) if size > 0]
+        left += [one for one in found if one not in left]
+    raise UndecidedError("it could not be told which order binds next")
 
 
 def obeys_at_corner(left: tuple[Bound, ...]) -> Check:
