@@ -21,9 +21,10 @@ from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransfor
 from gdpbridge_verify import verify
 from gdpbridge_verify.arithmetic import Arithmetic, Work
 from gdpbridge_verify.evidence import Line
+from gdpbridge_verify.exponentials import Laplace
 from gdpbridge_verify.rare import RareLine
 from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused, Undecided
-from gdpbridge_verify.transforms import Gaussian, Laplace, Runs, SampledGaussian
+from gdpbridge_verify.transforms import Gaussian, Runs, SampledGaussian
 
 SIGMA, RATE, RUNS = Fraction(1), Fraction(1, 10), 2
 PLACES = [Fraction(3, 2), Fraction(2)]
@@ -71,7 +72,8 @@ def shown(line: Line, eps: Fraction) -> tuple[mpmath.mpf, mpmath.mpf] | None:
     parts = [Runs(SampledGaussian(SIGMA, RATE), RUNS)]
     try:
         curve = RareLine(parts, False, line, Arithmetic(BITS, Work(1e6)))
-        return mpmath.mpf(curve.below(eps).low), mpmath.mpf(curve.above(eps).high)
+        below, above = (curve.curve(eps, above=above) for above in (False, True))
+        return mpmath.mpf(below.low), mpmath.mpf(above.high)
     except (Malformed, OutOfWork, Refused, Undecided):
         return None
 
