@@ -220,8 +220,9 @@ class RareLine(Line):
     def curve(self, at: Fraction, *, above: bool) -> Interval:
         """Return what is above D at an ε, or what is below."""
         found = super().curve(at, above=above)
-        usual = self._usual * self._decay(self._split.tilt, at)
-        return found + usual + self._large if above else found
+        if not above:
+            return found
+        return found + self._usual * self._decay(self._split.tilt, at) + self._large
 
     @cached_property
     def _usual(self) -> Interval:

@@ -268,7 +268,7 @@ class SampledGaussian(Transform):
     def _weighted(self, field: Complexes, w: Fraction, nodes: Nodes) -> tuple[Balls, Balls]:
         """Enclose L, and the terms φ·e^{b + wL}·η at the nodes."""
         of, (logs, bases) = field.arithmetic, self._logs(field, nodes)
-        of.work.charge(2 * len(logs) * _COST_OF_BALL)
+        of.work.charge(len(logs) * _COST_OF_BALL)
         scale = field.of((of.exactly(nodes.step) / (2 * of.pi).sqrt()).log())
         tilt, weights = field.of(w), list[Ball]()
         for j, log, base in zip(nodes.numbers(), logs, bases, strict=True):
