@@ -46,6 +46,7 @@ CALIBRATED: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
         ("truncated-laplace",),
         {"target_tpr": 0.5, "target_fpr": 0.1, "delta": 1e-3},
     ),
+    "discrete-gaussian, mu": (("discrete-gaussian", 1), {}),
     "dpsgd, steps": (("dpsgd",), {"target_advantage": 0.1, **RUN}),
 }
 
