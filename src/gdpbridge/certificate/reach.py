@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gdpbridge.certificate.rho import rho_of
 from gdpbridge.curves.base import Form
+from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge_verify.kinds import KINDS, SAMPLED
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ONLY_COMPOSED",
+    "hides_far_out",
     "is_bounded",
     "is_closed",
     "is_near",
@@ -83,6 +85,17 @@ def uncertifiable_because(profile: Profile) -> str:
     ):
         return f"there is no certificate for {named.kind} of such parts yet"
     return named.beyond_certificates
+
+
+def hides_far_out(profile: Profile) -> bool:
+    """Whether the checker does not follow how δ falls far out, so that nothing is claimed of it."""
+    if profile.kind not in ("densities", "random-allocation", "skellam"):
+        return False
+    from gdpbridge.mechanisms.densities import Densities
+
+    # of a range with two ends it knows the largest loss
+    plain = isinstance(profile, Densities) and profile.pair.bounded
+    return not (plain and isinstance(profile.tail, ConstantTail))
 
 
 def uncertifiable_beyond_because(profile: Profile, *, at_zero: bool = True) -> str:

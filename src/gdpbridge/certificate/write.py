@@ -15,7 +15,7 @@ from gdpbridge.certificate.cells import accepted
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import SCHEMA, Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell
-from gdpbridge.certificate.reach import is_bounded, is_closed, is_near, needs_lattice
+from gdpbridge.certificate.reach import hides_far_out, is_bounded, is_closed, is_near, needs_lattice
 from gdpbridge.certificate.rho import rho_of
 from gdpbridge.certificate.write_closed import with_formula
 from gdpbridge.certificate.write_composed import with_directions
@@ -27,7 +27,6 @@ from gdpbridge.certificate.write_zcdp import with_tangents
 from gdpbridge.curves.base import Form
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve
-from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.errors import UndecidedError
 from gdpbridge.guarantees.boundary import zcdp_boundary
 from gdpbridge.interval import Interval
@@ -108,11 +107,7 @@ def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:
     if isinstance(profile, Formula) and profile.is_exact and profile.possible is not True:
         # the user's word alone is no proof
         claim = replace(claim, profile_is="bound")
-    plain = isinstance(profile, Densities) and (
-        profile.pair.bounded and isinstance(profile.tail, ConstantTail)
-    )
-    if isinstance(profile, Densities | Skellam | RandomAllocation) and not plain:
-        # what these do far out the checker does not follow
+    if hides_far_out(profile):
         claim = replace(claim, verdict="unknown", mu_tail=Range(low="0", high="inf"))
     smooth = profile.curve.form is Form.SMOOTH and not is_closed(profile)
     by_rule = rho_of(profile) is not None or isinstance(profile, Densities)

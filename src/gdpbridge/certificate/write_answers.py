@@ -34,7 +34,6 @@ from gdpbridge.certificate.write_places import below, place_of
 from gdpbridge.certificate.write_zcdp import tangents_at
 from gdpbridge.curves.base import Curve, Form
 from gdpbridge.curves.composed import ComposedCurve
-from gdpbridge.curves.near_gaussian import NearGaussianCurve
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tradeoff import touching
 from gdpbridge.errors import Advice, InputError, UndecidedError, WorkLimitError
@@ -202,7 +201,7 @@ def _ways(profile: Profile) -> Sequence[tuple[ComposedLoss | None, Sequence[Frac
         return [(None, _OF_ANOTHER)]
     if is_bounded(profile) and needs_lattice(profile):
         return [(None, (*_WIDER[1:], *_OF_ANOTHER))]
-    if isinstance(curve, NearGaussianCurve):
+    if curve.form is Form.BETWEEN and is_near(profile):
         # the checker bounds the difference in its own way
         return [(None, (*_WIDER[:3], *_NEARLY, _WIDER[3], *_OF_ANOTHER))]
     if not isinstance(curve, ComposedCurve):

@@ -185,6 +185,11 @@ class Measurement(Shown):
         """Why there is no certificate; empty if there is one."""
         if why := no_certificate_because(self.profile, lambda: self.how):
             return why
+        if self.statement is Statement.WHOLE:
+            from gdpbridge.certificate.reach import hides_far_out
+
+            if hides_far_out(self.profile.certified_as):
+                return "there is no certificate yet of its whole range: the checker knows no tail"
         return "" if self.evidence is not None else _not_proved(self.how)
 
     @cached_property
