@@ -26,6 +26,7 @@ _NUMBERS = {
         "claim.mu.high == 'inf'",
         "mu.high == 'inf'",
         "found.claim.mu.high != bare.claim.mu.high",
+        "bare.claim.mu.high != 'inf'",
     },
     "certificate/write_answers.py": {"last > eps[-1]"},
     "certificate/tangents.py": {"alpha >= order"},
