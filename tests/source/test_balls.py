@@ -22,7 +22,6 @@ _NUMBERS = {
         "right + wrong + gain * i < total",
     },
     "certificate/write.py": {
-        "bare.claim.mu.high != 'inf'",
         "claim.mu.high == 'inf'",
         "mu.high == 'inf'",
         "found.claim.mu.high != bare.claim.mu.high",
