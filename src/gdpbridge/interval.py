@@ -89,7 +89,10 @@ class Interval:
 
     @property
     def certain(self) -> str:
-        """The digits on which both ends agree, as in ``1.80090519…``; empty if there are none."""
+        """The digits on which both ends agree, as in ``1.80090519…``; empty if it is but one.
+
+        Of an interval such as [1.00, 1.77] a digit would say less than its ends.
+        """
         if self.low == self.high:
             return _plain(self.low)
         if self.high.is_infinite():
@@ -99,7 +102,8 @@ class Interval:
             return ""
         shared = next(i for i, (a, b) in enumerate(zip(low, high, strict=True)) if a != b)
         digits = low[:shared]
-        return f"{digits}…" if digits.strip("-0.") else ""
+        known = digits.lstrip("-0.").replace(".", "")
+        return f"{digits}…" if len(known) > 1 else ""
 
     def __str__(self) -> str:
         """Both ends, rounded outward to two digits of their difference."""

@@ -16,6 +16,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
+from importlib import import_module
 
 import gmpy2
 from gmpy2 import mpfr
@@ -35,6 +36,7 @@ from gdpbridge_verify.transforms import Runs, Transform
 
 # of what may fail: so few that the chance is a number of few digits
 _FEW_RUNS = 32
+_RARE = "gdpbridge_verify.rare"
 # microseconds
 _COST_OF_BALL, _COST_OF_TURN = 25.0, 1.5
 
@@ -224,12 +226,14 @@ class ComposedCheck(LossesCheck):
                 rest = curve.below(at)
                 return Level(1 - rest, rest)
             return Level.of(curve.above(at) + self._failure)
-        # D(ε) ≤ κ(b)·M(b)·e^{-bε}
-        tilt = binary(piece.tilt or "")
-        if tilt <= 0:
-            raise Malformed("evidence.directions: tilt", about(tilt), "a number > 0")
+        # D(ε) ≤ κ(b)·M(b)·e^{-bε}, and δ(ε) ≤ δ(0)
+        tilt, parts = binary(piece.tilt or ""), self.composition.parts
+        if tilt < 0:
+            raise Malformed("evidence.directions: tilt", about(tilt), "a number ≥ 0")
+        if tilt == 0:
+            return Level(*import_module(_RARE).distance_of(parts, self.arithmetic))
         if key not in self._chernoff:
-            parts, backward = self.composition.parts, bool(self.direction)
+            backward = bool(self.direction)
             self._chernoff[key] = log_chernoff(parts, backward, tilt, self.arithmetic)
         return Level.of((self._chernoff[key] - tilt * at).exp() + self._failure)
 
@@ -249,8 +253,8 @@ class ComposedCheck(LossesCheck):
     def _line(self, model: evidence.Line, backward: bool) -> Line:
         key = model, backward
         if key not in self._lines:
-            parts = self.composition.parts
-            self._lines[key] = Line(parts, backward, model, self.arithmetic)
+            kind = Line if model.split is None else import_module(_RARE).RareLine
+            self._lines[key] = kind(self.composition.parts, backward, model, self.arithmetic)
         return self._lines[key]
 
 
@@ -350,7 +354,7 @@ class Line:
             for part, column, (_, _, mirrored) in zip(
                 self.parts, columns, self._directed, strict=True
             ):
-                power = _power(column[k], part.times)
+                power = power_of(column[k], part.times)
                 value = value * (power.conjugate() if mirrored else power)
             found.append(value)
         return found
@@ -412,7 +416,7 @@ def log_kappa(b: Fraction, of: Arithmetic) -> Interval:
     return of.exactly(b).log() * b - of.exactly(1 + b).log() * (1 + b)
 
 
-def _power(value: Ball, times: int) -> Ball:
+def power_of(value: Ball, times: int) -> Ball:
     """Return v^T: by logarithms, or where v may be 0 by its size alone."""
     field = value.field
     try:

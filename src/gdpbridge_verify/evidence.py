@@ -53,6 +53,23 @@ NodesOfParts = Annotated[tuple[Nodes | None, ...], Most(1000)]
 
 
 @dataclass(frozen=True, kw_only=True)
+class Edge:
+    """A soft step Φ((u - place)/width) in the noise u of one run."""
+
+    place: SignedExact
+    width: Annotated[Exact, "above 0"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split:
+    """How runs on samples are parted by their noise: usual, rare and large."""
+
+    low: Annotated[Edge, "where noise begins to be rare"]
+    high: Annotated[Edge, "where it begins to be large"]
+    tilt: Annotated[Exact, "that of the bound of runs whose noise is all usual"]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Line:
     """Places s = c + ikh, |k| ≤ count, at which a composed loss's transform is summed."""
 
@@ -63,6 +80,7 @@ class Line:
     left: Annotated[SignedExact, "the tilt that bounds the aliases on the left"]
     nodes: Annotated[NodesOfParts, "for each part, the quadrature on the line, if it needs one"]
     far: Annotated[NodesOfParts, "for each part, the one that bounds what the sum leaves out"]
+    split: Annotated[Split | None, "of rare noise: nodes are of what is not large, and rare"] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,7 +37,7 @@ from gdpbridge_verify.refusal import Malformed, Undecided
 # of R, whatever the line needs
 _BITS = 96
 # beside y, what of b is not looked at more closely; a share of a deviation that is not parted
-_SMALL, _FINEST = 1e-10, 16
+_SMALL, _FINEST = 1e-10, 32
 # what is left out far away: at most so much, or such a share of what was found
 _LITTLE, _SHARE = 1e-8, 0.02
 _MOST_CELLS, _MOST_SQUARE = 30_000, 1 << 30
@@ -134,7 +134,7 @@ def _nearness(noise: tuple[_Noise, ...], plain: Fraction) -> Nearness:
     of = Arithmetic(_BITS, work)
     variance = plain + sum((t * Fraction(d**2) / s for s, d, t in noise), Fraction(0))
     known = sorted((_known(of, one) for one in noise), key=lambda one: -one.weight)
-    inside = Fraction(1, max(4, math.isqrt(math.ceil(4 * variance)) + 1))
+    inside = Fraction(1, max(16, math.isqrt(math.ceil(64 * variance)) + 1))
     log_norm = sum((_log_theta(of, one, of.exactly(0)) for one in known), of.exactly(0))
     area = _Area(of, known, plain, variance, inside).found()
     rise = of.exactly(2 * variance * inside**2).exp()

@@ -177,6 +177,7 @@ class Sampled:
         b = fmpq(int(min(float(s) * 1.4, 2.0 if w >= 0 else min(0.5, float(s))) * 2**20), 2**21)
         low, high = -14 - abs(float(s)), 14 + max(float(w) / float(s), 0) + float(s)
         step = fmpq(1, 2 ** (4 + max(0, int(-float(s) + 1)) + (3 if w < 0 else 0)))
+        step = min(step, b / 6)
         n = {"strip": b, "shift": b, "step": step}
         n |= {"first": int(low / float(step)), "last": int(high / float(step)) + 1}
         return self.on(w, ZERO, 1, n)[0].real
@@ -195,6 +196,96 @@ class Sampled:
         share = 2 * (arb(a) ** 2 / 2).exp() * self.power(a + b, w)
         share *= self.at(w) / (2 * arb.pi() * a / eta).expm1()
         return (arb(b) ** 2 / 2).exp() * (total + share) + self.ends(w, n)
+
+
+def normal(x):
+    """Φ(-x)."""
+    return (arb(x) / arb(2).sqrt()).erfc() / 2
+
+
+class Window(Sampled):
+    """The same of noise below a step, and perhaps above another: ∫ φ χ₁ (1 - χ₂) g^w."""
+
+    def __init__(self, whole, low, high):
+        super().__init__(whole.sigma, whole.rate)
+        self.low, self.high = low, high
+        self.growth = 1 + sum((1 / t**2 for _, t in filter(None, (low, high))), ZERO)
+
+    def share(self, x):
+        u, t = self.high
+        kept = normal(arb(x - u) / t)
+        return kept if self.low is None else kept * normal(arb(self.low[0] - x) / self.low[1])
+
+    def lifted(self, v):
+        return (arb(v) ** 2 * self.growth / 2).exp()
+
+    def ends(self, w, n):
+        x, y = n["first"] * n["step"], n["last"] * n["step"]
+        u, t = self.high
+        pull = w / self.sigma
+        first = ZERO if self.low is None else min(self.low[0], self.low[0] / (1 + self.low[1] ** 2))
+        if x > first or y < max(u, (pull * t * t + u) / (1 + t * t)):
+            raise ValueError("the nodes end too soon")
+        below = normal(-x) if self.low is None else step_tail(-self.low[0], self.low[1], ZERO, -x)
+        above = (self.g(arb(y)) * (-arb(y) / self.sigma).exp()) ** arb(w)
+        return self.g(arb(x)) ** arb(w) * below + above * step_tail(u, t, pull, y)
+
+    def on(self, w, h, count, n):
+        a, eta = n["strip"], n["step"]
+        if not (n["shift"] == 0 and a > 0 and arb(a) < arb.pi() * self.sigma and eta > 0):
+            raise ValueError("the strip is not possible")
+        unit = arb(eta) / (2 * arb.pi()).sqrt()
+        terms, logs = [], []
+        for j in range(n["first"], n["last"] + 1):
+            x = arb(j * eta)
+            logs.append(self.g(x).log())
+            terms.append((logs[-1] * w - x * x / 2).exp() * self.share(j * eta) * unit)
+        turns, values = [acb(0, log * arb(h)).exp() for log in logs], []
+        terms = list(map(acb, terms))
+        for _ in range(count):
+            values.append(sum(terms, acb(0)))
+            terms = [one * turn for one, turn in zip(terms, turns, strict=True)]
+        turned = 1 + (arb(h * (count - 1) * a) / self.sigma).exp()
+        share = turned * self.lifted(a) / (2 * arb.pi() * a / eta).expm1()
+        if not share < 1:
+            raise ArithmeticError
+        ends = self.ends(w, n)
+        off = (share * (abs(values[0]) + ends) / (1 - share) + ends).upper()
+        return [value + acb(arb(0, off), arb(0, off)) for value in values]
+
+    def at(self, w):
+        t = float(min(self.high[1], self.high[1] if self.low is None else self.low[1], 1))
+        a = fmpq(int(min(float(self.sigma), t) * 2**20), 2**20)
+        step = a / 4
+        u, width = map(float, self.high)
+        top = max(u, (float(w / self.sigma) * width**2 + u) / (1 + width**2), 0)
+        first = -14.0
+        if self.low is not None:
+            u, width = map(float, self.low)
+            first = min(u, u / (1 + width**2)) - 14 * min(width, 1)
+        n = {"strip": a, "shift": ZERO, "step": step, "first": int(first / float(step)) - 1}
+        return self.on(w, ZERO, 1, n | {"last": int((top + 14) / float(step)) + 1})[0].real
+
+    def beyond(self, w, y, n):
+        a, b, eta = n["strip"], n["shift"], n["step"]
+        height = arb(a + b) if a <= b else 2 * arb(a + b)
+        if not (a > 0 and b > 0 and height < arb.pi() * self.sigma and eta > 0):
+            raise ValueError("the strip is not possible")
+        total = arb(0)
+        for j in range(n["first"], n["last"] + 1):
+            x = arb(j * eta)
+            log = self.g(acb(x, arb(b))).log()
+            total += (log.real * w - log.imag * y - x * x / 2).exp() * self.share(j * eta)
+        total *= arb(eta) / (2 * arb.pi()).sqrt()
+        off = 2 * self.lifted(a) * self.at(w) / (2 * arb.pi() * a / eta).expm1()
+        return self.lifted(b) * (total + off + self.ends(w, n))
+
+
+def step_tail(u, t, pull, x):
+    """∫ φ e^{pull·v} e^{-(v - u)²/2t²}/2 dv above x."""
+    bend, m = 1 + 1 / (t * t), (pull * t * t + u) / (1 + t * t)
+    top = (arb(m * m * bend - u * u / (t * t)) / 2).exp()
+    return top / (2 * arb(bend).sqrt()) * normal((arb(x) - m) * arb(bend).sqrt())
 
 
 def points(w, h, count):
@@ -251,11 +342,14 @@ class Line:
             ]
             for key in ("nodes", "far")
         )
-        needed = [part.needs_nodes for part, _ in parts]
-        possible += [[one is not None for one in x] == needed for x in (self.nodes, self.far)]
+        for given, needed in zip((self.nodes, self.far), self.needed(), strict=True):
+            possible.append([one is not None for one in given] == needed)
         if not all(possible):
             raise ValueError("the line is not possible")
         self.known = {}
+
+    def needed(self):
+        return [[part.needs_nodes for part, _ in self.parts]] * 2
 
     def numbers(self, bits):
         """The terms, the bound of what is cut off, and the aliases' constants."""
@@ -315,6 +409,55 @@ class Line:
         return scale * (wave - cut) - lost, scale * (wave + cut)
 
 
+class RareLine(Line):
+    """A line of rare noise, and what usual and large noise add."""
+
+    def __init__(self, parts, backward, data):
+        (self.run, self.times), *others = parts
+        self.low, self.high = (
+            tuple(signed(data["split"][key][x]) for x in ("place", "width"))
+            for key in ("low", "high")
+        )
+        self.b = signed(data["split"]["tilt"])
+        windows = [(Window(self.run, low, self.high), 1) for low in (None, self.low)]
+        super().__init__(windows, backward, data)
+        possible = [not others, type(self.run) is Sampled, not backward, self.c > 0, self.b > 0]
+        if not all([*possible, self.low[1] > 0, self.high[1] > 0]):
+            raise ValueError("noise cannot be split")
+
+    def needed(self):
+        return [True, True], [False, True]
+
+    def terms(self):
+        whole, rare = (
+            part.on(1 + self.c, self.h, self.count + 1, nodes)
+            for (part, _), nodes in zip(self.parts, self.nodes, strict=True)
+        )
+        unit, found = arb(self.h) / (2 * arb.pi()), []
+        for k, s in enumerate(points(self.c, self.h, self.count + 1)):
+            kept = (1 - rare[k] / whole[k]) ** self.times
+            value = whole[k] ** self.times * (1 - kept)
+            found.append(value * unit * (2 if k else 1) / (s * (s + 1)))
+        return found
+
+    def cut(self):
+        edge, ((whole, _), (rare, _)) = self.h * self.count, self.parts
+        most = self.times * rare.beyond(1 + self.c, edge, self.far[1])
+        return most * whole.at(1 + self.c) ** (self.times - 1) / (arb.pi() * edge)
+
+    def moment(self, b):
+        whole, rare = (part.at(1 + b) for part, _ in self.parts)
+        return (self.times * rare).min(whole) * whole ** (self.times - 1)
+
+    def curves(self, e, bits):
+        low, high = super().curves(e, bits)
+        usual = kappa(self.b) * Window(self.run, None, self.low).at(1 + self.b) ** self.times
+        (u, t), q = self.high, self.run.rate
+        root = (1 + arb(t) ** 2).sqrt()
+        chance = (1 - q) * normal(u / root) + q * normal((u - 1 / self.run.sigma) / root)
+        return low, high + usual * (-arb(self.b) * e).exp() + 1 - (1 - chance) ** self.times
+
+
 def kappa(b):
     """κ(b)."""
     b = arb(b)
@@ -367,7 +510,8 @@ class Composed(Checker):
     def line(self, data, backward):
         key = json.dumps(data, sort_keys=True), backward
         if key not in self.lines_known:
-            self.lines_known[key] = Line(self.parts, backward, data)
+            kind = RareLine if data.get("split") else Line
+            self.lines_known[key] = kind(self.parts, backward, data)
         return self.lines_known[key]
 
     def bound(self, piece, e):
@@ -381,8 +525,13 @@ class Composed(Checker):
                 return 1 - low, low
             return self.failure() + high, 1 - self.failure() - high
         b = signed(piece["tilt"])
-        if b <= 0:
-            raise ValueError("a tilt is above 0")
+        if b < 0:
+            raise ValueError("a tilt is not below 0")
+        if b == 0:
+            kept = arb(1)
+            for part, times in self.parts:
+                kept *= arb(1 - part.rate if part.needs_nodes else 0) ** times
+            return 1 - kept, kept
         moment = arb(1)
         for part, times in self.parts:
             moment *= part.at(-b if self.number else 1 + b) ** times

@@ -88,7 +88,7 @@ def profile_of(kind: str) -> Profile:
 def reason_of(kind: str) -> str:
     """Why the example has no certificate; empty if it has one."""
     profile = profile_of(kind)
-    return no_certificate_because(profile, method_for(profile.curve.form, DEFAULT_METHOD))
+    return no_certificate_because(profile, lambda: method_for(profile.curve.form, DEFAULT_METHOD))
 
 
 def page_rows() -> dict[str, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import runpy
 import shlex
 from pathlib import Path
@@ -18,43 +17,32 @@ CENSUS = ROOT / "examples" / "census"
 PAGE = (ROOT / "docs" / "census.md").read_text()
 
 
-def table(level: str) -> list[float]:
-    """μ of a level, of persons and of units."""
-    rows = re.findall(rf"^\| {level} \|(?: [\d.]+ \|){{4}} ([\d.]+) \|$", PAGE, re.MULTILINE)
-    assert len(rows) == 2
-    return [float(one) for one in rows]
+def rounded_up(value: float) -> str:
+    return f"{math.ceil(value * 1e4 - 1e-9) / 1e4:.4f}"
 
 
-def stated(path: Path) -> float:
-    """The μ that a certificate states."""
-    return float(json.loads(path.read_text())["claim"]["mu"]["high"])
-
-
-def rounded_up(value: float) -> float:
-    return math.ceil(value * 1e4 - 1e-9) / 1e4
-
-
-def test_the_commands_of_a_level() -> None:
-    """They are for the specification's numbers, and what is shown is the table's μ."""
+def test_the_command_of_a_file() -> None:
+    """What is measured there is the file, of which the table has μ."""
     block = PAGE[PAGE.index("## Certificates") :].split("```console\n")[1].split("```")[0]
-    commands = [shlex.split(line[2:]) for line in block.splitlines() if line.startswith("$ ")]
-    assert [words[1] for words in commands] == ["measure", "measure", "compose", "verify"]
-    state = gdp.load_profile(CENSUS / "dhc_persons.toml").parts[1]
-    for part, words in zip(state.parts, commands[:2], strict=True):
-        assert float(words[words.index("--sigma") + 1]) == part.base.sigma
-        assert int(words[words.index("--compose") + 1]) * commands[2].count(words[-1]) == part.times
-    (shown,) = re.findall(r"squares: μ = ([\d.]+)$", block, re.MULTILINE)
-    assert rounded_up(float(shown)) == table("State")[0]
+    words = shlex.split(next(line[2:] for line in block.splitlines() if line.startswith("$ ")))
+    units = gdp.load_profile(ROOT / words[words.index("--spec") + 1])
+    assert sum(part.times for level in units.parts for part in level.parts) == 160
+    found = gdp.measure(units, failure=words[words.index("--failure") + 1])
+    assert f"| {rounded_up(float(found.mu.high))} |" in PAGE[PAGE.index("Housing units:") :]
 
 
 @pytest.mark.slow
 def test_the_script(tmp_path: Path) -> None:
-    """A level has the table's μ; the same twice, composed of compositions, √2 times that."""
-    certify = runpy.run_path(str(CENSUS / "certify.py"))["certify"]
-    found = gdp.verify(certify(CENSUS / "dhc_persons.toml", tmp_path, [6, 6]), folder=tmp_path)
-    assert found.valid
-    files = sorted(path.name for path in tmp_path.iterdir())
-    assert files == ["all.json", "level_6.json", "query_0.json"]
-    level, both = (stated(tmp_path / f"{name}.json") for name in ("level_6", "all"))
-    assert rounded_up(level) == table("Optimised block group")[0]
-    assert both == pytest.approx(math.sqrt(2) * level, rel=1e-9)
+    """A row has the table's numbers, and its certificate holds."""
+    script = runpy.run_path(str(CENSUS / "certify.py"))
+    path = CENSUS / "dhc_units.toml"
+    assert set(script["FILES"]) <= {one.stem for one in CENSUS.glob("*.toml")}
+    profile = gdp.load_profile(path)
+    names = script["names"](path)
+    assert len(names) == len(profile.parts)
+    row = script["row"](names[1], profile.parts[1], tmp_path / "level.json").split(" | ")
+    (shown,) = [line for line in PAGE.splitlines() if line.startswith("| State | 1.7012 |")]
+    assert row[2:6] == shown.strip(" |").split(" | ")[2:]
+    assert gdp.verify(tmp_path / "level.json").valid
+    claimed = json.loads((tmp_path / "level.json").read_text())["claim"]["mu"]["high"]
+    assert rounded_up(float(claimed)) == row[5]

@@ -93,8 +93,6 @@ def test_little_noise_and_rare_samples(sigma: float, rate: float, steps: int) ->
         assert value <= high
         assert low > value * (1 - mpmath.mpf(10) ** -8)
     assert found.certified
-    with pytest.raises(gdp.UndecidedError, match="splitting off usual noise"):
-        _ = found.certificate
 
 
 def test_too_much_work_past_a_failure_leaves_the_whole_range(

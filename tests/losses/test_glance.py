@@ -15,6 +15,7 @@ from gdpbridge.gaussian.enclosures import mu_of
 from gdpbridge.losses.line import Kind
 from gdpbridge.losses.line_integral import ComposedLoss
 from gdpbridge.losses.moments import Part
+from gdpbridge.losses.transforms.finite import two_valued
 from gdpbridge.losses.transforms.gaussian import GaussianTransform
 from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
 from gdpbridge.measure.climb import climbed
@@ -23,6 +24,7 @@ from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, ball
 
 SAMPLED = Part(SampledGaussianTransform(Fraction(1), Fraction(1, 100)), 10_000)
+FAILING = two_valued(Fraction(0), Fraction(1, 1000))
 # δ near 1 for small ε
 LARGE = Part(GaussianTransform(Fraction(36)), 1)
 
@@ -77,9 +79,10 @@ def test_floats_judge_as_balls_do(piece: Piece) -> None:
         assert (one.call, one.put) == pytest.approx((exact.call, exact.put), rel=1e-6)
 
 
-def test_where_digits_are_lost_nothing_is_told() -> None:
+@pytest.mark.parametrize("parts", [[SAMPLED], [SAMPLED, Part(FAILING, 1)]], ids=["kept", "failing"])
+def test_where_digits_are_lost_nothing_is_told(parts: list[Part]) -> None:
     """Far from what a line was made for its terms cancel most that floats have."""
-    direction = ComposedLoss([SAMPLED]).to(24).directions[0]
+    direction = ComposedLoss(parts).to(24).directions[0]
     line = direction.stretch(Fraction(1, 2), Fraction(1)).line
     told = []
     for at in np.linspace(1.0, -12.0, 53):

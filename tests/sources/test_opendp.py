@@ -149,6 +149,91 @@ def test_noise_above_a_threshold_is_refused_by_its_fault() -> None:
         gdp.profile_of(released)
 
 
+SCORES = dp.vector_domain(dp.atom_domain(T=float, nan=False))
+
+
+@pytest.mark.parametrize("monotonic", [False, True])
+@pytest.mark.parametrize(
+    ("measure", "noise", "better"),
+    [
+        (dp.max_divergence(), "exponential", 1 - math.exp(-1) / 2),
+        (dp.zero_concentrated_divergence(), "gumbel", 1 / (1 + math.exp(-1))),
+    ],
+    ids=["exponential", "gumbel"],
+)
+def test_noisy_max_by_the_noise_that_is_drawn(
+    measure: Any, noise: str, better: float, monotonic: bool
+) -> None:
+    """What the draws of the better of two show is what is measured, and no map is below it."""
+    metric = dp.linf_distance(T=float, monotonic=monotonic)
+    measurement = dp.m.make_noisy_max(SCORES, metric, measure, scale=2.0)
+    profile = P.ReportNoisyMax(noise=noise, scale=2, monotonic=monotonic)
+    with warnings.catch_warnings(action="ignore"):
+        found = gdp.profile_of(measurement, distance=1.0)
+    assert found == profile
+    count = 3000
+    drawn = sum(measurement([2.0, 0.0]) == 0 for _ in range(count)) / count
+    # six deviations; the other noise is ten off
+    assert abs(drawn - better) < 6 * math.sqrt(better * (1 - better) / count)
+    if noise == "exponential":
+        assert float(profile.delta(measurement.map(1.0) + 1e-9)) == 0
+
+
+def test_what_is_called_gumbel_is_measured_as_it_is_drawn() -> None:
+    """It draws exponential noise, whose δ is larger: a mix-up that its name would hide."""
+    metric = dp.linf_distance(T=float)
+    with warnings.catch_warnings(action="ignore"):
+        named = dp.m.make_report_noisy_max_gumbel(SCORES, metric, scale=2.0)
+        found = gdp.profile_of(named, distance=1.0)
+    count = 3000
+    drawn = sum(named([2.0, 0.0]) == 0 for _ in range(count)) / count
+    assert abs(drawn - (1 - math.exp(-1) / 2)) < 6 * math.sqrt(0.15 / count)
+    assert found == P.ReportNoisyMax(noise="exponential", scale=2)
+    gumbel = P.ReportNoisyMax(noise="gumbel", scale=2)
+    assert (found.delta([0.0, 0.3, 0.8]) > gumbel.delta([0.0, 0.3, 0.8])).all()
+
+
+@pytest.mark.parametrize(
+    ("measurement", "profile"),
+    [
+        (dp.m.make_noise(*WHOLE, dp.max_divergence(), scale=2.0), P.DiscreteLaplace(scale=2)),
+        (
+            dp.m.make_noise(*REAL, dp.zero_concentrated_divergence(), scale=2.0),
+            P.Gaussian(sigma=2),
+        ),
+    ],
+    ids=["laplace", "gaussian"],
+)
+def test_noise_by_its_measure(measurement: Any, profile: gdp.Profile) -> None:
+    """Noise that is asked for by a measure is Laplace's or Gaussian."""
+    with warnings.catch_warnings(action="ignore"):
+        found = gdp.profile_of(measurement, distance=1)
+    assert found.delta(0.1) == pytest.approx(float(profile.delta(0.1)), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("measurement", "words"),
+    [
+        (
+            dp.m.make_canonical_noise(*REAL, 1.0, (1.0, 1e-6)),
+            "make_canonical_noise': must be a profile of approx-dp",
+        ),
+        (
+            dp.m.make_noisy_top_k(
+                SCORES, dp.linf_distance(T=float), dp.max_divergence(), k=2, scale=1.0
+            ),
+            "make_noisy_top_k': must be of one place",
+        ),
+    ],
+    ids=["canonical", "several"],
+)
+def test_other_measurements_are_refused_by_name(measurement: Any, words: str) -> None:
+    """With what to do instead, if there is something."""
+    with pytest.raises(gdp.InputError) as caught:
+        gdp.profile_of(measurement, distance=1.0)
+    assert words in str(caught.value)
+
+
 def test_composition() -> None:
     """Several measurements are a sequence."""
     both = [dp.m.make_gaussian(*REAL, scale=one) for one in (3.0, 4.0)]

@@ -250,6 +250,9 @@ def test_certificates_claim_what_the_checker_can_follow(profile: gdp.Profile) ->
     assert found.certificate is not None
     done = gdp.verify(found.certificate)
     assert done.valid, done
+    if found.verdict == "gdp":
+        whole = gdp.measure(profile, tol=1e-4, failure=0)
+        assert (whole.statement, whole.certified, whole.certificate) == ("whole", True, None)
 
 
 def test_log_gamma_between_whole_numbers_has_no_certificate() -> None:

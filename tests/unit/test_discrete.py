@@ -415,3 +415,7 @@ def test_skellam_falls_as_its_tail_says(variance: float, moved: int) -> None:
     )
     assert found.certificate is not None
     assert gdp.verify(found.certificate).valid
+    everywhere = gdp.measure(profile, failure=0)
+    assert (everywhere.statement, everywhere.certified) == ("whole", True)
+    assert everywhere.mu.high == whole.high
+    assert "the checker knows no tail" in everywhere.proof.why

@@ -111,3 +111,11 @@ def test_anything_but_two_ordered_numbers_is_refused(low: object, high: object) 
 def test_what_says_little(low: object, high: object, vague: bool) -> None:
     """An interval is vague where its ends differ by more than a tenth of the upper one."""
     assert Interval(low, high).is_vague is vague  # type: ignore[arg-type]
+
+
+def test_one_digit_says_less_than_both_ends() -> None:
+    """Of [1.00, 1.77] nothing is put before the ends; of closer ones what they share."""
+    assert Interval(1, Decimal("1.77")).certain == ""
+    assert Interval(Decimal("0.0464"), Decimal("0.0504")).certain == ""
+    assert Interval(Decimal("1.41"), Decimal("1.47")).certain == "1.4…"
+    assert Interval(Decimal("0.04641"), Decimal("0.04649")).certain == "0.0464…"

@@ -97,6 +97,8 @@ class Proof:
         unshown: finds the directions and the line at the witness, where they are of another form
             than the search's: work that is only done for whoever asks for a certificate, or for a
             pickle.
+        looser: measures to fewer digits, for a certificate that is less work to check: both ends,
+            and their proof. None where that is no less work.
     """
 
     cells: tuple[ProvedCell, ...] = ()
@@ -106,6 +108,9 @@ class Proof:
     directions: tuple[ProvedDirection, ...] = field(default=(), compare=False)
     witness_line: WitnessLine = field(default=None, compare=False)
     unshown: Callable[[], tuple[tuple[ProvedDirection, ...], WitnessLine]] | None = field(
+        default=None, compare=False, repr=False
+    )
+    looser: Callable[[], tuple[Fraction, Fraction, Proof]] | None = field(
         default=None, compare=False, repr=False
     )
 
@@ -122,4 +127,5 @@ class Proof:
         except UndecidedError:
             # what no certificate can show is left out
             shown = replace(self, unshown=None)
+        shown = replace(shown, looser=None)
         return Proof, tuple(getattr(shown, one.name) for one in fields(Proof))

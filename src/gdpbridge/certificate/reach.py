@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from gdpbridge.certificate.rho import rho_of
 from gdpbridge.curves.base import Form
+from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge_verify.kinds import KINDS, SAMPLED
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ONLY_COMPOSED",
+    "hides_far_out",
     "is_bounded",
     "is_closed",
     "is_near",
@@ -84,9 +87,30 @@ def uncertifiable_because(profile: Profile) -> str:
     return named.beyond_certificates
 
 
-def uncertifiable_beyond_because(profile: Profile) -> str:
-    """Return why a calibrated parameter has no certificate, which shows that one beyond misses."""
+def hides_far_out(profile: Profile) -> bool:
+    """Whether the checker does not follow how δ falls far out, so that nothing is claimed of it."""
+    if profile.kind not in ("densities", "random-allocation", "skellam"):
+        return False
+    from gdpbridge.mechanisms.densities import Densities
+
+    # of a range with two ends it knows the largest loss
+    plain = isinstance(profile, Densities) and profile.pair.bounded
+    return not (plain and isinstance(profile.tail, ConstantTail))
+
+
+def uncertifiable_beyond_because(profile: Profile, *, at_zero: bool = True) -> str:
+    """Return why a calibrated parameter has no certificate, which shows that one beyond misses.
+
+    Args:
+        profile: the mechanism at a value of the parameter.
+        at_zero: whether the target is μ or an advantage, and not δ at another ε or a rate.
+    """
     named = profile.certified_as
+    if rho_of(named) is not None and not at_zero:
+        return (
+            f"there is no certificate of a calibrated {named.kind} but for μ and an advantage: no "
+            "mechanism is known that attains δ at other ε, to show that the value beyond misses"
+        )
     if named.kind in _ONLY_ABOVE:
         return (
             f"there is no certificate of a calibrated {named.kind}: the checker bounds it from "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
@@ -14,7 +15,7 @@ from gdpbridge.certificate.cells import accepted
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import SCHEMA, Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell
-from gdpbridge.certificate.reach import is_bounded, is_closed, is_near, needs_lattice
+from gdpbridge.certificate.reach import hides_far_out, is_bounded, is_closed, is_near, needs_lattice
 from gdpbridge.certificate.rho import rho_of
 from gdpbridge.certificate.write_closed import with_formula
 from gdpbridge.certificate.write_composed import with_directions
@@ -26,7 +27,6 @@ from gdpbridge.certificate.write_zcdp import with_tangents
 from gdpbridge.curves.base import Form
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve
-from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.errors import UndecidedError
 from gdpbridge.guarantees.boundary import zcdp_boundary
 from gdpbridge.interval import Interval
@@ -76,9 +76,23 @@ def write(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
         # the mechanism's own δ may be all that is possible in a class
         named = profile.certified_as
         stated = replace(claim, profile_is=named.profile_is.value)
-        return _written(named, stated, proof)
+        try:
+            return _written(named, stated, proof)
+        except OutOfWork:
+            if proof.looser is None or claim.statement == "head":
+                raise
+            return _written(named, *_loosened(stated, proof.looser))
     except OutOfWork:
         raise UndecidedError("the certificate would be too long to check") from None
+
+
+def _loosened(
+    claim: Claim, looser: Callable[[], tuple[Fraction, Fraction, Proof]]
+) -> tuple[Claim, Proof]:
+    """Return a claim of fewer digits, and its proof."""
+    low, high, proof = looser()
+    ends = decimal_text(min(low, Fraction(claim.mu.low))), decimal_text(high)
+    return replace(claim, mu=Range(low=ends[0], high=ends[1])), proof
 
 
 def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:
@@ -93,11 +107,7 @@ def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:
     if isinstance(profile, Formula) and profile.is_exact and profile.possible is not True:
         # the user's word alone is no proof
         claim = replace(claim, profile_is="bound")
-    plain = isinstance(profile, Densities) and (
-        profile.pair.bounded and isinstance(profile.tail, ConstantTail)
-    )
-    if isinstance(profile, Densities | Skellam | RandomAllocation) and not plain:
-        # what these do far out the checker does not follow
+    if hides_far_out(profile):
         claim = replace(claim, verdict="unknown", mu_tail=Range(low="0", high="inf"))
     smooth = profile.curve.form is Form.SMOOTH and not is_closed(profile)
     by_rule = rho_of(profile) is not None or isinstance(profile, Densities)
@@ -174,8 +184,8 @@ def _as_measured(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
 def _by_laws(bare: Certificate, proof: Proof, profile: Profile) -> Certificate:
     """Show discrete losses by their law, or noise to be nearly Gaussian where that is as good."""
     near = bare.claim.statement == "whole" and is_near(profile)
-    if near and not proof.cells:
-        # the tail was all of the proof
+    if near and not proof.cells and bare.claim.mu.high != "inf":
+        # the tail was all of the proof, of an upper end that is claimed
         return with_nearness(bare, profile)
     try:
         found = with_laws(bare, proof, profile)

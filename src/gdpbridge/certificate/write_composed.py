@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 from gdpbridge.certificate.binaries import binary_text, is_binary, optional_binary_text
 from gdpbridge.certificate.cells import accepted
@@ -13,13 +17,17 @@ from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell, ProvedPiece
 from gdpbridge.errors import UndecidedError
 from gdpbridge.losses.line import Evidence
-from gdpbridge.losses.transforms.base import Plan
+from gdpbridge.losses.moments import Shares
+from gdpbridge.losses.transforms.base import Plan, short
 from gdpbridge.losses.transforms.fixed_size import Ray
 from gdpbridge.losses.transforms.sampled_search import Quadrature
 from gdpbridge_verify.document import Direction
-from gdpbridge_verify.evidence import CurvePiece, Line, Nodes, WitnessLine
+from gdpbridge_verify.evidence import CurvePiece, Edge, Line, Nodes, Split, WitnessLine
 
 __all__ = ["line_of", "with_directions"]
+
+# strips tried, as shares of the longest; of that, to keep off the edge
+_LEAST_STRIP, _STRIPS, _LONGEST = 0.05, 60, 0.98
 
 
 def with_directions(bare: Certificate, proof: Proof) -> Certificate:
@@ -38,6 +46,9 @@ def with_directions(bare: Certificate, proof: Proof) -> Certificate:
         for one in proof.directions
     )
     bare = _with_evidence(bare, directions=empty, witness_line=witness_line)
+    if bare.claim.statement == "whole" and not empty and proof.witness is None:
+        # the run without sampling is all of the proof
+        bare = _with_evidence(bare, witness="tail")
     checker = CellChecker(bare)
     full = tuple(
         replace(
@@ -72,7 +83,9 @@ def _piece(piece: ProvedPiece, cells: Sequence[ProvedCell]) -> CurvePiece:
 
 def line_of(evidence: Evidence) -> Line:
     """Return a line as a certificate states it."""
-    choice = evidence.choice
+    choice, shares = evidence.choice, evidence.split
+    if shares is not None:
+        return _rare_line_of(evidence, shares)
     return Line(
         c=choice.c,
         h=choice.h,
@@ -81,6 +94,53 @@ def line_of(evidence: Evidence) -> Line:
         left=choice.left,
         nodes=tuple(_nodes(plan) for plan in evidence.plans),
         far=tuple(_nodes(plan) for plan in evidence.far),
+    )
+
+
+def _rare_line_of(evidence: Evidence, shares: Shares) -> Line:
+    """Return a line of rare noise, with nodes on the real line in place of its own."""
+    choice = evidence.choice
+    low, high = (Edge(place=place, width=width) for place, width in (shares.low, shares.high))
+    edge = float(choice.h * choice.count / shares.sigma)
+    nodes = tuple(
+        _real_nodes(plan, float(shares.sigma), edge, bend, -shares.log_error)
+        for plan, bend in zip(
+            evidence.plans, (_bend(high), _bend(high) + _bend(low) - 1), strict=True
+        )
+    )
+    return Line(
+        c=choice.c,
+        h=choice.h,
+        count=choice.count,
+        right=choice.right,
+        left=choice.left,
+        nodes=nodes,
+        far=(None, _nodes(evidence.far[1])),
+        split=Split(low=low, high=high, tilt=shares.tilt),
+    )
+
+
+def _bend(edge: Edge) -> float:
+    return 1 + float(edge.width) ** -2
+
+
+def _real_nodes(plan: Plan, sigma: float, edge: float, bend: float, depth: float) -> Nodes:
+    """Return nodes on the real line: wide steps for an error of e^{-depth}.
+
+    With a strip a, the error is e^{bend·a²/2 + edge·a - 2πa/step}.
+    """
+    assert isinstance(plan, Quadrature)
+    strips = _LONGEST * math.pi * sigma * np.geomspace(_LEAST_STRIP, 1.0, _STRIPS)
+    rates = edge + bend * strips / 2 + (depth + math.log(2)) / strips
+    best = int(rates.argmin())
+    step = short(2 * math.pi / float(rates[best]))
+    first, last = plan.first * plan.step / step, plan.last * plan.step / step
+    return Nodes(
+        shift=Fraction(0),
+        strip=short(float(strips[best])),
+        step=step,
+        first=math.floor(first),
+        last=math.ceil(last),
     )
 
 

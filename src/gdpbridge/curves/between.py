@@ -15,7 +15,7 @@ from gdpbridge.curves.constants import Constant, upper_bound
 from gdpbridge.curves.loss_distribution import larger_constant, loss_curve
 from gdpbridge.curves.smooth import SmoothCurve, zero_curve
 from gdpbridge.curves.tail import Tail
-from gdpbridge.curves.tails import ConstantTail
+from gdpbridge.curves.tails import ConstantTail, CutOffTail
 from gdpbridge.errors import InputError, Words
 from gdpbridge.interval import Interval
 from gdpbridge.losses.lattices import MAX_SPAN, between, failure_of
@@ -92,6 +92,9 @@ class BetweenCurve(BoundedCurve):
         """The mass at infinity and a little more, if there is one."""
         level = self.tail.level
         if level is None or level.value == 0:
+            return None
+        if isinstance(self.tail, CutOffTail) and self.tail.close() is not None:
+            # one μ for every ε is known, and closely
             return None
         return DEFAULT_FAILURE + upper_bound(level.value)
 

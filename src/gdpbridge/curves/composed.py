@@ -312,12 +312,16 @@ class ComposedCurve(BoundedCurve):
         return past(delta, self.failure) if self.failure else delta
 
     def chernoff_formula(self, direction: Direction, tilt: Fraction) -> Formula:
-        """Return Chernoff's bound of δ at one tilt, past p."""
+        """Return Chernoff's bound of δ at one tilt, past p; for 0 the total variation distance."""
 
         def delta(eps: Any, ops: Operations) -> Probability:
             if ops is FLOATS:
                 return _on_floats(delta, eps, direction.bits)
-            value = direction.moments.chernoff(tilt, eps) + direction.moments.failure()
+            moments = direction.moments
+            if tilt:
+                value = moments.chernoff(tilt, eps) + moments.failure()
+            else:
+                value = moments.distance() + 0 * eps
             return Probability(value.log, (1 - value).log)
 
         return past(delta, self.failure) if self.failure else delta

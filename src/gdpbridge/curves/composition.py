@@ -37,6 +37,8 @@ __all__ = ["composed_loss_curve", "cut_off", "cut_off_curve"]
 # log of what atoms may leave of a line's terms far out, and how far that is, in deviations
 _LOG_FAINT = -60.0
 _FAR = 20_000.0
+# a share of μ, up to which one that covers every ε is closer than laws on a lattice
+_CLOSER = Fraction(1, 100_000)
 
 
 def composed_loss_curve(losses: Losses) -> Curve:
@@ -124,7 +126,7 @@ def _cut_off_far_out(losses: Losses, bound: Tail) -> Curve:
     tail = CutOffTail(bound.mu, bound.mu_t, *cut, close=close)
     if isinstance(found, BetweenCurve):
         near = nearness(losses)
-        if near is not None and (largest := near.close()) is not None:
+        if near is not None and (largest := near.close(_CLOSER)) is not None:
             return NearGaussianCurve(near, NearGaussianTail(largest, square_root(near.variance)))
         return BetweenCurve(found.directions, tail)
     if isinstance(found, SplineCurve):

@@ -23,7 +23,7 @@ from flint import acb, acb_mat, acb_poly, arb, arb_mat, arb_poly, arb_series
 
 from gdpbridge.losses.choice import Choice
 from gdpbridge.losses.glance import Glance
-from gdpbridge.losses.moments import Moments, kappa
+from gdpbridge.losses.moments import Moments, Shares, kappa
 from gdpbridge.losses.panels import FARTHEST, Panel, power_tables
 from gdpbridge.losses.transforms.base import Plan, powers, short
 from gdpbridge.numeric.arrays import Floats
@@ -74,11 +74,13 @@ class Evidence:
         choice: the nodes and the tilts.
         plans: how each factor is evaluated on the line.
         far: how each is bounded beyond the nodes.
+        split: of a line of rare noise, how noise is split.
     """
 
     choice: Choice
     plans: tuple[Plan, ...]
     far: tuple[Plan, ...]
+    split: Shares | None = None
 
 
 class Line:
@@ -124,7 +126,8 @@ class Line:
                 factor.transform.beyond_plan(factor.place(choice.c), edge)
                 for factor in moments.factors
             )
-            self.evidence = Evidence(choice, plans, far)
+            shares = moments.shares(above[0][0], depth) if above else None
+            self.evidence = Evidence(choice, plans, far, shares)
             columns = [
                 factor.values(plan, choice.c, choice.h, choice.count + 1)
                 for factor, plan in zip(moments.factors, plans, strict=True)

@@ -58,6 +58,25 @@ Losses = Sequence[Part]
 
 
 @dataclass(frozen=True)
+class Shares:
+    """How the noise of runs is split on a line of what is rare.
+
+    Attributes:
+        sigma: the noise multiplier.
+        low: the place and the width of the soft step at which noise begins to be rare.
+        high: those at which it begins to be large.
+        tilt: that of the bound of all-usual noise.
+        log_error: log of the relative error of a run's transform on the line.
+    """
+
+    sigma: Fraction
+    low: tuple[Fraction, Fraction]
+    high: tuple[Fraction, Fraction]
+    tilt: Fraction
+    log_error: float
+
+
+@dataclass(frozen=True)
 class Factor:
     """What a part contributes to M in one direction.
 
@@ -161,6 +180,10 @@ class Moments:
         """Enclose p_∞, the probability of an infinite loss."""
         kept = sum(((-f.failure).log1p() * f.times for f in self.factors), arb(0))
         return -kept.expm1()
+
+    def shares(self, tilt: arb, depth: float) -> Shares | None:
+        """Return how noise is split, where it is; see :class:`Shares`."""
+        return None
 
     def distance(self) -> arb:
         """Bound δ(0), the total variation distance: what is in common multiplies."""

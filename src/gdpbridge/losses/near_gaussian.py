@@ -43,7 +43,7 @@ _BITS = 96
 # of b, beside the distance from 0, that is not looked at more closely
 _SMALL = 1e-10
 # of a deviation of the loss, cells that are not parted further
-_FINEST = 16
+_FINEST = 32
 # what is left out far away, absolutely and beside what was found
 _LITTLE, _SHARE, _LITTLE_MORE = 1e-8, 0.02, 0.002
 _MOST_CELLS = 60_000
@@ -52,7 +52,7 @@ _NEAR = 2.5
 _HALF = 0.5
 _MOST_MU = 1 << 20
 # a μ for every ε that is so close to the least one
-_CLOSE = 1 + Fraction(1, 1000)
+_CLOSE = Fraction(1, 500)
 
 
 @dataclass(frozen=True)
@@ -79,10 +79,12 @@ class Nearness:
             found = (mu + (2 * arb.pi()).sqrt() * ball(self.gap) * rise).upper()
             return to_fraction(found) if certainly(found < most) else None
 
-    def close(self) -> Fraction | None:
-        """Return the same M if it is hardly above μ, else None."""
+    def close(self, share: Fraction = _CLOSE) -> Fraction | None:
+        """Return the same M if it is hardly above μ, by a share of it at most, else None."""
         found = self.largest()
-        return found if found is not None and found**2 <= self.variance * _CLOSE**2 else None
+        if found is None or found**2 > self.variance * (1 + share) ** 2:
+            return None
+        return found
 
 
 @dataclass(frozen=True)
@@ -151,8 +153,8 @@ def _found(
         # those that alone are enough nearly everywhere come first
         sets = sorted((_set(*one) for one in runs), key=lambda one: -float(one.weight))
         log_norm = sum((one.log_theta(arb(0)) for one in sets), arb(0))
-        # at most 1/4 and 1/(2√v)
-        inside = Fraction(1, max(4, math.isqrt(math.ceil(4 * variance)) + 1))
+        # at most 1/16 and 1/(8√v), for which e^{2vα²} is hardly above 1
+        inside = Fraction(1, max(16, math.isqrt(math.ceil(64 * variance)) + 1))
         area = _Area(sets, plain, variance, inside).found()
         rise = ball(2 * variance * inside**2).exp()
         gap = rise * area / arb.pi() + log_norm.expm1() * ball(variance / 8).exp()

@@ -125,9 +125,10 @@ class Sides:
         if line.kind is Kind.PUT or line.above:
             return None
         found = line.glance.logs(eps)
-        if line.kind is Kind.CALL and self._log_failure > -math.inf:
-            found = np.logaddexp(found, self._log_failure)
-        return found if np.isfinite(found).all() else None
+        if not np.isfinite(found).all():
+            return None
+        fails = line.kind is Kind.CALL and self._log_failure > -math.inf
+        return np.logaddexp(found, self._log_failure) if fails else found
 
     def slopes_at(self, line: Line, eps: float) -> tuple[float, float, float] | None:
         """Return that at one ε, and its first two derivatives, in the same way."""

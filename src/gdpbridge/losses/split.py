@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 from flint import acb, arb
 
-from gdpbridge.losses.moments import Factor, Moments, kappa
+from gdpbridge.losses.moments import Factor, Moments, Shares, kappa
 from gdpbridge.losses.tilts import log_kappa
 from gdpbridge.losses.transforms.base import Plan, short
 from gdpbridge.losses.transforms.gaussian import log_normal_tail
@@ -26,7 +26,7 @@ from gdpbridge.losses.transforms.rare_gaussian import Edge, WindowTransform
 from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransform
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.flint_context import precision
-from gdpbridge.numeric.kinds import ball
+from gdpbridge.numeric.kinds import ball, to_fraction
 
 __all__ = [
     "RareMoments",
@@ -54,6 +54,8 @@ _LOG_ERROR = -12.0
 _LITTLE, _FAR = -3.0, 30.0
 # a σ below which the usual law of rare samples is nearly an atom
 _LITTLE_NOISE = 0.6
+# of the error of a line, what is left for either transform, as in line.py
+_LOG_OF_TWO_PARTS = math.log(32)
 # halvings towards an upper edge
 _HALVINGS, _HIGHEST = 60, 60.0
 
@@ -75,6 +77,15 @@ class RareMoments(Moments):
         whole, rare = values
         share = (1 - rare / whole).log() * self._runs
         return -((whole.log() * self._runs).exp()) * share.expm1()
+
+    def shares(self, tilt: arb, depth: float) -> Shares:
+        """Return how noise is split."""
+        rare = self.factors[1].transform
+        assert isinstance(rare, WindowTransform)
+        assert rare.low is not None
+        low, high = ((edge.place, edge.width) for edge in (rare.low, rare.high))
+        log_error = -(depth + _LOG_OF_TWO_PARTS + math.log(self._runs))
+        return Shares(rare.sigma, low, high, to_fraction(tilt), log_error)
 
     def _bound(self, s: Fraction) -> arb:
         """Bound it by T·F_A·F^{T-1}, and by F^T."""

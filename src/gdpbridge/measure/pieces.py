@@ -55,11 +55,6 @@ class Piece:
         return self.line is not None and self.chord is None
 
     @property
-    def is_certifiable(self) -> bool:
-        """Whether a certificate may have it: neither split noise nor a level."""
-        return self.level is None and (self.line is None or not self.line.above)
-
-    @property
     def complement(self) -> bool:
         """Whether it bounds 1 - δ from below."""
         return self.chord is not None or (self.line is not None and self.line.kind is Kind.REST)

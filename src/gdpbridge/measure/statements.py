@@ -302,7 +302,8 @@ class Request:
         if found.statement is Statement.WHOLE:
             return found.mu
         # the whole range may be out of another method's reach though the statement is not
-        return replace(self, method=default_method(self.profile.curve.form))._whole().mu
+        method = default_method(self.profile.curve.form)
+        return replace(self, method=method, given=False)._whole().mu
 
     def _solve(
         self,

@@ -29,6 +29,7 @@ from gdpbridge.mechanisms.gaussian import Gaussian
 from gdpbridge.mechanisms.laplace import Laplace
 from gdpbridge.mechanisms.pure_dp import PureDP
 from gdpbridge.mechanisms.randomized_response import RandomizedResponse
+from gdpbridge.mechanisms.report_noisy_max import ReportNoisyMax
 from gdpbridge.mechanisms.zcdp import ZCDP
 from gdpbridge.numeric.exact import exact, written_below
 from gdpbridge.transformations.sequence import Sequence
@@ -187,6 +188,29 @@ def _response(truth: float, buckets: int) -> Profile:
     return RandomizedResponse(noise_parameter=written_below(noise), buckets=buckets)
 
 
+def _noisy_max(_: Any, node: Mapping[str, Any], distance: float) -> Profile:
+    """Return report noisy max: for ε-DP the noise is exponential, for ρ-zCDP that of Gumbel.
+
+    What is called make_report_noisy_max_gumbel draws the former too, in version 0.16; where another
+    one draws Gumbel noise, exponential noise is the worse one.
+    """
+    given = node["__kwargs__"]
+    measure = given.get("output_measure", {}).get("__function__", "")
+    return ReportNoisyMax(
+        noise="gumbel" if measure == "zero_concentrated_divergence" else "exponential",
+        scale=given["scale"],
+        sensitivity=distance,
+        monotonic=bool(given["input_metric"]["__kwargs__"].get("monotonic")),
+    )
+
+
+def _any_noise(dp: Any, node: Mapping[str, Any], distance: float) -> Profile:
+    """Return Laplace noise for ε-DP and Gaussian noise for ρ-zCDP."""
+    measure = node["__kwargs__"]["output_measure"]["__function__"]
+    name = "make_laplace" if measure == "max_divergence" else "make_gaussian"
+    return _NOISE[name](dp, node, distance)
+
+
 _AT_THRESHOLD = (
     "another one: counts at the threshold are released, and the δ of OpenDP's map leaves them out "
     "(opendp issue 2922); thresholded-release has the noise on numbers"
@@ -194,14 +218,18 @@ _AT_THRESHOLD = (
 _WHY_NOT = {
     "make_laplace_threshold": _AT_THRESHOLD,
     "make_gaussian_threshold": _AT_THRESHOLD,
-    "make_noisy_max": "a profile of report-noisy-max, by its noise and scale",
-    "make_report_noisy_max_gumbel": "a profile of report-noisy-max, by its scale",
+    "make_noise_threshold": _AT_THRESHOLD,
+    "make_canonical_noise": "a profile of approx-dp, by its d_out, for its d_in",
+    "make_noisy_top_k": "of one place: several places have no profile here",
 }
 _NOISE: dict[str, Callable[..., Profile]] = {
     "make_laplace": _noise(Laplace, DiscreteLaplace, "scale"),
     # clamped to bounds, it has the same worst event
     "make_geometric": _noise(Laplace, DiscreteLaplace, "scale"),
     "make_gaussian": _noise(Gaussian, DiscreteGaussian, "sigma"),
+    "make_noise": _any_noise,
+    "make_noisy_max": _noisy_max,
+    "make_report_noisy_max_gumbel": _noisy_max,
     "make_randomized_response_bool": _flipped_bit,
     "make_randomized_response": _category,
 }

@@ -94,7 +94,7 @@ class SettledTail(Tail):
         if self.above is None:
             return None
         note = "what is rarer than all that was integrated leaves μ between bounds"
-        return Handover(Fraction(0), low, self.above(), math.inf, note, is_proved=False)
+        return Handover(Fraction(0), low, self.above(), math.inf, note, is_sharp=False)
 
     def after_sampling(self, gamma: Fraction) -> SettledTail:
         """The rest is scaled; γ·δ_μ(ε) ≤ δ_μ(ε')."""

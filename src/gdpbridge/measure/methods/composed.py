@@ -52,12 +52,17 @@ __all__ = ["METHOD", "solve"]
 # of δ beyond those of μ
 _MORE_DIGITS = 3
 _ROUNDS = 3
+# of μ, where more are too much work to check
+_LOOSE_DIGITS = 4
 # how often a place where G is larger may be found
 _RAISES = 40
 # a piece is made sharper so far about a place where it does not do, as a share of it
 _ABOUT = 0.125
 # how far past p, relative to ε: beyond the error of its place, and no matter for μ
 _PAST = 1e-9
+# and how much further a certificate may go, so that it needs no line for the end alone
+_FURTHER = [Fraction(1, 10**power) for power in (7, 6, 5, 4, 3)]
+_NO_LINE = "the upper end is proved by δ at one ε, in whose place a certificate needs lines"
 # ends are multiples of 1/this, as certificates want them
 _GRID = 2**64
 # a coarse line will do where its error is so small a share of what there is to spare
@@ -65,7 +70,6 @@ _SPARE = 10
 _HALF, _LOG_HALF = 0.5, -math.log(2.0)
 # how far a G found in floats may be off, relative to 1 + G
 _FLOATS_OFF = 1e-12
-_NO_LINE = "the upper end is proved by splitting off usual noise, which a certificate cannot show"
 
 
 def solve(problem: Problem) -> Answer:
@@ -129,8 +133,22 @@ class _Search:
             proof=Proof(
                 witness=self.witness[0] if self.witness else Fraction(0),
                 unshown=partial(self._shown, pieces),
+                looser=self._looser if self._loose_tol > self.problem.tol else None,
             ),
         )
+
+    def _looser(self) -> tuple[Fraction, Fraction, Proof]:
+        """Measure to few digits."""
+        tol = self._loose_tol
+        problem = replace(self.problem, tol=tol, progress=silent)
+        found = _Search(problem, digits_of(tol) + _MORE_DIGITS).run()
+        assert found.proof is not None
+        return found.low, max(found.high, self.high), found.proof
+
+    @property
+    def _loose_tol(self) -> Fraction:
+        size = math.floor(math.log10(self.high)) if self.high > 0 else 0
+        return Fraction(10) ** (size - _LOOSE_DIGITS)
 
     # --- what is known of the supremum ----------------------------------------------------------
 
@@ -265,13 +283,11 @@ class _Search:
         shown = tuple(self._shown_in(number, some) for number, some in enumerate(pieces))
         if self.witness is None:
             return shown, None
-        at, number, line = self.witness
-        if line.above:
-            line = self._whole_line(number, at, self.digits)
+        _, number, line = self.witness
         return shown, (line.evidence, bool(number))
 
     def _shown_in(self, number: int, pieces: list[Piece]) -> ProvedDirection:
-        pieces = self._certifiable(number, pieces)
+        pieces = self._without_levels(number, pieces)
         formulas, known = [], [piece.evidence() for piece in pieces]
         for piece in pieces:
             if piece.chord is not None:
@@ -284,51 +300,56 @@ class _Search:
             formulas.append(SmoothPiece(piece.start, formula))
         direction, end = self.loss.directions[number], self.problem.end
         if not self._ends_with_losses and (direction.end is None or end < direction.end):
-            # what δ is at the end is known to the usual digits, whatever the piece before
-            closest = self.curve.loss_to(max(self.digits, DEFAULT_DIGITS))
-            line = closest.directions[number].stretch(end).line
-            if line.above:
-                line = self._whole_line(number, end, closest.digits)
-            known.append(ProvedPiece(end, line=line.evidence))
+            past = self._past(pieces[-1])
+            if past is None:
+                # what δ is at the end is known to the usual digits, whatever the piece before
+                closest = self.curve.loss_to(max(self.digits, DEFAULT_DIGITS))
+                line = closest.directions[number].stretch(end).line
+                known.append(ProvedPiece(end, line=line.evidence))
+            end = past or end
         if self._is_near_ceiling:
             return ProvedDirection(tuple(known), ())
         hair = Fraction(2, 10**self.places)
         least = max(self.high - self.problem.tol / 2 - hair, Fraction(0))
         curve = SmoothCurve(formulas, UnknownTail())
-        part = replace(self.problem, curve=curve, least=least, ceiling=None, progress=silent)
+        part = replace(
+            self.problem, curve=curve, end=end, least=least, ceiling=None, progress=silent
+        )
         answer = certified.solve(part)
         if answer.high > self.high or answer.proof is None:
             raise UndecidedError("the upper end cannot be shown in the form of a certificate")
         return ProvedDirection(tuple(known), answer.proof.cells)
 
-    def _certifiable(self, number: int, pieces: list[Piece]) -> list[Piece]:
-        """Put lines of the whole law where there are others, which no certificate has.
+    def _without_levels(self, number: int, pieces: list[Piece]) -> list[Piece]:
+        """Put what a certificate may have where δ has fallen to a level: the distance, or lines.
 
         Raises:
             UndecidedError: if no line comes close enough there.
         """
         found: list[Piece] = []
         for piece in pieces:
-            if piece.is_certifiable:
+            if piece.level is None:
                 found.append(piece)
-                continue
-            whole = self.loss.directions[number].whole(piece.direction.digits)
-            try:
-                found += pieces_on(whole, piece.start, piece.stop)
-            except (UndecidedError, WorkLimitError) as error:
-                raise UndecidedError(f"{_NO_LINE}: {error}") from error
+            elif certainly(piece.level >= piece.direction.moments.distance().upper()):
+                found.append(replace(piece, level=None, tilt=Fraction(0)))
+            else:
+                try:
+                    lines = self.loss.directions[number].to(piece.direction.digits)
+                    found += pieces_on(lines, piece.start, piece.stop)
+                except (UndecidedError, WorkLimitError) as error:
+                    raise UndecidedError(f"{_NO_LINE}: {error}") from error
         return found
 
-    def _whole_line(self, number: int, eps: Fraction, digits: int) -> Line:
-        """Return a line of the whole law.
-
-        Raises:
-            UndecidedError: if none comes close enough.
-        """
-        try:
-            return self.loss.directions[number].whole(digits).stretch(eps).line
-        except (UndecidedError, WorkLimitError) as error:
-            raise UndecidedError(f"{_NO_LINE}: {error}") from error
+    def _past(self, last: Piece) -> Fraction | None:
+        """Return an end, hardly further, at which the last piece shows that δ is at most p."""
+        p, end = self.problem.failure, self.problem.end
+        for further in _FURTHER if p and last.chord is None else ():
+            at = Fraction(math.ceil(end * (1 + further) * _GRID), _GRID)
+            with precision(max(self.bits, last.line.bits if last.line else 0)):
+                shown = last.at(ball(at))
+                if certainly(shown >= ball(1 - p) if last.complement else shown <= ball(p)):
+                    return at
+        return None
 
     @property
     def _is_near_ceiling(self) -> bool:
