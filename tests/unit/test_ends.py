@@ -7,9 +7,10 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from gdpbridge.curves.tails import CoarseDecayTail, SlowerTail
-from gdpbridge.expressions.sums import Monomial, Sum
-from gdpbridge.guarantees import ends
+from gdpbridge.curves.tails import CoarseDecayTail, SlowDecayTail, SlowerTail
+from gdpbridge.expressions.sums import Monomial, Sum, UnknownGrowthError
+from gdpbridge.expressions.tree import Name
+from gdpbridge.guarantees import decay, ends
 from gdpbridge.guarantees.ends import End, Losses, tail_of
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, to_fraction
@@ -105,3 +106,30 @@ def test_a_slow_end_begins_where_the_loss_is_that_large(c: arb, least: float) ->
 def test_ends_cover_the_cells_next_to_them() -> None:
     """All x up to 2/35 away have a y = 1/x of at least 17."""
     assert End.next_to(Fraction(0), Fraction(2, 35), upwards=True).start == 17
+
+
+# --- formulas of δ far out ------------------------------------------------------------------------
+
+
+def test_a_slow_tail_falls_no_faster_than_is_told() -> None:
+    """log δ ≥ -kε, k rounded up; never below 0."""
+    for c, least in ((arb(-1.2345) + SPREAD, 1.4845), (arb(-1.0005), 1.0005), (arb(0.5), 0.0)):
+        tail = decay._slow(growing((1, 0, c)), 16)
+        assert isinstance(tail, SlowDecayTail)
+        assert least <= tail.rate <= least + 1
+
+
+def test_a_square_that_is_hardly_known_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """log δ ≤ -(1 - ¼)·ε², and μ_t is 1/√2 with more digits than are told."""
+    start = decay._STARTS[-1]
+    known = growing((2, 0, -1), start=Fraction(start))
+    monkeypatch.setattr(decay, "_growth", lambda *_: known)
+    rough = growing((2, 0, arb(-1) + SPREAD), start=Fraction(start))
+    tail = decay._gaussian(Name("eps"), rough, start)
+    assert isinstance(tail, CoarseDecayTail)
+    assert tail.width**2 >= Fraction(2, 3)
+    assert Fraction(tail.mu_t.low) ** 2 < Fraction(1, 2) < Fraction(tail.mu_t.high) ** 2
+    # a square that may not fall bounds nothing
+    doubtful = Sum({**rough.terms, (Fraction(2), Fraction(-1)): arb(0, 99)}, ball(start))
+    with pytest.raises(UnknownGrowthError):
+        decay._gaussian(Name("eps"), doubtful, start)

@@ -13,6 +13,7 @@ from flint import arb
 
 from gdpbridge.errors import InputError, UndecidedError
 from gdpbridge.expressions.parse import parse_expression
+from gdpbridge.guarantees.boundary import _is_lower, obeys_at_corner, renyi_pieces
 from gdpbridge.guarantees.falling import Passage
 from gdpbridge.guarantees.implicit import _Solution
 from gdpbridge.guarantees.participation import Participation, _above, _by_rows, of_toeplitz
@@ -331,3 +332,21 @@ def test_samples_and_corners_stay_where_errors_can_be() -> None:
         assert _sample(lambda _, beta=beta: beta, 0.25, "beta") == (Fraction(1, 4), Fraction(kept))
     for beta, kept in ((0.5, 0.5), (-0.5, 0.0), (1.5, 1.0)):
         assert _corners([(arb(0.25), arb(beta))]) == [(Fraction(1, 4), Fraction(kept))]
+
+
+def test_an_arc_of_one_order_ends_where_another_one_binds() -> None:
+    """Beyond it, events on it are none of the class: δ is not known by it."""
+    orders = Bound(Fraction(1), Fraction(1, 5)), Bound(Fraction(7), Fraction(7, 2))
+    arc = renyi_pieces(orders)[1].formula
+    with precision(96):
+        # from 3.65 on the order 8 binds
+        assert [arc(arb(eps), BALLS).log().is_finite() for eps in (3.5, 3.7, 4)] == [1, 0, 0]
+
+
+@pytest.mark.parametrize(("value", "holds"), [(2, True), (1, False), (Fraction(1, 2), False)])
+def test_an_event_obeys_only_what_its_ball_does(value: Fraction, holds: bool) -> None:
+    """Where p + q = 1, and elsewhere where it is seen from P."""
+    event: Any = SimpleNamespace(divergence=lambda _: arb(1, 0.25), theta=arb(1, 0.25))
+    assert obeys_at_corner((Bound(Fraction(1), Fraction(value)),))(event) is holds
+    event.gap = 2 * arb(value.numerator) / value.denominator
+    assert _is_lower(event) is holds
