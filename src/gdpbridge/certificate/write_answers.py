@@ -207,7 +207,7 @@ def _ways(profile: Profile) -> Sequence[tuple[ComposedLoss | None, Sequence[Frac
         return [(None, (*_WIDER[:3], *_NEARLY, _WIDER[3], *_OF_ANOTHER))]
     if not isinstance(curve, ComposedCurve):
         return [(None, (*_WIDER, _CLOSELY))]
-    found = [(curve.loss.whole(), _WIDER[:3])]
+    found: list[tuple[ComposedLoss, Sequence[Fraction]]] = [(curve.loss.whole(), _WIDER[:3])]
     found += [(curve.loss_to(digits).whole(), _WIDER[2:3]) for digits in _FEWER_DIGITS]
     if has_little_noise(curve.loss.directions[0].moments):
         # where lines of the whole law need too many nodes, those of rare noise may do
