@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from gdpbridge.certificate.rho import rho_of
 from gdpbridge.curves.base import Form
-from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge_verify.kinds import KINDS, SAMPLED
 
@@ -94,8 +93,8 @@ def hides_far_out(profile: Profile) -> bool:
     from gdpbridge.mechanisms.densities import Densities
 
     # of a range with two ends it knows the largest loss
-    plain = isinstance(profile, Densities) and profile.pair.bounded
-    return not (plain and isinstance(profile.tail, ConstantTail))
+    plain, level = isinstance(profile, Densities) and profile.pair.bounded, profile.tail.level
+    return not (plain and level is not None and level.value == 0)
 
 
 def uncertifiable_beyond_because(profile: Profile, *, at_zero: bool = True) -> str:
