@@ -13,6 +13,7 @@ import mpmath
 import pytest
 
 import gdpbridge as gdp
+from gdpbridge.certificate.write_answers import Asked, write_answers
 from gdpbridge.certificate.write_composed import line_of
 from gdpbridge.losses.moments import Factor
 from gdpbridge.losses.split import splits_from
@@ -157,3 +158,14 @@ def test_a_run_with_little_noise_has_a_certificate() -> None:
     assert '"split"' in text
     assert len(text) < 100_000
     assert verify(text.encode()).valid
+
+
+@pytest.mark.deep
+def test_an_epsilon_of_it_has_one() -> None:
+    """Where lines of the whole law are none, to a thousandth."""
+    run = gdp.profiles.DPSGD(noise_multiplier=0.1, sample_rate=1e-5, steps=3000)
+    found = write_answers(run, [Asked("epsilon", Fraction(1, 10**6))])
+    (answer,) = found.claim.answers or ()
+    assert answer.high != "inf"
+    assert float(answer.high) < 1.003 * float(answer.low)
+    assert verify(found).valid

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import pytest
 from flint import arb
 
 from gdpbridge.curves.tails import CoarseDecayTail, SlowDecayTail, SlowerTail
-from gdpbridge.expressions.sums import Monomial, Sum, UnknownGrowthError
+from gdpbridge.expressions.sums import Exponential, Monomial, Sum, UnknownGrowthError
 from gdpbridge.expressions.tree import Name
 from gdpbridge.guarantees import decay, ends
 from gdpbridge.guarantees.ends import End, Losses, tail_of
@@ -125,7 +126,8 @@ def test_a_square_that_is_hardly_known_is_bounded(monkeypatch: pytest.MonkeyPatc
     known = growing((2, 0, -1), start=Fraction(start))
     monkeypatch.setattr(decay, "_growth", lambda *_: known)
     rough = growing((2, 0, arb(-1) + SPREAD), start=Fraction(start))
-    tail = decay._gaussian(Name("eps"), rough, start)
+    with precision(192):
+        tail = decay._gaussian(Name("eps"), rough, start)
     assert isinstance(tail, CoarseDecayTail)
     assert tail.width**2 >= Fraction(2, 3)
     assert Fraction(tail.mu_t.low) ** 2 < Fraction(1, 2) < Fraction(tail.mu_t.high) ** 2
@@ -133,3 +135,15 @@ def test_a_square_that_is_hardly_known_is_bounded(monkeypatch: pytest.MonkeyPatc
     doubtful = Sum({**rough.terms, (Fraction(2), Fraction(-1)): arb(0, 99)}, ball(start))
     with pytest.raises(UnknownGrowthError):
         decay._gaussian(Name("eps"), doubtful, start)
+
+
+def test_what_falls_faster_falls_no_faster_than_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """log δ ≤ -e^{cε} is at most -e^{10}·ε² from where cε - 2 log ε is 10 on."""
+    start = decay._FAST_START
+    c = (10 + 2 * math.log(start)) / start
+    known = Exponential(positive=False, exponent=growing((1, 0, c), start=Fraction(start)))
+    monkeypatch.setattr(decay, "_growth", lambda *_: known)
+    tail = decay._faster(Name("eps"), 16)
+    assert isinstance(tail, CoarseDecayTail)
+    assert float(tail.width) ** 2 >= math.exp(-10) / 2 * (1 - 1e-9)
+    assert tail.start == start

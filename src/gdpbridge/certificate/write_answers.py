@@ -42,6 +42,7 @@ from gdpbridge.identify import Verdict, identify
 from gdpbridge.interval import Interval
 from gdpbridge.losses.direction import Direction
 from gdpbridge.losses.line_integral import ComposedLoss
+from gdpbridge.losses.split import has_little_noise
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.densities import Densities
@@ -206,8 +207,12 @@ def _ways(profile: Profile) -> Sequence[tuple[ComposedLoss | None, Sequence[Frac
         return [(None, (*_WIDER[:3], *_NEARLY, _WIDER[3], *_OF_ANOTHER))]
     if not isinstance(curve, ComposedCurve):
         return [(None, (*_WIDER, _CLOSELY))]
-    fewer = [(curve.loss_to(digits).whole(), _WIDER[2:3]) for digits in _FEWER_DIGITS]
-    return [(curve.loss.whole(), _WIDER[:3]), *fewer]
+    found: list[tuple[ComposedLoss, Sequence[Fraction]]] = [(curve.loss.whole(), _WIDER[:3])]
+    found += [(curve.loss_to(digits).whole(), _WIDER[2:3]) for digits in _FEWER_DIGITS]
+    if has_little_noise(curve.loss.directions[0].moments):
+        # where lines of the whole law need too many nodes, those of rare noise may do
+        found += [(curve.loss_to(digits), _OF_ANOTHER[:1]) for digits in _FEWER_DIGITS]
+    return found
 
 
 def _stored(written: Certificate) -> Certificate:
