@@ -22,8 +22,11 @@ What organisations have published of their use of differential privacy, as speci
 is computed: **whether the deployment does what was published is not checked.** Where a guarantee is
 all that was published, μ is that of the worst mechanism with it, and the claim holds by its
 definition; a claim is a real test where it was derived from something else, as from ρ or from
-noise. A claim in few digits holds if ours, rounded to as many, is no more. Where the figures were
-seen again, on 28 November 2026, stands under Sources: "OpenDP's registry" is
+noise. A claim in few digits holds if ours, rounded to as many, is no more. Each μ has a
+certificate: `gdpbridge measure --spec examples/deployments/NAME.toml --certificate FILE` writes it.
+The noise of the census files is known query by query, and says less than their ρ
+([the census](census.md)). Where the figures were seen again, on 28 November 2026, stands under
+Sources: "OpenDP's registry" is
 [opendp/deployments-registry-data](https://github.com/opendp/deployments-registry-data).
 
 | deployment | published | protects | claim | our ε there | our μ | holds | left out |

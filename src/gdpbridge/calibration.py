@@ -70,7 +70,7 @@ class Calibration(Shown):
         from gdpbridge.certificate.write_several import with_beyond
 
         for one in (self.profile, self.beyond_profile):
-            if why := uncertifiable_beyond_because(one):
+            if why := uncertifiable_beyond_because(one, at_zero=self.goal.at_zero):
                 raise InputError("certificate", one.kind, Advice(f"leave it out: {why}"))
         met = self.goal.met(self.profile, self.measured)
         return with_beyond(met, self.goal.missed(self.beyond_profile), self.goal.target)

@@ -96,6 +96,11 @@ class Goal(ABC):
         """What the target is about where it is not μ, and at which ε or rate."""
         raise NotImplementedError
 
+    @property
+    def at_zero(self) -> bool:
+        """Whether the target is about μ, or δ(0) alone."""
+        return self.number[0] == "advantage"
+
     def met(self, profile: Profile, measured: Measurement | None) -> Certificate:
         """Certify that a mechanism meets the target; its measurement may be known.
 
@@ -135,6 +140,11 @@ class _Mu(Goal):
     eps_h: Real | None = None
     failure: Real | None = None
     witness: list[Fraction] | None = None
+
+    @property
+    def at_zero(self) -> bool:
+        """Whether the target is about μ, or δ(0) alone: it is."""
+        return True
 
     def _measured(self, profile: Profile, tol: Real | None) -> Measurement:
         failure = self.failure

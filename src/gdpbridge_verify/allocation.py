@@ -20,8 +20,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from gdpbridge_verify.arithmetic import Arithmetic, Interval, Work
-from gdpbridge_verify.ends import exact
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Work, exact
 from gdpbridge_verify.finite import Finite, Unit
 from gdpbridge_verify.refusal import OutOfWork
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
-from functools import cache
+from functools import cache, reduce
 from typing import NamedTuple
 
 import gmpy2
 from gmpy2 import mpfr
 
-from gdpbridge_verify.refusal import OutOfWork
+from gdpbridge_verify.refusal import OutOfWork, Undecided
 
 
 class Work:
@@ -20,12 +21,6 @@ class Work:
         self.spent, self.limit = 0.0, limit
         # how much of each line that was proved is to spare
         self.margins: dict[str, float] = {}
-
-    def reset(self, line: str, margin: float | None) -> None:
-        """Let a line have the margin that it had before an attempt that failed."""
-        self.margins.pop(line, None)
-        if margin is not None:
-            self.margins[line] = margin
 
     def charge(self, cost: float) -> None:
         """Spend some of the budget."""
@@ -255,3 +250,16 @@ class Level(NamedTuple):
         if other.value > _HALF:
             return self.complement - other.complement
         return other.value - self.value
+
+
+def exact(value: mpfr) -> Fraction:
+    """Return the number that an MPFR number is, if that is finite, and not of millions of bits."""
+    if not value.is_finite() or abs(gmpy2.get_exp(value)) > 1 << 20:
+        raise Undecided("a number without bounds")
+    top, bottom = value.as_integer_ratio()
+    return Fraction(int(top), int(bottom))
+
+
+def largest(values: Iterable[Interval]) -> Interval:
+    """Return the largest of some numbers."""
+    return reduce(Interval.larger, values)

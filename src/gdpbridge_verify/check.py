@@ -108,13 +108,16 @@ def _proved(document: Certificate, folder: Path, together: Work) -> Verification
 
 def _lines(document: Certificate, work: Work) -> list[str]:
     decide = Ladder(document, work).decide
-    claims = decide(lambda check: check.nature() + check.far_out() + check.failure_at_head())
+    claims = decide(lambda check: check.nature() + check.far_out())
+    if document.claim.statement == "head":
+        claims.append(decide(lambda check: check.failure_at_head()))
     if document.claim.statement == "answers":
         decide(require_answers_alone)
-    for number in range(decide(lambda check: check.count_of_answers())):
-        claims.append(decide(partial(answer, number=number)))
-    for number in range(decide(lambda check: check.count_of_cells())):
-        decide(partial(Check.numbered_cell, number=number))
+    if document.claim.answers or document.evidence.points:
+        for number in range(decide(lambda check: check.count_of_answers())):
+            claims.append(decide(partial(answer, number=number)))
+    for direction, number in decide(lambda check: check.cells_to_prove()):
+        decide(partial(Check.numbered_cell, direction=direction, number=number))
     if document.claim.statement != "answers":
         claims.append(decide(lambda check: check.upper_end()))
         claims.append(decide(lambda check: check.lower_end()))

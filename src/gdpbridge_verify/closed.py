@@ -23,13 +23,14 @@ from gdpbridge_verify.composed import ComposedCheck
 from gdpbridge_verify.curve import GaussianCurve
 from gdpbridge_verify.document import Evidence
 from gdpbridge_verify.evidence import Point
-from gdpbridge_verify.finite import Finite
+from gdpbridge_verify.exponentials import Laplace
+from gdpbridge_verify.finite import Finite, finite_of
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed
 from gdpbridge_verify.sampled import on_a_sample
 from gdpbridge_verify.splines import Spline
-from gdpbridge_verify.transforms import Gaussian, Laplace, Runs, SampledGaussian
+from gdpbridge_verify.transforms import Gaussian, Nothing, Runs, SampledGaussian
 
 Formula = Callable[[Fraction], Level]
 
@@ -69,7 +70,7 @@ class ClosedCheck(ComposedCheck):
             isinstance(part.transform, Gaussian) or _only_fails(part)
             for part in self.composition.parts
         )
-        is_approximate = self.claim.statement == "approximate" and not self.count_of_cells()
+        is_approximate = self.claim.statement == "approximate" and not self.cells_to_prove()
         if self.high is None or not (gaussian and is_approximate):
             return super().upper_end()
         floor, root = self.enclosed(self.tail.floor), self.arithmetic.exactly(8).sqrt()
@@ -87,7 +88,7 @@ def formula_of(parts: Sequence[Runs]) -> Maker | None:
     """Return what makes δ of a composition; None where it is no formula."""
     rest = [part for part in parts if not _only_fails(part)]
     kinds = {type(part.transform) for part in parts}
-    if Laplace in kinds and kinds <= {Laplace, Finite}:
+    if Laplace in kinds and kinds <= {Laplace, Finite, Nothing}:
         return _sums
     if rest and {type(part.transform) for part in rest} == {Gaussian}:
         variance = Fraction(sum(part.times * part.transform.tail_variance for part in rest))
@@ -95,19 +96,14 @@ def formula_of(parts: Sequence[Runs]) -> Maker | None:
     if sum(part.times for part in rest) != 1:
         return None
     step = rest[0].transform
-    if isinstance(step, FixedSizeGaussian):
-        shift, share = step.apart, step.rate
-        return _beside_failures(
-            lambda of: on_a_sample(GaussianCurve(of.exactly(shift)).level, share)
-        )
-    if isinstance(step, SampledGaussian):
-        sigma, rate = step.sigma, step.rate
-        if step.symmetric:
-            return _beside_failures(lambda of: _replaced(of, sigma, rate))
-        return _beside_failures(
-            lambda of: on_a_sample(GaussianCurve(of.exactly(1 / sigma)).level, rate)
-        )
-    return None
+    if not isinstance(step, FixedSizeGaussian | SampledGaussian):
+        return None
+    rate = step.rate
+    if isinstance(step, SampledGaussian) and step.symmetric:
+        sigma = step.sigma
+        return _beside_failures(lambda of: _replaced(of, sigma, rate))
+    mu = step.apart if isinstance(step, FixedSizeGaussian) else 1 / step.sigma
+    return _beside_failures(lambda of: on_a_sample(GaussianCurve(of.exactly(mu)).level, rate))
 
 
 def _beside_failures(make: Callable[[Arithmetic], Callable[[Interval], Level]]) -> Maker:
@@ -126,10 +122,6 @@ def _beside_failures(make: Callable[[Arithmetic], Callable[[Interval], Level]]) 
     return made
 
 
-def _sampled(mu: Fraction, rate: Fraction) -> Maker:
-    return _beside_failures(lambda of: on_a_sample(GaussianCurve(of.exactly(mu)).level, rate))
-
-
 def _sums(check: ClosedCheck) -> Formula:
     """Return the larger δ of both directions of Laplace noise and discrete losses."""
     both = (False,) if all(part.symmetric for part in check.composition.parts) else (False, True)
@@ -138,9 +130,9 @@ def _sums(check: ClosedCheck) -> Formula:
         laplace, others = list[tuple[Fraction, int]](), list[tuple[Finite, int]]()
         for one, times in check.towards(backward=backward):
             if isinstance(one, Laplace):
-                laplace.append((one.epsilon, times))
-            elif isinstance(one, Finite):
-                others.append((one, times))
+                laplace.append((one.width, times))
+            elif known := finite_of(one):
+                others.append((known, times))
         spline = Spline(laplace, others, check.arithmetic)
         found.append((spline, check.enclosed(check.failure_towards(backward=backward))))
 
@@ -153,7 +145,7 @@ def _sums(check: ClosedCheck) -> Formula:
 
 
 def _only_fails(part: Runs) -> bool:
-    one = part.transform
+    one = finite_of(part.transform)
     # a discrete Gaussian loss has no end of places
     return part.symmetric and type(one) is Finite and list(one.places) == [0]
 

@@ -56,11 +56,6 @@ class Ball:
         """Return a number not below any size in the ball."""
         return self.field.up.add(self._middle_size(), self.radius)
 
-    def least_size(self) -> mpfr:
-        """Return a number not above any size in the ball; 0 or below it where 0 may be inside."""
-        down = self.field.down
-        return down.sub(down.hypot(self.middle.real, self.middle.imag), self.radius)
-
     def real(self) -> Interval:
         """Return where the real parts lie."""
         return self._around(self.middle.real)
@@ -125,10 +120,10 @@ class Ball:
     def inverse(self) -> Ball:
         """Return the reciprocals."""
         up, down = self.field.up, self.field.down
-        least = self.least_size()
+        middle_size = down.hypot(self.middle.real, self.middle.imag)
+        least = down.sub(middle_size, self.radius)
         if not least > 0:
             raise Undecided("a division by what may be 0")
-        middle_size = down.hypot(self.middle.real, self.middle.imag)
         off = up.div(self.radius, down.mul(least, middle_size))
         return self._rounded(self.field.nearest.div(1, self.middle), off)
 

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
+from gdpbridge_verify import exponentials, finite, listed
 from gdpbridge_verify.allocation import allocated
-from gdpbridge_verify.arithmetic import Arithmetic, Work
+from gdpbridge_verify.arithmetic import Work
 from gdpbridge_verify.document import Certificate
-from gdpbridge_verify.exponentials import Exponential, of_bounded_range, of_truncated_laplace
-from gdpbridge_verify.finite import (
-    DiscreteGaussian,
-    Finite,
-    discrete_laplace,
-    is_possible,
-    listed,
-    of_rows,
-    randomized_response,
-    response_by_epsilon,
-    two_valued,
-)
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
 from gdpbridge_verify.grouped import ungrouped
 from gdpbridge_verify.kinds import KINDS, Nature
@@ -30,18 +19,14 @@ from gdpbridge_verify.parameters import Spec, Values, apart, parameters_of, requ
 from gdpbridge_verify.refusal import Malformed, OutOfWork
 from gdpbridge_verify.sampled import rate_of_poisson
 from gdpbridge_verify.samples import sampled
-from gdpbridge_verify.transforms import Gaussian, Laplace, Runs, SampledGaussian, Transform
+from gdpbridge_verify.transforms import Gaussian, Nothing, Runs, SampledGaussian, Transform
 
 _MOST_RUNS = 10**15
 _MOST_PARTS = 1000
 # microseconds, for reading all parts: the sensitivity of a matrix, or losses that are listed
-_MOST_WORK, _COST_OF_PART, _COST_OF_LOSS = 1.5e6, 50.0, 6.0
+_MOST_WORK, _COST_OF_PART = 1.5e6, 50.0
 # of all different denominators together, as sums have them all
 _MOST_BITS = 1 << 17
-# of the probabilities of listed losses
-_BITS = 128
-# what listed losses of all runs may miss of 1, of which nothing is known
-_MOST_MISSED = Fraction(1, 10**9)
 # whose losses are bounded, and the noise among them: samples of these are composed
 _NOISE = ("laplace", "discrete-laplace")
 _BOUNDED = ("pure-dp", "approx-dp", *_NOISE)
@@ -81,22 +66,11 @@ def _composition(items: tuple[tuple[str, str | None], ...]) -> Composition:
     if spec.get("kind") == "dpsgd" and total == 1:
         # what is as bad as either direction of one step is no worse than the step
         return replace(found, nature=KINDS["dpsgd"].nature)
-    denominators = {value.denominator for part in found.parts for value in _numbers(part)}
+    both = [one for part in found.parts for one in (part.transform, part.reverse) if one]
+    denominators = {number.denominator for one in both for number in one.numbers}
     if sum(map(int.bit_length, denominators)) > _MOST_BITS:
         raise OutOfWork
     return found
-
-
-def _numbers(part: Runs) -> Iterator[Fraction]:
-    """Yield what is added up over parts."""
-    yield part.transform.tail_variance
-    for one in (part.transform, part.reverse):
-        if isinstance(one, Laplace):
-            yield one.epsilon
-        elif isinstance(one, Exponential):
-            yield from (one.width, one.atom, one.failure)
-        elif isinstance(one, Finite):
-            yield one.unit.value
 
 
 def check_of(document: Certificate) -> str:
@@ -104,23 +78,22 @@ def check_of(document: Certificate) -> str:
     if document.evidence.unit is not None:
         return "lattice.LatticeCheck"
     parts, directions = composition_of(document.mechanism).parts, document.evidence.directions
-    if is_near(parts) and directions and not any(one.pieces or one.cells for one in directions):
-        # nothing is needed, as it is nearly one Gaussian mechanism
-        return "nearness.NearnessCheck"
     if directions and not any(one.pieces for one in directions):
-        # lines or laws are not in its place
+        # neither lines nor laws are needed
         from gdpbridge_verify.closed import formula_of
 
+        if is_near(parts) and not any(one.cells for one in directions):
+            return "nearness.NearnessCheck"
         if formula_of(parts) is not None:
             return "closed.ClosedCheck"
-    is_discrete = all(isinstance(part.transform, Finite) for part in parts)
+    is_discrete = all(isinstance(part.transform, finite.Finite | Nothing) for part in parts)
     return "law.DiscreteCheck" if is_discrete else "composed.ComposedCheck"
 
 
 def is_near(parts: Sequence[Runs]) -> bool:
     """Whether all noise is discrete Gaussian, but for Gaussian noise beside it."""
     kinds = {type(part.transform) for part in parts}
-    return DiscreteGaussian in kinds and kinds <= {DiscreteGaussian, Gaussian}
+    return finite.DiscreteGaussian in kinds and kinds <= {finite.DiscreteGaussian, Gaussian}
 
 
 def _read(spec: Spec, times: int, work: Work) -> Composition:
@@ -132,10 +105,10 @@ def _read(spec: Spec, times: int, work: Work) -> Composition:
     if not KINDS[kind].composes:
         raise Malformed("mechanism.kind", kind, "one that composes")
     if kind in _LEAVES:
-        # none of these attains the loss that dominates all of them, but at one ε
-        selects = kind in ("bounded-range", "permute-and-flip")
-        runs = times * int(values["runs"]) if "runs" in values else times
-        return _of(_LEAVES[kind](values), runs, "bound" if selects else KINDS[kind].nature)
+        tells = kind not in _WIDTHS or values[_WIDTHS[kind]]
+        transform = _LEAVES[kind](values) if tells else Nothing()
+        nature = "bound" if kind in _WIDTHS else KINDS[kind].nature
+        return _of(transform, times * int(values.get("runs", 1)), nature)
     square, nature = square_of_gaussian(spec, values, work)
     return _of(_gaussian(square), times, nature)
 
@@ -145,7 +118,7 @@ def _of(transform: Transform, times: int, nature: Nature) -> Composition:
 
 
 def _gaussian(square: Fraction) -> Transform:
-    return Gaussian(square) if square else two_valued(Fraction(0))
+    return Gaussian(square) if square else Nothing()
 
 
 def _composed(spec: Spec, times: int, work: Work) -> Composition:
@@ -155,17 +128,18 @@ def _composed(spec: Spec, times: int, work: Work) -> Composition:
 
 def _sequence(spec: Spec, times: int, work: Work) -> Composition:
     own, parts = apart(spec, "parts.")
-    numbers = {name.partition(".")[0] for name in parts}
-    if set(own) != {"kind", "neighbours"} or numbers != set(map(str, range(len(numbers)))):
-        raise Malformed("mechanism", "sequence", "kind, neighbours and parts.0.…, parts.1.…")
-    if not 0 < len(numbers) <= _MOST_PARTS:
-        raise Malformed("mechanism.parts", len(numbers), f"from 1 to {_MOST_PARTS} parts")
-    specs: list[Spec] = [{} for _ in numbers]
+    specs: dict[str, Spec] = {}
     for name, text in parts.items():
         number, _, rest = name.partition(".")
-        specs[int(number)][rest] = text
+        specs.setdefault(number, {})[rest] = text
+    places = list(map(str, range(len(specs))))
+    if set(own) != {"kind", "neighbours"} or set(specs) != set(places):
+        raise Malformed("mechanism", "sequence", "kind, neighbours and parts.0.…, parts.1.…")
+    if not 0 < len(specs) <= _MOST_PARTS:
+        raise Malformed("mechanism.parts", len(specs), f"from 1 to {_MOST_PARTS} parts")
     found = []
-    for place, part in enumerate(specs):
+    for place in places:
+        part = specs[place]
         count = part.pop("count", "1") or ""
         if not (count.isascii() and count.isdigit() and len(count) <= 16 and int(count)):
             raise Malformed(f"mechanism.parts.{place}.count", count, "a whole number ≥ 1")
@@ -198,30 +172,37 @@ def _subsampled(spec: Spec, times: int, work: Work) -> Composition:
     return _of(transform, times, KINDS[base["kind"] or ""].nature)
 
 
-def _response(values: Values) -> Transform:
-    if "epsilon" not in values:
-        return randomized_response(values["noise_parameter"], int(values["buckets"]))
-    return response_by_epsilon(values["epsilon"], int(values["buckets"]))
+def _guarantee(epsilon: Fraction, failure: Fraction = Fraction(0)) -> Transform:
+    return finite.two_valued(epsilon, failure) if epsilon else Nothing(failure)
+
+
+def _response(given: Values) -> Transform:
+    buckets = int(given["buckets"])
+    if "epsilon" in given:
+        return finite.response_by_epsilon(given["epsilon"], buckets)
+    return finite.randomized_response(given["noise_parameter"], buckets)
 
 
 _LEAVES: dict[str, Callable[[Values], Transform]] = {
-    "approx-dp": lambda given: two_valued(given["epsilon"], given["delta"]),
-    "bounded-range": lambda given: (
-        of_bounded_range(given["range"]) if given["range"] else two_valued(Fraction(0))
+    "approx-dp": lambda given: _guarantee(given["epsilon"], given["delta"]),
+    "bounded-range": lambda given: exponentials.of_bounded_range(given["range"]),
+    "discrete-gaussian": lambda given: finite.DiscreteGaussian(
+        given["sigma"], int(given["sensitivity"])
     ),
-    "discrete-gaussian": lambda given: DiscreteGaussian(given["sigma"], int(given["sensitivity"])),
-    "discrete-laplace": lambda given: discrete_laplace(given["scale"], int(given["sensitivity"])),
-    "laplace": lambda given: Laplace(given["sensitivity"] / given["scale"]),
-    "permute-and-flip": lambda given: (
-        Laplace(given["epsilon"]) if given["epsilon"] else two_valued(Fraction(0))
+    "discrete-laplace": lambda given: finite.discrete_laplace(
+        given["scale"], int(given["sensitivity"])
     ),
-    "pure-dp": lambda given: two_valued(given["epsilon"]),
+    "laplace": lambda given: exponentials.Laplace(given["sensitivity"] / given["scale"]),
+    "permute-and-flip": lambda given: exponentials.Laplace(given["epsilon"]),
+    "pure-dp": lambda given: _guarantee(given["epsilon"]),
     "randomized-response": _response,
-    "sparse-vector": lambda given: two_valued(epsilon_of_sparse_vector(given)),
-    "truncated-laplace": lambda given: of_truncated_laplace(
+    "sparse-vector": lambda given: _guarantee(epsilon_of_sparse_vector(given)),
+    "truncated-laplace": lambda given: exponentials.of_truncated_laplace(
         given["sensitivity"] / given["scale"], given["delta"]
     ),
 }
+# the largest loss, which may be 0, of those of which none has the loss that dominates them all
+_WIDTHS = {"bounded-range": "range", "permute-and-flip": "epsilon"}
 
 
 def _listed(spec: Spec, times: int, work: Work) -> Composition:
@@ -229,21 +210,10 @@ def _listed(spec: Spec, times: int, work: Work) -> Composition:
     allowed = {"kind", "neighbours", "remove", "remove_unit", "add", "add_unit", "bound"}
     if not {"remove", "remove_unit"} <= set(spec) <= allowed:
         raise Malformed("mechanism", ", ".join(sorted(spec)), "remove and remove_unit, add and so")
-    one = listed("mechanism.remove", spec["remove"] or "", spec["remove_unit"] or "")
-    other = one
-    if "add" in spec:
-        other = listed("mechanism.add", spec["add"] or "", spec.get("add_unit") or "")
     if spec.get("bound", "true") != "true":
         raise Malformed("mechanism.bound", spec["bound"], "true, or left out")
-    of = Arithmetic(_BITS, work)
-    work.charge(_COST_OF_LOSS * (len(one.places) + len(other.places)))
-    for law in (one, other):
-        missing = 1 - sum(law.masses(of), of.exactly(law.failure))
-        if not times * missing <= _MOST_MISSED:
-            fewer = "fewer, of losses whose probabilities are short of 1 together"
-            raise Malformed("mechanism.times", times, fewer)
-    # no mechanism has other losses
-    is_own = "bound" not in spec and is_possible(one, of) and is_possible(other, of)
+    one, other, is_possible = listed.both(spec, times, work)
+    is_own = "bound" not in spec and is_possible
     return Composition((Runs(one, times, other),), "own" if is_own else "bound")
 
 
@@ -251,8 +221,8 @@ def _rows(spec: Spec, times: int, work: Work) -> Composition:
     """Read a table of guarantees, whose class has a worst mechanism."""
     if not {"rows"} <= set(spec) <= {"kind", "neighbours", "rows"}:
         raise Malformed("mechanism", ", ".join(sorted(spec)), "kind, neighbours and rows")
-    found = of_rows("mechanism.rows", spec["rows"] or "")
-    work.charge(_COST_OF_LOSS * len(found.places))
+    found = listed.of_rows("mechanism.rows", spec["rows"] or "")
+    work.charge(listed.COST_OF_LOSS * len(found.places))
     return _of(found, times, KINDS["table"].nature)
 
 

@@ -8,20 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from gdpbridge_verify.evidence import (
-    MAX_CELLS,
-    MAX_RELEASES,
-    Answer,
-    Breakpoint,
-    CurvePiece,
-    Event,
-    Point,
-    Ratio,
-    Release,
-    Table,
-    Tangent,
-    WitnessLine,
-)
+from gdpbridge_verify import evidence as more
 from gdpbridge_verify.numbers import Binary, Decimal, MuDecimal
 from gdpbridge_verify.reader import Most, Text, Whole
 
@@ -67,7 +54,7 @@ class Claim:
         "what δ(ε) is: own: the mechanism's; class: the supremum over all mechanisms with its "
         "guarantee; bound: an upper bound, which no μ below mu.low covers. 0.1.0 does not say it",
     ] = None
-    answers: Annotated[tuple[Answer, ...] | None, Most(1000), "other numbers than μ"] = None
+    answers: Annotated[tuple[more.Answer, ...] | None, Most(1000), "other numbers than μ"] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,14 +66,14 @@ class Cell:
     centre: Annotated[Binary | None, "where to touch the Gaussian curve first; null: in the middle"]
 
 
-Cells = Annotated[tuple[Cell, ...], Most(MAX_CELLS)]
+Cells = Annotated[tuple[Cell, ...], Most(more.MAX_CELLS)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Direction:
     """The proof for one direction of a composed loss: P against Q first, then Q against P."""
 
-    pieces: Annotated[tuple[CurvePiece, ...], Most(2000)]
+    pieces: Annotated[tuple[more.CurvePiece, ...], Most(2000)]
     cells: Annotated[Cells, "adjacent ranges from 0 on"]
 
 
@@ -94,7 +81,7 @@ class Direction:
 class Evidence:
     """What the claim's proof needs besides the mechanism."""
 
-    breakpoints: Annotated[tuple[Breakpoint, ...], Most(2), "where δ̂ changes its formula"]
+    breakpoints: Annotated[tuple[more.Breakpoint, ...], Most(2), "where δ̂ changes its formula"]
     cells: Annotated[Cells, "adjacent ranges from 0 on"]
     witness: Annotated[
         Binary | Literal["tail"] | None,
@@ -106,22 +93,24 @@ class Evidence:
         tuple[Direction, ...] | None, Most(2), "of a composed loss: one if both are the same"
     ] = None
     unit: Annotated[
-        Ratio | None, "of bounded losses: on its multiples are a law above and one below"
+        more.Ratio | None, "of bounded losses: on its multiples are a law above and one below"
     ] = None
-    witness_line: Annotated[WitnessLine | None, "of a composed loss: δ at the witness"] = None
+    witness_line: Annotated[more.WitnessLine | None, "of a composed loss: δ at the witness"] = None
     tangents: Annotated[
-        tuple[Tangent, ...] | None, Most(MAX_CELLS), "of bounds on divergences, in order of ε"
+        tuple[more.Tangent, ...] | None,
+        Most(more.MAX_CELLS),
+        "of bounds on divergences, in order of ε",
     ] = None
     corners: Annotated[
-        tuple[Annotated[int, Whole(0, MAX_CELLS)], ...] | None,
-        Most(MAX_CELLS),
+        tuple[Annotated[int, Whole(0, more.MAX_CELLS)], ...] | None,
+        Most(more.MAX_CELLS),
         "of a table: the rows that chords are drawn between, in order of ε",
     ] = None
     touching: Annotated[
         tuple[Binary, ...] | None, Most(100), "of a formula: where lines touch it"
     ] = None
-    event: Annotated[Event | None, "of a class: an event that attains mu.low"] = None
-    points: Annotated[tuple[Point, ...] | None, Most(1000), "one for each answer"] = None
+    event: Annotated[more.Event | None, "of a class: an event that attains mu.low"] = None
+    points: Annotated[tuple[more.Point, ...] | None, Most(1000), "one for each answer"] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,8 +132,10 @@ class Certificate:
     mechanism: Annotated[dict[Name, Parameter | None], Most(8000), "its kind and parameters"]
     claim: Claim
     evidence: Evidence
-    table: Annotated[Table | None, "the rows that the mechanism is known by, if it is"] = None
+    table: Annotated[more.Table | None, "the rows that the mechanism is known by, if it is"] = None
     beyond: Annotated[Beyond | None, "of a calibrated parameter: its other end"] = None
     releases: Annotated[
-        tuple[Release, ...] | None, Most(MAX_RELEASES), "of a composition: what is composed"
+        tuple[more.Release, ...] | None,
+        Most(more.MAX_RELEASES),
+        "of a composition: what is composed",
     ] = None

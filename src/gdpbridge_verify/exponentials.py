@@ -6,7 +6,7 @@ with probability f it is infinite. The pair is symmetric, m(1 + e^{-r}) + D(1 - 
     F(w) = m·(e^{(w-1)r} + e^{-wr}) + D·e^{-r/2}·sinh((1/2 - w)r)/(1/2 - w).
 
 Of a bounded range m = 0 and D = 1/(1 - e^{-r}); of truncated Laplace noise m = 1/2 - δ₀ and
-D = 1/2 + δ₀/(e^{ε₀} - 1), f = δ₀; of Laplace noise, which has a class of its own, m = D = 1/2.
+D = 1/2 + δ₀/(e^{ε₀} - 1), f = δ₀; of Laplace noise m = D = 1/2.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.complexes import Ball, Complexes
 from gdpbridge_verify.evidence import Nodes
 from gdpbridge_verify.transforms import Transform
-
-__all__ = ["Exponential", "of_bounded_range", "of_truncated_laplace"]
 
 _HALF = Fraction(1, 2)
 # microseconds
@@ -46,6 +44,7 @@ class Exponential(Transform):
         failure: Fraction = Fraction(0),
     ) -> None:
         self.width, self.atom, self.density, self.failure = width, atom, density, failure
+        self.numbers = width, atom, failure
 
     def on_line(
         self, field: Complexes, w: Fraction, h: Fraction, count: int, nodes: Nodes | None
@@ -84,6 +83,13 @@ class Exponential(Transform):
 
     def _ends(self, of: Arithmetic, w: Fraction) -> Interval:
         return of.exactly((w - 1) * self.width).exp() + of.exactly(-w * self.width).exp()
+
+
+class Laplace(Exponential):
+    """Laplace noise."""
+
+    def __init__(self, epsilon: Fraction) -> None:
+        super().__init__(epsilon, _HALF, lambda of: of.exactly(_HALF))
 
 
 def of_bounded_range(width: Fraction) -> Exponential:

@@ -7,30 +7,20 @@ each p_k is multiplied by e^{s·k·unit} and divided by the sum of all that, F(1
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import pairwise
 from typing import NamedTuple
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.complexes import Ball, Complexes
 from gdpbridge_verify.evidence import Nodes
-from gdpbridge_verify.numbers import about, binary
-from gdpbridge_verify.refusal import Malformed, Refused, Undecided
-from gdpbridge_verify.transforms import Transform
+from gdpbridge_verify.numbers import about
+from gdpbridge_verify.refusal import Malformed
+from gdpbridge_verify.transforms import Nothing, Transform
 
-_COST_OF_BALL, _COST_OF_ROW, _COST_OF_MASS = 12.0, 25.0, 10.0
-_MOST_ATOMS, _MOST_ROWS = 100_000, 5000
+_COST_OF_BALL, _COST_OF_MASS = 12.0, 10.0
+MOST_ATOMS = 100_000
 _MOST_SENSITIVITY = 10_000
-# what doubles that add up to 1 may miss of it
-_ROUNDING = 2.0**-50
-# what probabilities with nine digits may be above it, and those of a mechanism's own law
-_TOO_MUCH, _MUCH = 1e-9, Fraction(1, 1 << 40)
-_RATIO = r"[0-9]{1,400}(?:/[0-9]{1,400})?"
-_DECIMAL = r"[0-9]{1,60}(?:\.[0-9]{1,400})?"
-_ROWS = f"{_DECIMAL}:{_DECIMAL}(?: {_DECIMAL}:{_DECIMAL})*"
-_LISTED = rf"inf:({_RATIO})((?: -?[0-9]{{1,18}}:0x[0-9a-f]{{1,64}}p[+-][0-9]{{1,4}})+)"
 
 
 class Unit(NamedTuple):
@@ -78,6 +68,7 @@ class Finite(Transform):
         failure: Fraction = Fraction(0),
     ) -> None:
         self.unit, self.places, self.masses, self.failure = unit, places, masses, failure
+        self.numbers = (unit.value,)
 
     def start(self, of: Arithmetic) -> Interval:
         """Return what every loss has besides its multiple of the unit: nothing."""
@@ -133,6 +124,13 @@ def two_valued(epsilon: Fraction, failure: Fraction = Fraction(0)) -> Finite:
     return Finite(Unit(epsilon), [-1, 1], masses, failure)
 
 
+def finite_of(one: Transform) -> Finite | None:
+    """Return the losses of a run, None where they are not finitely many, or all but a few."""
+    if isinstance(one, Nothing):
+        return two_valued(Fraction(0), one.failure)
+    return one if isinstance(one, Finite) else None
+
+
 def response_by_epsilon(epsilon: Fraction, buckets: int) -> Finite:
     """±ε for the answers of the two records, in the ratio e^ε of every two, and 0 for others."""
     if epsilon == 0 or buckets == 2:
@@ -181,89 +179,6 @@ def discrete_laplace(scale: Fraction, sensitivity: int) -> Finite:
     return Finite(Unit(1 / scale), range(-sensitivity, sensitivity + 1, 2), masses)
 
 
-def listed(field: str, text: str, unit_text: str) -> Finite:
-    """Read a law from text: ``inf:p/q``, then ``place:mass`` with growing places."""
-    shape, unit = re.fullmatch(_LISTED, text), re.fullmatch(_RATIO, unit_text)
-    if shape is None or unit is None:
-        raise Malformed(field, text[:40], "inf:p/q place:mass place:mass …, with a unit p/q")
-    pairs = [pair.split(":") for pair in shape[2].split()]
-    places = [int(place) for place, _ in pairs]
-    masses = [binary(mass) for _, mass in pairs]
-    if not all(one < other for one, other in pairwise(places)) or 0 in masses:
-        raise Malformed(field, text[:40], "growing places, with positive masses")
-    failure = ratio(field, shape[1])
-    if failure >= 1 or len(places) > _MOST_ATOMS:
-        raise Malformed(field, text[:40], f"at most {_MOST_ATOMS} losses, and not all infinite")
-    total = math.fsum(map(float, [failure, *masses]))
-    if max(masses) > 1 or not 1 - _ROUNDING <= total <= 1 + _TOO_MUCH:
-        raise Malformed(field, text[:40], "probabilities of all losses, 1 together")
-    size = Unit(ratio(field, unit_text))
-    if not size.value:
-        raise Malformed(f"{field}_unit", unit_text, "a positive number")
-    return Finite(size, places, lambda of: [of.exactly(mass) for mass in masses], failure)
-
-
-def of_rows(field: str, text: str) -> Finite:
-    """Read rows ``ε:δ ε:δ …``, and return the losses of the worst mechanism with all of them.
-
-    Its δ is convex in t = e^ε, linear between (-1, 1), the rows and (∞, the last δ). Where the fall
-    of δ goes from b to b' at a row, the loss ε has the mass b - b' under Q and t times that under
-    P, and so the other way round at -ε; at ε = 0 both have 2(b - b').
-    """
-    if re.fullmatch(_ROWS, text) is None:
-        raise Malformed(field, text[:40], "ε:δ ε:δ …, decimals")
-    rows = [tuple(map(Fraction, row.split(":"))) for row in text.split()]
-    falling = all(one[0] < other[0] and one[1] > other[1] for one, other in pairwise(rows))
-    if not falling or rows[0][1] > 1 or rows[-1][1] == 1 or len(rows) > _MOST_ROWS:
-        raise Malformed(field, text[:40], f"at most {_MOST_ROWS} rows, ε growing and δ falling")
-    bottom = math.lcm(*(eps.denominator for eps, _ in rows))
-    unit = Fraction(math.gcd(*(int(eps * bottom) for eps, _ in rows)), bottom) or Fraction(1)
-    positive = [int(eps / unit) for eps, _ in rows if eps]
-    middle = [0] if not rows[0][0] else []
-
-    def masses(of: Arithmetic) -> list[Interval]:
-        of.work.charge(_COST_OF_ROW * len(rows))
-        places = [of.exactly(-1), *(of.exactly(eps).exp() for eps, _ in rows)]
-        values = [Fraction(1), *(delta for _, delta in rows)]
-        falls = [
-            of.exactly(values[n] - values[n + 1]) / (places[n + 1] - places[n])
-            for n in range(len(rows))
-        ]
-        under_q = [one - other for one, other in pairwise([*falls, of.exactly(0)])]
-        for number, one in enumerate(under_q):
-            if one < 0:
-                raise Refused(f"{field}: row {number}", "others say more")
-            if not one >= 0:
-                raise Undecided(f"{field}: row {number}")
-        pairs = list(zip(under_q, places[1:], strict=True))
-        if middle:
-            return [
-                *(q for q, _ in reversed(pairs[1:])),
-                2 * pairs[0][0],
-                *(q * t for q, t in pairs[1:]),
-            ]
-        return [*(q for q, _ in reversed(pairs)), *(q * t for q, t in pairs)]
-
-    places = [*(-one for one in reversed(positive)), *middle, *positive]
-    return Finite(Unit(unit), places, masses, rows[-1][1])
-
-
-def is_possible(one: Finite, of: Arithmetic) -> bool:
-    """Whether P and Q = e^{-L}·P are both of mass 1 at most, but for the rounding of numbers."""
-    masses = one.masses(of)
-    shares = one.atoms(of, Fraction(-1)).total
-    most = 1 + _MUCH
-    return bool(shares <= most and sum(masses, of.exactly(one.failure)) <= most)
-
-
-def ratio(field: str, text: str) -> Fraction:
-    """Return the number that ``p`` or ``p/q`` stands for."""
-    top, _, bottom = text.partition("/")
-    if bottom and not int(bottom):
-        raise Malformed(field, text[:40], "a fraction")
-    return Fraction(int(top), int(bottom or 1))
-
-
 class DiscreteGaussian(Finite):
     """Δ(Δ - 2x)/(2σ²) with P(x) = g(x)/N, g(x) = e^{-x²/(2σ²)}, N its sum over all whole x.
 
@@ -275,6 +190,7 @@ class DiscreteGaussian(Finite):
         self.sigma, self.sensitivity = sigma, sensitivity
         self.unit = Unit(sensitivity / (2 * sigma**2))
         self.tail_variance = (sensitivity / sigma) ** 2
+        self.numbers = self.unit.value, self.tail_variance
 
     @property
     def gaussian_variance(self) -> Fraction:
@@ -300,7 +216,7 @@ class DiscreteGaussian(Finite):
         """Return g(x + shift) where it is large, and enclose its sum over all x."""
         reach = math.isqrt(int(2 * self.sigma**2 * (of.precision + 8))) + 2
         middle = -round(shift)
-        if reach > _MOST_ATOMS:
+        if reach > MOST_ATOMS:
             raise Malformed("mechanism.sigma", about(self.sigma), "less")
         of.work.charge(2 * reach * (10 + of.precision / 30))
         rate = -1 / (2 * self.sigma**2)

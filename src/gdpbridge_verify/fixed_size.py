@@ -49,6 +49,7 @@ class FixedSizeGaussian(Transform):
     def __init__(self, apart: Fraction, rate: Fraction) -> None:
         self.apart, self.rate = apart, rate
         self.tail_variance = apart**2
+        self.numbers = (self.tail_variance,)
         self._known: dict[tuple[int, Fraction, int], tuple[Interval, Interval]] = {}
 
     # --- on a line -----------------------------------------------------------------------------

@@ -14,12 +14,11 @@ from typing import NamedTuple
 
 from gmpy2 import mpfr
 
-from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, exact
 from gdpbridge_verify.convex import ConvexCheck
 from gdpbridge_verify.convexity import BITS, can_be_own
 from gdpbridge_verify.decay import Decay
 from gdpbridge_verify.document import Evidence
-from gdpbridge_verify.ends import exact
 from gdpbridge_verify.evidence import Point
 from gdpbridge_verify.numbers import about, binary
 from gdpbridge_verify.parameters import apart, parameters_of
@@ -254,8 +253,16 @@ class FormulaCheck(ConvexCheck):
     def _touching(self) -> list[Fraction]:
         return [binary(one) for one in self.evidence.touching or ()]
 
+    @cached_property
+    def _values(self) -> Taylor:
+        return Taylor(self.arithmetic, 0)
+
+    @cached_property
+    def _slopes(self) -> Taylor:
+        return Taylor(self.arithmetic, 1)
+
     def _value(self, one: Range, at: Fraction) -> Interval:
-        return Taylor(self.arithmetic, 0).about(one.delta, self.arithmetic.exactly(at))[0]
+        return self._values.about(one.delta, self.arithmetic.exactly(at))[0]
 
     def _at(self, at: Fraction) -> Interval:
         """Enclose δ̂; where two ranges may meet, either formula."""
@@ -338,11 +345,10 @@ class FormulaCheck(ConvexCheck):
         inside = [place for place in self._touching if low <= place <= high]
         centre = inside[0] if inside else (low + high) / 2
         difference = Node("-", (one.delta, _line_of(a, b)))
-        taylor = Taylor(self.arithmetic, 1)
-        cell = taylor.about(difference, self.arithmetic.between(low, high))
+        cell = self._slopes.about(difference, self.arithmetic.between(low, high))
         if cell[0] > 0:
             return True
-        point = taylor.about(difference, exactly(centre))[0]
+        point = self._values.about(difference, exactly(centre))[0]
         if point < 0:
             raise Refused("evidence.event", f"δ is smaller at ε = {float(centre):.12g}")
         away = self.arithmetic.between(low - centre, high - centre)

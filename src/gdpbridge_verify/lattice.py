@@ -20,18 +20,17 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, exact
 from gdpbridge_verify.document import Evidence
-from gdpbridge_verify.ends import exact
 from gdpbridge_verify.evidence import Point
 from gdpbridge_verify.exponentials import Exponential
-from gdpbridge_verify.finite import Atoms, DiscreteGaussian, Finite, Unit
+from gdpbridge_verify.finite import Atoms, DiscreteGaussian, Finite, Unit, finite_of
 from gdpbridge_verify.law import DiscreteCheck, Law
 from gdpbridge_verify.numbers import about
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed, OutOfWork
 from gdpbridge_verify.samples import Atom, Density, Sampled, SampledLaplace
-from gdpbridge_verify.transforms import Laplace, Transform
+from gdpbridge_verify.transforms import Transform
 
 # of one run's losses
 _MOST_PLACES = 1 << 18
@@ -101,11 +100,6 @@ def pair_of(one: Transform, of: Arithmetic) -> Pair:
     Raises:
         Malformed: if they are not bounded.
     """
-    if isinstance(one, Laplace):
-        width, half = of.exactly(one.epsilon), of.exactly(Fraction(1, 2))
-        far = half * (-width).exp()
-        ends = [Atom(Fraction(0), far, half), Atom(2 * one.epsilon, half, far)]
-        return Pair(-width, ends, Density(one.epsilon, Fraction(1)), False, Fraction(0))
     if isinstance(one, Exponential):
         width, atom = of.exactly(one.width), of.exactly(one.atom)
         far = atom * (-width).exp()
@@ -115,17 +109,18 @@ def pair_of(one: Transform, of: Arithmetic) -> Pair:
     if isinstance(one, Sampled):
         density = one.density if isinstance(one, SampledLaplace) else None
         return Pair(*one.atoms(of), density, one.backward, one.failure)
-    if not isinstance(one, Finite) or isinstance(one, DiscreteGaussian):
+    known = finite_of(one)
+    if known is None or isinstance(known, DiscreteGaussian):
         raise Malformed("evidence.unit", "given", "null, where a loss is not bounded")
-    of.work.charge(_COST_OF_ATOM * len(one.places))
-    size, first = one.unit.enclosed(of), one.places[0]
+    of.work.charge(_COST_OF_ATOM * len(known.places))
+    size, first = known.unit.enclosed(of), known.places[0]
     found = []
-    for place, mass in zip(one.places, one.masses(of), strict=True):
+    for place, mass in zip(known.places, known.masses(of), strict=True):
         over: Fraction | Interval = size * (place - first)
-        if not one.unit.is_log or place == first:
-            over = (Fraction(0) if one.unit.is_log else one.unit.value) * (place - first)
+        if not known.unit.is_log or place == first:
+            over = (Fraction(0) if known.unit.is_log else known.unit.value) * (place - first)
         found.append(Atom(over, mass, mass * (-(size * place)).exp()))
-    return Pair(size * first, found, None, False, one.failure)
+    return Pair(size * first, found, None, False, known.failure)
 
 
 class _Masses:
@@ -291,8 +286,7 @@ class LatticeCheck(DiscreteCheck):
         found: dict[bool, list[Fraction]] = {}
         for is_above in (False, True):
             self._is_above, found[is_above] = is_above, []
-            for direction in range(len(self.ranges)):
-                self.direction = direction
+            for _ in self.each_direction():
                 one = self._delta(at)
                 found[is_above].append(exact(one.high if is_above else one.low))
         return max(found[True]), max(found[False])

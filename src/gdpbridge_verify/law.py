@@ -26,7 +26,7 @@ from gdpbridge_verify.composed import LossesCheck, log_kappa
 from gdpbridge_verify.decay import Decay
 from gdpbridge_verify.document import Evidence
 from gdpbridge_verify.evidence import Point
-from gdpbridge_verify.finite import Atoms, DiscreteGaussian, Finite, Unit
+from gdpbridge_verify.finite import Atoms, DiscreteGaussian, Finite, Unit, finite_of
 from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused, Undecided
@@ -300,7 +300,7 @@ class DiscreteCheck(LossesCheck):
     def _made(self, tilt: Fraction) -> Law:
         """Return the law of all runs under a tilt."""
         parts = self.towards(backward=bool(self.direction))
-        finite = [(one, times) for one, times in parts if isinstance(one, Finite)]
+        finite = [(known, times) for one, times in parts if (known := finite_of(one))]
         assert len(finite) == len(parts)
         return Law(finite, tilt, self.arithmetic)
 
@@ -329,9 +329,8 @@ class DiscreteCheck(LossesCheck):
             return super().touching(low, high)
         self.arithmetic.work.charge(_COST_OF_CHORD)
         ends = self.enclosed(low), self.enclosed(high)
-        kept = 1 - self.failure if self.claim.statement == "approximate" else Fraction(1)
         fall = self._delta(low) - self._delta(high)
-        b = fall / (ends[1].exp() - ends[0].exp()) / kept
+        b = fall / (ends[1].exp() - ends[0].exp()) / (1 - self.aside)
         y = _normal_place(b)
         if y is None:
             return super().touching(low, high)
@@ -342,13 +341,12 @@ class DiscreteCheck(LossesCheck):
         """Prove that δ(ε) of the direction in question is at most a number."""
         self.hold(line, level.value - self._delta(at))
 
-    def excess(self, at: Fraction, wanted: Level, _: Evidence | Point) -> Interval:
+    def excess(self, at: Fraction, wanted: Level, proof: Evidence | Point) -> Interval:
         """Return by how much δ of the larger direction exceeds a number."""
         if not self.ranges:
             raise Refused("evidence.directions", "there are none")
         found = []
-        for direction in range(len(self.ranges)):
-            self.direction = direction
+        for _ in self.each_direction():
             found.append(self._delta(at) - wanted.value)
         return max(found, key=lambda one: one.low)
 

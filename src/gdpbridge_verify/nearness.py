@@ -88,8 +88,8 @@ class NearnessCheck(LossesCheck):
         """Prove that the statement holds with mu.high, which covers every ε."""
         if self.high is None:
             return super().upper_end()
-        if self.count_of_cells():
-            raise Malformed("evidence.cells", self.count_of_cells(), "none: μ covers every ε")
+        if cells := self.cells_to_prove():
+            raise Malformed("evidence.cells", len(cells), "none: μ covers every ε")
         rise = self.enclosed((self.high**2 - self.variance) / 8).exp()
         root = (2 * self.arithmetic.pi).sqrt()
         self.hold("claim.mu.high", self.high - (self._mu + root * self.near.gap * rise))

@@ -12,8 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gdpbridge_verify.arithmetic import Arithmetic, Interval
-from gdpbridge_verify.ends import exact
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, exact
 from gdpbridge_verify.refusal import Malformed, Undecided, Words
 from gdpbridge_verify.taylor import Taylor
 from gdpbridge_verify.trees import COMPARISONS, PIECEWISE, Node, constant, is_number

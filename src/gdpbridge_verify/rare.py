@@ -217,10 +217,12 @@ class RareLine(Line):
         bare = replace(data, nodes=(None,), far=(None,))
         super().__init__([Runs(rare, 1)], backward, bare, arithmetic)
 
-    def above(self, at: Fraction) -> Interval:
-        """Return what is above D at an ε."""
-        usual = self._usual * self._decay(self._split.tilt, at)
-        return super().above(at) + usual + self._large
+    def curve(self, at: Fraction, *, above: bool) -> Interval:
+        """Return what is above D at an ε, or what is below."""
+        found = super().curve(at, above=above)
+        if not above:
+            return found
+        return found + self._usual * self._decay(self._split.tilt, at) + self._large
 
     @cached_property
     def _usual(self) -> Interval:

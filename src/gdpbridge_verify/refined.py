@@ -12,9 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, exact
 from gdpbridge_verify.decay import Decay
-from gdpbridge_verify.ends import exact
 from gdpbridge_verify.parameters import Values
 from gdpbridge_verify.parts import Bracket, Formulas, Part
 from gdpbridge_verify.profile import Tail

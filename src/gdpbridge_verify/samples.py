@@ -17,9 +17,10 @@ from gmpy2 import mpfr
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.complexes import Ball, Complexes
 from gdpbridge_verify.evidence import Nodes
-from gdpbridge_verify.finite import Finite
+from gdpbridge_verify.exponentials import Laplace
+from gdpbridge_verify.finite import Finite, finite_of
 from gdpbridge_verify.refusal import Malformed
-from gdpbridge_verify.transforms import Laplace, Runs, Transform
+from gdpbridge_verify.transforms import Runs, Transform
 
 # microseconds: of one loss, and of one exponential of a ball
 _COST_OF_LOSS, _COST_OF_BALL = 25.0, 12.0
@@ -41,12 +42,12 @@ class Density(NamedTuple):
     Attributes:
         width: r.
         rate: γ; 1 without sampling.
-        amount: D, where it is not Laplace noise, whose D is 1/2.
+        amount: D, 1/2 of Laplace noise.
     """
 
     width: Fraction
     rate: Fraction
-    amount: Interval | None = None
+    amount: Interval | Fraction = Fraction(1, 2)
 
     def ends(self, of: Arithmetic) -> tuple[Interval, Interval]:
         """Return the places -r and r."""
@@ -59,8 +60,7 @@ class Density(NamedTuple):
 
     def between(self, low: Interval, high: Interval) -> tuple[Interval, Interval]:
         """Return the masses between two places under P' and Q; P is e^{(x-r)/2}/4."""
-        scale = low.of.exactly(-self.width / 2).exp()
-        scale = scale / 2 if self.amount is None else scale * self.amount
+        scale = low.of.exactly(-self.width / 2).exp() * self.amount
         q, p = (1 / low - 1 / high) * scale, (high - low) * scale
         return q * (1 - self.rate) + p * self.rate, q
 
@@ -154,11 +154,11 @@ class SampledLaplace(Sampled):
     @property
     def density(self) -> Density:
         """What is between the atoms, of removal."""
-        return Density(self.base.epsilon, self.rate)
+        return Density(self.base.width, self.rate)
 
     def atoms(self, of: Arithmetic) -> tuple[Interval, list[Atom]]:
         """Return the lowest loss, and those of both ends."""
-        width, half = of.exactly(self.base.epsilon), of.exactly(Fraction(1, 2))
+        width, half = of.exactly(self.base.width), of.exactly(Fraction(1, 2))
         ends = ((-width, half), (width, half * (-width).exp()))
         return self._directed(of, [self._moved(loss, q) for loss, q in ends])
 
@@ -183,7 +183,7 @@ def sampled(base: Runs, rate: Fraction) -> Runs:
     Raises:
         Malformed: for one whose losses are not bounded, or are others in each direction.
     """
-    one = base.transform
+    one = finite_of(base.transform) or base.transform
     if rate == 1:
         return base
     makes = {Finite: SampledFinite, Laplace: SampledLaplace}

@@ -8,7 +8,9 @@ and `excess`; docs/check-a-mu.md has the proofs.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
@@ -68,10 +70,12 @@ class Check(ABC):
         self.low, self.high = mu_range("claim.mu", claim.mu.low, claim.mu.high)
         self.failure = Fraction(claim.failure_probability)
         # a head's may have been rounded up to 1
-        if self.failure > 1 or (self.failure == 1 and statement != "head"):
-            raise Malformed("claim.failure_probability", claim.failure_probability, "in [0, 1)")
-        if statement in ("whole", "answers") and self.failure != 0:
-            raise Malformed("claim.failure_probability", claim.failure_probability, "0")
+        fits = {"head": self.failure <= 1, "approximate": self.failure < 1}
+        if not fits.get(statement, self.failure == 0):
+            allowed = "in [0, 1), and 0 but for a head or an approximate statement"
+            raise Malformed("claim.failure_probability", claim.failure_probability, allowed)
+        # p of an approximate statement, 0 of others
+        self.aside = self.failure if statement == "approximate" else Fraction(0)
         self.eps_h = None if claim.eps_h is None else Fraction(claim.eps_h)
         if (self.eps_h is not None) != (statement == "head"):
             raise Malformed("claim.eps_h", claim.eps_h, "given for a head, and only then")
@@ -129,13 +133,13 @@ class Check(ABC):
     @staticmethod
     def hold(line: str, difference: Interval) -> None:
         """Prove that a difference is at least 0."""
-        if difference >= 0:
-            spare, margins = float(difference.low), difference.of.work.margins
-            margins[line] = min(spare, margins.get(line, spare))
-            return
         if difference < 0:
             raise Refused(line, f"short by {float(-difference.high):.3g}")
-        raise Undecided(line)
+        if not difference >= 0:
+            raise Undecided(line)
+        if line:
+            spare, margins = float(difference.low), difference.of.work.margins
+            margins[line] = min(spare, margins.get(line, spare))
 
     def nature(self) -> list[str]:
         """Check what δ is said to be, and say it, as documents of version 0.1.0 do not."""
@@ -184,47 +188,45 @@ class Check(ABC):
         assert square is not None
         decay.require_below(self.bound.mu, self.enclosed(square), start, self.hold)
 
-    def failure_at_head(self) -> list[str]:
+    def failure_at_head(self) -> str:
         """Prove the failure probability of a head statement: δ(ε_h) ≤ p."""
-        if self.eps_h is None:
-            return []
+        assert self.eps_h is not None
         self.at_most("claim.failure_probability", self.eps_h, self.failure)
-        return [f"δ at eps_h = {self.claim.eps_h} is at most {self.claim.failure_probability}"]
+        return f"δ at eps_h = {self.claim.eps_h} is at most {self.claim.failure_probability}"
 
     def count_of_answers(self) -> int:
         """Return how many answers besides μ there are to prove; each has its point."""
-        claim, evidence = self.claim, self.evidence
-        answers, points = claim.answers or (), evidence.points or ()
-        if len(answers) != len(points):
-            allowed = f"one for each of {len(answers)} answers"
-            raise Malformed("evidence.points", len(points), allowed)
-        return len(answers)
+        count, points = len(self.claim.answers or ()), len(self.evidence.points or ())
+        if count != points:
+            raise Malformed("evidence.points", points, f"one for each of {count} answers")
+        return count
 
     @cached_property
     def ranges(self) -> list[tuple[str, tuple[Cell, ...]]]:
         """The cells of each direction, and where the document has them."""
         return [("evidence", self.evidence.cells)]
 
-    def count_of_cells(self) -> int:
-        """Return how many cells there are to prove in all."""
-        count = sum(len(cells) for _, cells in self.ranges)
-        if count and (self.high is None or self._is_its_own_proof):
-            why = "an infinite μ" if self.high is None else "a Gaussian curve"
-            raise Malformed("evidence.cells", count, f"none for {why}")
-        return count
+    def each_direction(self) -> Iterator[tuple[str, tuple[Cell, ...]]]:
+        """Yield those of each direction, which is then the one in question."""
+        for direction, cells in enumerate(self.ranges):
+            self.direction = direction
+            yield cells
 
-    def numbered_cell(self, number: int) -> None:
+    def cells_to_prove(self) -> list[tuple[int, int]]:
+        """Return each cell's direction and number."""
+        ranges = enumerate(self.ranges)
+        found = [(way, number) for way, (_, cells) in ranges for number in range(len(cells))]
+        if found and (self.high is None or self._is_its_own_proof):
+            raise Malformed("evidence.cells", len(found), "none for an infinite μ, or a curve's")
+        return found
+
+    def numbered_cell(self, direction: int, number: int) -> None:
         """Prove a cell, and that it begins where the last one ended."""
-        self.direction = 0
-        while number >= len(self.ranges[self.direction][1]):
-            number -= len(self.ranges[self.direction][1])
-            self.direction += 1
-        place, cells = self.ranges[self.direction]
+        self.direction, (place, cells) = direction, self.ranges[direction]
         line = f"{place}.cells[{number}]"
         low, high = binary(cells[number].low), binary(cells[number].high)
         if low != (reached := binary(cells[number - 1].high) if number else Fraction(0)):
-            off = f"off by {about(low - reached)}"
-            raise Refused(line, f"it begins at {about(low)}, not where the last one ended: {off}")
+            raise Refused(line, f"it begins {about(low - reached)} past where the last one ended")
         if not low < high <= MAX_EPS:
             raise Refused(line, "it does not end after it begins")
         self.cell(line, cells[number])
@@ -264,11 +266,11 @@ class Check(ABC):
 
     def _proved(self, line: str, low: Fraction, high: Fraction, centre: Fraction) -> None:
         (work := self.arithmetic.work).charge(_COST_OF_CELL)
-        margin = work.margins.get(line)
+        margin = work.margins.get(line, math.inf)
         try:
             self.below_tangent(line, low, high, centre)
         except Refused:
-            work.reset(line, margin)
+            work.margins[line] = margin
             # over a wide range a chord in e^ε says less than that δ does not rise
             if high - low < 1:
                 raise
@@ -286,25 +288,21 @@ class Check(ABC):
 
     def _is_set_aside(self, at: Fraction) -> bool:
         """Whether from an ε on nothing of δ is left that would need a Gaussian curve."""
-        if self.claim.statement != "approximate":
-            return self.falls_to(Fraction(0), at)
-        if self.falls_to(self.failure, at):
+        if self.falls_to(self.aside, at):
             return True
+        if self.claim.statement != "approximate":
+            return False
         try:
+            # it is no line
             self.below("", at, Level.of(self.enclosed(self.failure)))
         except (Refused, Undecided):
             return False
-        finally:
-            # it is no line
-            self.arithmetic.work.reset("", None)
         return True
 
     def past(self, level: Level) -> Level:
-        """Return p + (1 - p)·δ of a δ, for an approximate statement."""
-        if self.claim.statement != "approximate":
-            return level
-        kept = 1 - self.failure
-        return Level(level.value * kept + self.failure, level.complement * kept)
+        """Return p + (1 - p)·δ of a δ."""
+        kept = 1 - self.aside
+        return Level(level.value * kept + self.aside, level.complement * kept)
 
     def upper_end(self) -> str:
         """Prove that the statement holds with mu.high."""
@@ -314,21 +312,19 @@ class Check(ABC):
         if square is None or square > self.high**2:
             if square is not None and self._is_its_own_proof:
                 raise Refused("claim.mu.high", f"μ² is {about(square)}")
-            for direction, (place, cells) in enumerate(self.ranges):
-                self.direction = direction
+            for place, cells in self.each_direction():
                 self._reach(f"{place}.cells", binary(cells[-1].high) if cells else Fraction(0))
         return f"{self.covers}, with μ = {self.claim.mu.high}"
 
     def _reach(self, line: str, reached: Fraction) -> None:
         """Prove that cells up to ``reached`` are all that the statement needs."""
-        if self.falls_to(Fraction(0), reached):
+        if self.falls_to(self.aside, reached):
             return
         if self.eps_h is not None:
             if reached < self.eps_h:
                 raise Refused(line, f"they end {about(self.eps_h - reached)} before eps_h")
         elif self.claim.statement == "approximate":
-            if not self.falls_to(self.failure, reached):
-                self.below(line, reached, Level.of(self.enclosed(self.failure)))
+            self.below(line, reached, Level.of(self.enclosed(self.failure)))
         elif self.tail.decay is None:
             raise Refused(line, f"they end at {about(reached)}, where δ is not 0 yet")
         elif self.evidence.tail_from is None:

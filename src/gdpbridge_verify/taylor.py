@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import reduce
 
 from gmpy2 import mpfr
 
@@ -72,6 +73,7 @@ class Taylor:
 
     def __init__(self, of: Arithmetic, order: int, *, smooth: bool = False) -> None:
         self.of, self.order, self.smooth = of, order, smooth
+        self._zero, self._one = of.exactly(0), of.exactly(1)
         self._functions: dict[str, Callable[[Series], Series]] = {
             "abs": self._abs,
             "erfc": self._erfc,
@@ -93,7 +95,7 @@ class Taylor:
         if name == PI:
             return [self.of.pi]
         if name in (X, EPS):
-            return [x, self.of.exactly(1)]
+            return [x, self._one]
         first = self.about(parts[0], x)
         if name == "**":
             return self._power(first, parts[1], x)
@@ -125,10 +127,9 @@ class Taylor:
 
     def _term(self, a: Series, b: Series, n: int, first: int) -> Interval:
         """Return Σ a_j·b_{n-j} over j from a first one on."""
-        found = self.of.exactly(0)
-        for j in range(max(first, n - len(b) + 1), min(n, len(a) - 1) + 1):
-            found += a[j] * b[n - j]
-        return found
+        places = range(max(first, n - len(b) + 1), min(n, len(a) - 1) + 1)
+        products = [a[j] * b[n - j] for j in places]
+        return reduce(Interval.__add__, products) if products else self._zero
 
     def _exp(self, a: Series) -> Series:
         found, slopes = [a[0].exp()], [one * k for k, one in enumerate(a)]
@@ -145,13 +146,10 @@ class Taylor:
             return found
         found, last = [a[0].log()], self._last(a)
         self.of.work.charge(10 + _COST * len(a) * last)
-        slopes = [self.of.exactly(0)]
+        slopes = [self._zero]
         for n in range(1, last + 1):
-            own = a[n] * n if n < len(a) else self.of.exactly(0)
-            rest = self.of.exactly(0)
-            for j in range(max(1, n - len(a) + 1), n):
-                rest += slopes[j] * a[n - j]
-            slopes.append((own - rest) / a[0])
+            own = a[n] * n if n < len(a) else self._zero
+            slopes.append((own - self._term(slopes, a, n, 1)) / a[0])
             found.append(slopes[n] / n)
         return found
 
@@ -178,8 +176,8 @@ class Taylor:
         if not is_whole or (number < 0 and a[0] > 0):
             # of a range without an end this says more than an inverse
             return self._exp([one * number for one in self._log(a)])
-        found = [self.of.exactly(1)]
-        for bit in bin(abs(int(number)))[2:]:
+        found = a if number else [self._one]
+        for bit in bin(abs(int(number)))[3:]:
             found = self._square(found)
             found = self._product(found, a) if bit == "1" else found
         return found if number >= 0 else self._inverse(found)
@@ -198,7 +196,7 @@ class Taylor:
         found, last = [a[0].sqrt()], self._last(a)
         self.of.work.charge(10 + _COST * last * last)
         for n in range(1, last + 1):
-            own = a[n] if n < len(a) else self.of.exactly(0)
+            own = a[n] if n < len(a) else self._zero
             found.append((own - self._term(found[:n], found[:n], n, 1)) / (2 * found[0]))
         return found
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, largest
 from gdpbridge_verify.curve import GaussianCurve
-from gdpbridge_verify.ends import largest
 from gdpbridge_verify.mechanisms import FormulasCheck
 from gdpbridge_verify.parameters import Values, parameters_of
 from gdpbridge_verify.parts import Bracket, Formulas, Part

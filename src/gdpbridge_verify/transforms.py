@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import gmpy2
 from gmpy2 import mpc, mpfr
@@ -23,9 +24,10 @@ from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused, Undecided
 _COST_OF_TERM, _COST_OF_BALL = 0.55, 12.0
 # where an upper bound at one real place is all that is needed: half a strip, and how far φ reaches
 _STRIP, _REACH, _STEPS_PER_STRIP = Fraction(2), 14, 8
-_HALF = Fraction(1, 2)
 # of -w·q, up to which (1 - q)^w needs no shorter strip
 _MODEST = 8
+
+Balls = list[Ball]
 
 
 class Transform(ABC):
@@ -36,12 +38,14 @@ class Transform(ABC):
         symmetric: whether both directions are the same.
         needs_nodes: whether its evaluation on a line needs nodes.
         tail_variance: μ_t² of one run.
+        numbers: rational numbers that are added up over runs.
     """
 
     failure: Fraction = Fraction(0)
     symmetric: bool = False
     needs_nodes: bool = False
     tail_variance: Fraction = Fraction(0)
+    numbers: tuple[Fraction, ...] = ()
 
     @property
     def gaussian_variance(self) -> Fraction:
@@ -67,6 +71,14 @@ class Transform(ABC):
         return None
 
 
+class Directed(NamedTuple):
+    """What M(s) is evaluated by in a direction, where, and whether its conjugates are wanted."""
+
+    transform: Transform
+    place: Fraction
+    mirrored: bool
+
+
 @dataclass(frozen=True)
 class Runs:
     """One mechanism's transform and how often it is run.
@@ -86,11 +98,34 @@ class Runs:
         """Whether both directions are the same."""
         return self.transform is self.reverse or (self.reverse is None and self.transform.symmetric)
 
-    def directed(self, backward: bool, s: Fraction) -> tuple[Transform, Fraction, bool]:
-        """Return what is evaluated for M(s) in a direction, where, and whether conjugates are."""
+    def directed(self, backward: bool, s: Fraction) -> Directed:
+        """Return what is evaluated for M(s) in a direction."""
         if backward and self.reverse is not None:
-            return self.reverse, 1 + s, False
-        return self.transform, -s if backward else 1 + s, backward
+            return Directed(self.reverse, 1 + s, False)
+        return Directed(self.transform, -s if backward else 1 + s, backward)
+
+
+class Nothing(Transform):
+    """A run that tells nothing, but all where it fails: F(w) = 1 - f."""
+
+    symmetric = True
+
+    def __init__(self, failure: Fraction = Fraction(0)) -> None:
+        self.failure = failure
+
+    def on_line(
+        self, field: Complexes, w: Fraction, h: Fraction, count: int, nodes: Nodes | None
+    ) -> list[Ball]:
+        """Return F, which is the same everywhere."""
+        return [field.of(1 - self.failure)] * count
+
+    def at(self, of: Arithmetic, w: Fraction) -> Interval:
+        """Enclose F."""
+        return of.exactly(1 - self.failure)
+
+    def largest(self, of: Arithmetic) -> Fraction:
+        """Return 0."""
+        return Fraction(0)
 
 
 class Gaussian(Transform):
@@ -100,6 +135,7 @@ class Gaussian(Transform):
 
     def __init__(self, variance: Fraction) -> None:
         self.tail_variance = variance
+        self.numbers = (variance,)
 
     def on_line(
         self, field: Complexes, w: Fraction, h: Fraction, count: int, nodes: Nodes | None
@@ -118,52 +154,6 @@ class Gaussian(Transform):
         return field.arithmetic.exactly(self.tail_variance * (w * w - w - y * y) / 2).exp()
 
 
-class Laplace(Transform):
-    """F(w) = (e^{(w-1)ε₀} + e^{-wε₀})/2 + e^{-ε₀/2}·sinh(x)/(2·(1/2 - w)), x = (1/2 - w)·ε₀."""
-
-    symmetric = True
-
-    def __init__(self, epsilon: Fraction) -> None:
-        self.epsilon = epsilon
-
-    def on_line(
-        self, field: Complexes, w: Fraction, h: Fraction, count: int, nodes: Nodes | None
-    ) -> list[Ball]:
-        """Enclose F(w + ikh)."""
-        of, epsilon = field.arithmetic, self.epsilon
-        of.work.charge(4 * count * _COST_OF_BALL)
-        found, scale = [field.of(self.at(of, w))], of.exactly(-epsilon / 2).exp() / 4
-        for k in range(1, count):
-            z = field.of(w, h * k)
-            gap = _HALF - z
-            ends = ((z - 1) * epsilon).exp() + (z * -epsilon).exp()
-            sine = (gap * epsilon).exp() - (gap * -epsilon).exp()
-            found.append(ends * _HALF + sine * gap.inverse() * scale)
-        return found
-
-    def at(self, of: Arithmetic, w: Fraction) -> Interval:
-        """Enclose F(w); sinh(x)/x lies between 1 and cosh x, which serves next to x = 0."""
-        x = of.exactly(abs(_HALF - w) * self.epsilon)
-        cosh = (x.exp() + (-x).exp()) / 2
-        if x > Fraction(1, 2 ** (of.precision // 2)):
-            ratio = (x.exp() - (-x).exp()) / (2 * x)
-        else:
-            ratio = of.exactly(1).hull(cosh)
-        middle = of.exactly(-self.epsilon / 2).exp() * ratio * self.epsilon
-        return self._ends(of, w) / 2 + middle / 2
-
-    def beyond(self, field: Complexes, w: Fraction, y: Fraction, nodes: Nodes | None) -> Interval:
-        """Bound the sine by cosh/y: what is left are the two atoms."""
-        return self._ends(field.arithmetic, w) / 2 * (1 + 1 / (2 * y))
-
-    def largest(self, of: Arithmetic) -> Fraction:
-        """Return ε₀."""
-        return self.epsilon
-
-    def _ends(self, of: Arithmetic, w: Fraction) -> Interval:
-        return of.exactly((w - 1) * self.epsilon).exp() + of.exactly(-w * self.epsilon).exp()
-
-
 class SampledGaussian(Transform):
     """One step of DP-SGD on a Poisson sample: ∫ φ(u)·g(u)^w·g(-u)^v du.
 
@@ -177,6 +167,7 @@ class SampledGaussian(Transform):
     def __init__(self, sigma: Fraction, rate: Fraction, *, replaced: bool = False) -> None:
         self.sigma, self.rate, self.symmetric = sigma, rate, replaced
         self.tail_variance = 1 / sigma**2
+        self.numbers = (self.tail_variance,)
 
     @property
     def gaussian_variance(self) -> Fraction:
@@ -242,13 +233,12 @@ class SampledGaussian(Transform):
         # where the real part of what y multiplies is not below 0
         if not of.pi * self.sigma > (height if nodes.strip <= nodes.shift else 2 * height):
             raise Refused("evidence.lines: far", "the strip is too wide")
-        total, scale = of.exactly(0), self._log_step(of, nodes)
-        lift = of.exactly(nodes.shift**2 * self.bend / 2).exp()
-        for j, log, base in zip(nodes.numbers(), *self._logs(field, nodes), strict=True):
-            place = base.real() - (nodes.step * j) ** 2 / 2
-            total += (log.real() * w - log.imaginary() * y + place + scale).exp()
+        total, square = of.exactly(0), nodes.shift**2 / 2
+        for log, weight in zip(*self._weighted(field, w, nodes), strict=True):
+            total += (log.imaginary() * -y).exp() * Interval(of, mpfr(0), weight.size())
+        total = total * of.exactly(square * (self.bend - 1)).exp()
         error = 2 * self._growth(of, w, nodes.strip, height, nodes) * self.at(of, w)
-        return (total + error) * lift + self._cut(of, w, nodes)
+        return total + error * of.exactly(square * self.bend).exp() + self._cut(of, w, nodes)
 
     def _other(self, w: Fraction) -> Fraction:
         """Return v."""
@@ -258,7 +248,7 @@ class SampledGaussian(Transform):
         """Return the sum of the exponents below 0, of moduli that may be smaller off the line."""
         return min(w, Fraction(0)) + min(self._other(w), Fraction(0))
 
-    def _logs(self, field: Complexes, nodes: Nodes) -> tuple[list[Ball], list[Ball]]:
+    def _logs(self, field: Complexes, nodes: Nodes) -> tuple[Balls, Balls]:
         """Enclose L and b at the nodes: what is integrated is φ·e^{b + wL}."""
         logs = self._log_mixture(field, nodes, 1)
         if not self.symmetric:
@@ -275,23 +265,17 @@ class SampledGaussian(Transform):
         places = [sign * nodes.step * j / self.sigma - drift for j in numbers]
         return [(kept + rate * field.of(place, turn).exp()).log() for place in places]
 
-    def _weighted(
-        self, field: Complexes, w: Fraction, nodes: Nodes
-    ) -> tuple[list[Ball], list[Ball]]:
+    def _weighted(self, field: Complexes, w: Fraction, nodes: Nodes) -> tuple[Balls, Balls]:
         """Enclose L, and the terms φ·e^{b + wL}·η at the nodes."""
-        logs, bases = self._logs(field, nodes)
-        field.arithmetic.work.charge(2 * len(logs) * _COST_OF_BALL)
-        tilt, scale = field.of(w), field.of(self._log_step(field.arithmetic, nodes))
-        weights = []
+        of, (logs, bases) = field.arithmetic, self._logs(field, nodes)
+        of.work.charge(len(logs) * _COST_OF_BALL)
+        scale = field.of((of.exactly(nodes.step) / (2 * of.pi).sqrt()).log())
+        tilt, weights = field.of(w), list[Ball]()
         for j, log, base in zip(nodes.numbers(), logs, bases, strict=True):
             x = nodes.step * j
             square = field.of((nodes.shift**2 - x * x) / 2, -x * nodes.shift)
             weights.append((tilt * log + base + square + scale).exp())
         return logs, weights
-
-    def _log_step(self, of: Arithmetic, nodes: Nodes) -> Interval:
-        """Enclose log(η/√2π)."""
-        return (of.exactly(nodes.step) / (2 * of.pi).sqrt()).log()
 
     def _growth(
         self, of: Arithmetic, w: Fraction, rise: Fraction, height: Fraction, nodes: Nodes

@@ -8,8 +8,7 @@ from fractions import Fraction
 
 from gmpy2 import mpfr
 
-from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
-from gdpbridge_verify.ends import largest
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, largest
 from gdpbridge_verify.parameters import Values
 from gdpbridge_verify.parts import Bracket, Formulas, Part
 from gdpbridge_verify.profile import Tail

@@ -24,12 +24,11 @@ from gdpbridge_verify.arithmetic import Arithmetic, Work
 from gdpbridge_verify.finite import (
     DiscreteGaussian,
     discrete_laplace,
-    listed,
-    of_rows,
     randomized_response,
     two_valued,
 )
 from gdpbridge_verify.law import DiscreteCheck, Law
+from gdpbridge_verify.listed import listed, of_rows
 from gdpbridge_verify.refusal import Malformed, Refused
 
 Document = dict[str, Any]

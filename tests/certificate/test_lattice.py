@@ -27,13 +27,13 @@ from gdpbridge.certificate.reach import needs_lattice, uncertifiable_because
 from gdpbridge.certificate.write_answers import Asked, write_answers
 from gdpbridge_verify.allocation import allocated
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
-from gdpbridge_verify.exponentials import of_bounded_range
+from gdpbridge_verify.exponentials import Laplace, of_bounded_range
 from gdpbridge_verify.finite import discrete_laplace, two_valued
 from gdpbridge_verify.lattice import Placed, above, below, pair_of
 from gdpbridge_verify.law import Law
 from gdpbridge_verify.refusal import Malformed, OutOfWork
 from gdpbridge_verify.samples import SampledFinite, SampledLaplace, sampled
-from gdpbridge_verify.transforms import Gaussian, Laplace, Runs, Transform
+from gdpbridge_verify.transforms import Gaussian, Runs, Transform
 
 Document = dict[str, Any]
 

@@ -27,15 +27,11 @@ from gdpbridge_verify.complexes import Ball, Complexes
 from gdpbridge_verify.composed import Line
 from gdpbridge_verify.evidence import Line as LineData
 from gdpbridge_verify.evidence import Nodes
+from gdpbridge_verify.exponentials import Laplace
 from gdpbridge_verify.finite import two_valued as two_losses
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
 from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused, Undecided
-from gdpbridge_verify.transforms import (
-    Gaussian,
-    Laplace,
-    Runs,
-    SampledGaussian,
-)
+from gdpbridge_verify.transforms import Gaussian, Runs, SampledGaussian
 
 BITS = 128
 NUMBERS = st.complex_numbers(min_magnitude=1e-3, max_magnitude=30, allow_nan=False)
@@ -262,7 +258,7 @@ def test_lines_agree_with_the_library(name: str, below_zero: bool) -> None:
     for backward, data in _lines(name, eps):
         of = Arithmetic(192)
         line = Line(_runs(name), backward, data, of)
-        above, below = line.above(eps), line.below(eps)
+        above, below = (line.curve(eps, above=above) for above in (True, False))
         failure = 1e-6 if name == "mixed" else 0.0
         low, high = _directed(name, eps, backward)
         known = (1 - high, 1 - low) if line.is_complement else (low - failure, high - failure)
@@ -291,7 +287,7 @@ def test_no_line_is_wrong_whatever_its_numbers(
     failure = 1e-6 if name == "mixed" else 0.0
     try:
         line = Line(_runs(name), backward, changed, of)
-        above, below = line.above(eps), line.below(eps)
+        above, below = (line.curve(eps, above=above) for above in (True, False))
     except (Malformed, OutOfWork, Refused, Undecided):
         return
     known = (1 - high, 1 - low) if line.is_complement else (low - failure, high - failure)

@@ -49,12 +49,14 @@ def test_a_ball_about_a_range_is_rounded_outward() -> None:
         assert _rational(around.radius) >= _rational(ends.high) - _rational(around.middle.real)
 
 
-def test_sizes_are_rounded_outward() -> None:
+def test_sizes_are_rounded_up() -> None:
     """Those of 1 + i and 1 + 2i are no fractions."""
     field = Complexes(Arithmetic(100))
     for y in (1, 2, 3, 5):
         ball = Ball(field, mpc(1, y), mpfr(0))
-        assert _rational(ball.least_size()) ** 2 < 1 + y * y < _rational(ball.size()) ** 2
+        assert 1 + y * y < _rational(ball.size()) ** 2
+        inverse = ball.inverse()
+        assert _rational(inverse.size()) ** 2 * (1 + y * y) > 1
 
 
 def test_sums_of_growing_powers_are_off_by_what_is_said() -> None:

@@ -13,6 +13,7 @@ import mpmath
 import pytest
 
 import gdpbridge as gdp
+from gdpbridge.certificate.write_answers import Asked, write_answers
 from gdpbridge.certificate.write_composed import line_of
 from gdpbridge.losses.moments import Factor
 from gdpbridge.losses.split import splits_from
@@ -21,9 +22,10 @@ from gdpbridge.losses.transforms.sampled_gaussian import SampledGaussianTransfor
 from gdpbridge_verify import verify
 from gdpbridge_verify.arithmetic import Arithmetic, Work
 from gdpbridge_verify.evidence import Line
+from gdpbridge_verify.exponentials import Laplace
 from gdpbridge_verify.rare import RareLine
 from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused, Undecided
-from gdpbridge_verify.transforms import Gaussian, Laplace, Runs, SampledGaussian
+from gdpbridge_verify.transforms import Gaussian, Runs, SampledGaussian
 
 SIGMA, RATE, RUNS = Fraction(1), Fraction(1, 10), 2
 PLACES = [Fraction(3, 2), Fraction(2)]
@@ -71,7 +73,8 @@ def shown(line: Line, eps: Fraction) -> tuple[mpmath.mpf, mpmath.mpf] | None:
     parts = [Runs(SampledGaussian(SIGMA, RATE), RUNS)]
     try:
         curve = RareLine(parts, False, line, Arithmetic(BITS, Work(1e6)))
-        return mpmath.mpf(curve.below(eps).low), mpmath.mpf(curve.above(eps).high)
+        below, above = (curve.curve(eps, above=above) for above in (False, True))
+        return mpmath.mpf(below.low), mpmath.mpf(above.high)
     except (Malformed, OutOfWork, Refused, Undecided):
         return None
 
@@ -157,3 +160,14 @@ def test_a_run_with_little_noise_has_a_certificate() -> None:
     assert '"split"' in text
     assert len(text) < 100_000
     assert verify(text.encode()).valid
+
+
+@pytest.mark.deep
+def test_an_epsilon_of_it_has_one() -> None:
+    """Where lines of the whole law are none, to a thousandth."""
+    run = gdp.profiles.DPSGD(noise_multiplier=0.1, sample_rate=1e-5, steps=3000)
+    found = write_answers(run, [Asked("epsilon", Fraction(1, 10**6))])
+    (answer,) = found.claim.answers or ()
+    assert answer.high != "inf"
+    assert float(answer.high) < 1.003 * float(answer.low)
+    assert verify(found).valid

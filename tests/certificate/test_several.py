@@ -39,6 +39,14 @@ CALIBRATED: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "gaussian, delta": (("gaussian",), {"target_epsilon": 1, "target_delta": 1e-6}),
     "sgd-family, mu": (("sgd-family", 1), {"A": 1, "B": 2}),
     "approx-dp, failure": (("approx-dp", 1), {"delta": 1e-6, "failure": 1e-5}),
+    # at FPR = 1 - TPR the line touches f where both orders of the pair meet
+    "laplace, rates": (("laplace",), {"target_tpr": 0.7, "target_fpr": 0.3}),
+    # δ is smooth where a line touches f, and the float beyond misses by next to nothing
+    "smooth, rate": (
+        ("truncated-laplace",),
+        {"target_tpr": 0.5, "target_fpr": 0.1, "delta": 1e-3},
+    ),
+    "discrete-gaussian, mu": (("discrete-gaussian", 1), {}),
     "dpsgd, steps": (("dpsgd",), {"target_advantage": 0.1, **RUN}),
 }
 
@@ -69,6 +77,18 @@ def test_both_ends_of_a_parameter(name: str) -> None:
         found.parameter: found.beyond
     }
     assert float(Fraction(document["mechanism"][found.parameter])) == found.value
+
+
+def test_no_mechanism_is_known_that_misses() -> None:
+    """Of ρ-zCDP's class δ is known to be attained at 0 alone, which a sentence says beforehand."""
+    for target in (
+        {"target_epsilon": 1, "target_delta": 1e-3},
+        {"target_tpr": 0.5, "target_fpr": 0.1},
+    ):
+        found = gdp.calibrate("zcdp", **target)
+        with pytest.raises(InputError, match="no mechanism is known that attains δ at other ε"):
+            _ = found.certificate
+    assert gdp.verify(gdp.calibrate("zcdp", target_advantage=0.3).certificate).valid
 
 
 @pytest.mark.parametrize("name", CALIBRATED)

@@ -225,3 +225,15 @@ def test_the_example_of_every_kind_runs(run: Callable, kind: str) -> None:
     words = example("measure", gdpbridge.profiles.kinds()[kind]).removeprefix("gdpbridge ")
     assert words.startswith(f"measure {kind} --")
     assert run(words).status == 0
+
+
+def test_the_best_of_several_runs(run: Callable) -> None:
+    """--tune is the best of a random number of runs, as in Python; a mean below 1 is refused."""
+    found = run("measure zcdp --rho 0.01 --compose 2 --tune 10 --json").document
+    same = gdpbridge.measure(gdpbridge.profiles.ZCDP(rho=0.01).compose(2).tune(10))
+    assert float(found["mu"]["high"]) == float(same.mu.high)
+    assert found["profile_is"] == "bound"
+    for bad in ("x", "0.5"):
+        done = run(f"measure zcdp --rho 0.01 --tune {bad}")
+        assert done.status == 2
+        assert f"--tune is {bad}: must be a number" in done.err

@@ -16,7 +16,7 @@ from typing import Any
 import mpmath
 from mpmath import mp, mpf
 
-__all__ = ["ORACLES", "Oracle"]
+__all__ = ["ORACLES", "TRANSFORMED", "Oracle"]
 
 Delta = Callable[[mpf], mpf]
 INF = mpmath.inf
@@ -452,5 +452,66 @@ def examples() -> dict[str, Oracle]:
     }  # fmt: skip
 
 
+# --- transformations ----------------------------------------------------------------------------
+
+
+def both_signs(delta: Delta) -> Delta:
+    """The same of any real ε, of a pair that is as bad in either order."""
+    return lambda eps: delta(eps) if eps >= 0 else 1 - mpmath.exp(eps) * (1 - delta(-eps))
+
+
+def beside_laplace(other: Delta, width: mpf) -> Delta:
+    """Laplace noise, Δ = 1, and then another mechanism, which has what is left of ε."""
+
+    def loss(x: mpf) -> mpf:
+        return (abs(x - 1) - abs(x)) / width
+
+    def delta(eps: mpf) -> mpf:
+        ends = [-45 * width, mpf(0), mpf(1) / 4, mpf(1) / 2, 3 * mpf(1) / 4, mpf(1), 1 + 45 * width]
+        # where nothing is left of ε, or what is left is the other one's largest loss
+        kinks = [(1 - width * (eps - k)) / 2 for k in (-1, 0, 1)]
+        ends = sorted({*ends, *(one for one in kinks if 0 < one < 1)})
+        return mpmath.quad(
+            lambda x: mpmath.exp(-abs(x) / width) / (2 * width) * other(eps - loss(x)), ends
+        )
+
+    return delta
+
+
+def sampled_laplace(rate: mpf) -> Delta:
+    """A record is there with a chance: a mixture of densities against one, in both orders."""
+
+    def noise(x: mpf) -> mpf:
+        return mpmath.exp(-abs(x)) / 2
+
+    def mixed(x: mpf, side: int) -> mpf:
+        return (1 - rate) * noise(x) + rate * noise(x - side)
+
+    ends = [-40, -1, 0, 1, 40]
+    removed = integrated(lambda x: mixed(x, -1), noise, ends)
+    added = integrated(noise, lambda x: mixed(x, 1), ends)
+    return lambda eps: max(removed(eps), added(eps))
+
+
+def transformed() -> dict[str, tuple[Callable[[Any], Any], Delta]]:
+    """Each with what it makes of the profiles of gdpbridge, which it is given."""
+    one = both_signs(lambda eps: max(1 - mpmath.exp((eps - 1) / 2), mpf(0)))
+    return {
+        "composed": (lambda p: p.Laplace(scale=1).compose(2), beside_laplace(one, mpf(1))),
+        "sequence": (
+            lambda p: p.Sequence(parts=(p.Laplace(scale=1), p.Gaussian(sigma=2))),
+            beside_laplace(gaussian(0.5), mpf(1)),
+        ),
+        "subsampled": (
+            lambda p: p.Laplace(scale=1).subsample(0.25), sampled_laplace(mpf(1) / 4)
+        ),
+        "grouped": (lambda p: p.Laplace(scale=1).group(2), laplace(mpf(1), 2, 60)),
+        "converted": (
+            lambda p: p.Gaussian(sigma=4, neighbours="add-remove").to_neighbours("replace-one"),
+            gaussian(0.5),
+        ),
+    }  # fmt: skip
+
+
 with mpmath.workdps(30):
-    ORACLES = examples()
+    ORACLES, TRANSFORMED = examples(), transformed()

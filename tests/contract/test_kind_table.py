@@ -10,11 +10,12 @@ from typing import Any
 
 import mpmath
 import pytest
-from oracles import ORACLES, Oracle
+from oracles import ORACLES, TRANSFORMED, Oracle
 
 import gdpbridge as gdp
 from gdpbridge.cli.kinds import described
 from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.registry import transformations
 from gdpbridge.profiles import kinds
 
 # how samples are drawn, each with a size of its own
@@ -98,3 +99,23 @@ def test_it_does_what_it_says_that_it_can(kind: str) -> None:
         else:
             with pytest.raises(gdp.InputError):
                 profile.subsample(scheme=scheme, **size).delta_bounds(0.3)
+
+
+def test_every_transformation_has_an_oracle() -> None:
+    """Two have tests of their own against the literature: test_rectified.py and test_tuned.py."""
+    assert set(transformations()) == {*TRANSFORMED, "clip-rectify", "tuned"}
+
+
+@pytest.mark.parametrize("kind", TRANSFORMED)
+def test_delta_of_what_is_made_of_others(kind: str) -> None:
+    """It is that of the two distributions, integrated."""
+    make, delta = TRANSFORMED[kind]
+    profile = make(gdp.profiles)
+    assert profile.kind == kind
+    for text in POINTS:
+        low, high = profile.delta_bounds(float(text))
+        with mpmath.workdps(18):
+            found = float(delta(mpmath.mpf(text)))
+        assert low <= found * (1 + 1e-11) + 1e-18
+        assert found <= high * (1 + 1e-11) + 1e-18
+        assert high - low <= 1e-9 * found

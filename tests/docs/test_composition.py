@@ -94,7 +94,7 @@ def _found(one: Profile, other: Profile | None) -> tuple[tuple[str, ...], bool]:
         form = whole.curve.form
     except InputError:
         return ("no",), False
-    return WORDS[form], not no_certificate_because(whole, method_for(form, DEFAULT_METHOD))
+    return WORDS[form], not no_certificate_because(whole, lambda: method_for(form, DEFAULT_METHOD))
 
 
 def test_each_row_has_its_examples(root: Path) -> None:

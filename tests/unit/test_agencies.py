@@ -154,31 +154,24 @@ def test_what_is_left_of_the_budget(
         assert (epsilon(1 / (1 - share_of_variance / 100)) > spent) is above
 
 
-@pytest.fixture(scope="module")
-def persons() -> gdp.Profile:
-    """The characteristics file of persons, with all of its levels."""
-    return gdp.load_profile(ROOT / "examples" / "census" / "dhc_persons.toml")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("eps", "delta"),
-    [
-        pytest.param(8.67139664583832, 0.0755692083579441, marks=pytest.mark.deep),
+def test_published_deltas() -> None:
+    """Those of the whole file (arXiv 2606.29835) are right, and far out they are too large."""
+    persons = census("dhc_persons")
+    for eps, delta in [
+        (8.67139664583832, 0.0755692083579441),
         (20.079003728602853, 3.048930361816353e-07),
-        pytest.param(26.340588852722323, 1.783199335041754e-12, marks=pytest.mark.deep),
-    ],
-)
-def test_published_deltas(persons: gdp.Profile, eps: float, delta: float) -> None:
-    """Those of the whole file (arXiv 2606.29835) are right."""
-    low, high = persons.delta_bounds(eps)
-    assert low < delta < high < delta * 1.001
-
-
-@pytest.mark.slow
-def test_a_published_delta_far_out(persons: gdp.Profile) -> None:
-    """Where 1.0999e-22 is given."""
-    assert persons.delta_bounds(35.1958074572057)[1] < 1.0036e-22
+        (26.340588852722323, 1.783199335041754e-12),
+        (31.145272105986784, 1.2785601547019514e-17),
+    ]:
+        low, high = persons.delta_bounds(eps)
+        assert low < delta < high < low * (1 + 5e-7)
+    for eps, delta, share in [
+        (35.1958074572057, 1.099923908974352e-22, 1.0972),
+        (35.94242870913358, 3.01709859301112e-23, 3.1381),
+    ]:
+        low, high = persons.delta_bounds(eps)
+        assert delta / low == pytest.approx(share, abs=1e-4)
+        assert delta / high == pytest.approx(share, abs=1e-4)
 
 
 @pytest.mark.parametrize("buckets", [2, 5])

@@ -49,7 +49,7 @@ def curve(low: Any, high: Any, failure: Fraction = Fraction(0)) -> Any:
     found.loss_to = lambda _: SimpleNamespace(
         delta=lambda eps, _: (arb(low), arb(high)),
         epsilon=lambda _: (THIRD, 2 * THIRD),
-        directions=(SimpleNamespace(bits=96),),
+        directions=(SimpleNamespace(bits=96, is_at_most_by_chernoff=lambda *_: False),),
     )
     return found
 

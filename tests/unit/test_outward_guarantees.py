@@ -13,6 +13,7 @@ from flint import arb
 
 from gdpbridge.errors import InputError, UndecidedError
 from gdpbridge.expressions.parse import parse_expression
+from gdpbridge.guarantees.boundary import _is_lower, obeys_at_corner, renyi_pieces
 from gdpbridge.guarantees.falling import Passage
 from gdpbridge.guarantees.implicit import _Solution
 from gdpbridge.guarantees.participation import Participation, _above, _by_rows, of_toeplitz
@@ -32,7 +33,7 @@ from gdpbridge.guarantees.segments import (
     _is_within_reach,
     doubling,
 )
-from gdpbridge.guarantees.tradeoffs import _at_end, _below, _corners
+from gdpbridge.guarantees.tradeoffs import _at_end, _below, _corners, _crossing, _sample
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, ball
 
@@ -309,3 +310,43 @@ def test_the_best_of_many_asks_for_delta_at_or_below_its_epsilon() -> None:
     with precision(600):
         assert asked[0].is_exact()
         assert asked[0] <= arb(1.5).log()
+
+
+def test_a_corner_is_below_a_convex_function() -> None:
+    """Between two points it is where the lines of the points before and after cross."""
+    corners = [(0.0, 1.0), (0.125, 0.5), (0.5, 0.125), (1.0, 0.0)]
+    points = [(Fraction(alpha), Fraction(beta)) for alpha, beta in corners]
+    # 1 - 4α and (1 - α)/4
+    assert _crossing(points, 1) == (Fraction(1, 5), Fraction(1, 5))
+    # with less known, the lower one of both ends
+    assert _crossing(points, 0) == (0, Fraction(1, 2))
+    assert _crossing(points, 2) == (Fraction(1, 2), 0)
+    # lines that cross beyond an end
+    bent = [(Fraction(one), Fraction(1 - one)) for one in (0.0, 0.25, 0.75, 1.0)]
+    assert _crossing([*bent[:2], (Fraction(3, 4), Fraction(1, 2)), bent[3]], 1)[0] == Fraction(1, 4)
+
+
+def test_samples_and_corners_stay_where_errors_can_be() -> None:
+    """From 0 to 1 - α, or to 1, whatever is rounded."""
+    for beta, kept in ((0.25, 0.25), (-1e-13, 0.0), (0.75 + 1e-13, 0.75)):
+        assert _sample(lambda _, beta=beta: beta, 0.25, "beta") == (Fraction(1, 4), Fraction(kept))
+    for beta, kept in ((0.5, 0.5), (-0.5, 0.0), (1.5, 1.0)):
+        assert _corners([(arb(0.25), arb(beta))]) == [(Fraction(1, 4), Fraction(kept))]
+
+
+def test_an_arc_of_one_order_ends_where_another_one_binds() -> None:
+    """Beyond it, events on it are none of the class: δ is not known by it."""
+    orders = Bound(Fraction(1), Fraction(1, 5)), Bound(Fraction(7), Fraction(7, 2))
+    arc = renyi_pieces(orders)[1].formula
+    with precision(96):
+        # from 3.65 on the order 8 binds
+        assert [arc(arb(eps), BALLS).log().is_finite() for eps in (3.5, 3.7, 4)] == [1, 0, 0]
+
+
+@pytest.mark.parametrize(("value", "holds"), [(2, True), (1, False), (Fraction(1, 2), False)])
+def test_an_event_obeys_only_what_its_ball_does(value: Fraction, holds: bool) -> None:
+    """Where p + q = 1, and elsewhere where it is seen from P."""
+    event: Any = SimpleNamespace(divergence=lambda _: arb(1, 0.25), theta=arb(1, 0.25))
+    assert obeys_at_corner((Bound(Fraction(1), Fraction(value)),))(event) is holds
+    event.gap = 2 * arb(value.numerator) / value.denominator
+    assert _is_lower(event) is holds

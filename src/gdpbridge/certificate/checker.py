@@ -44,7 +44,7 @@ class CellChecker:
         Raises:
             OutOfWork: if that is more work than the checker allows, together with the cells.
         """
-        return self._holds(lambda at: (at.failure_at_head(), at.lower_end()))
+        return self._holds(lambda at: (at.eps_h is None or at.failure_at_head(), at.lower_end()))
 
     def proves_upper(self) -> bool:
         """Whether the checker will accept the upper end, beside the cells."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from gdpbridge.certificate.rho import rho_of
 from gdpbridge.curves.base import Form
-from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge_verify.kinds import KINDS, SAMPLED
 
@@ -93,13 +93,23 @@ def hides_far_out(profile: Profile) -> bool:
     from gdpbridge.mechanisms.densities import Densities
 
     # of a range with two ends it knows the largest loss
-    plain = isinstance(profile, Densities) and profile.pair.bounded
-    return not (plain and isinstance(profile.tail, ConstantTail))
+    plain, level = isinstance(profile, Densities) and profile.pair.bounded, profile.tail.level
+    return not (plain and level is not None and level.value == 0)
 
 
-def uncertifiable_beyond_because(profile: Profile) -> str:
-    """Return why a calibrated parameter has no certificate, which shows that one beyond misses."""
+def uncertifiable_beyond_because(profile: Profile, *, at_zero: bool = True) -> str:
+    """Return why a calibrated parameter has no certificate, which shows that one beyond misses.
+
+    Args:
+        profile: the mechanism at a value of the parameter.
+        at_zero: whether the target is μ or an advantage, and not δ at another ε or a rate.
+    """
     named = profile.certified_as
+    if rho_of(named) is not None and not at_zero:
+        return (
+            f"there is no certificate of a calibrated {named.kind} but for μ and an advantage: no "
+            "mechanism is known that attains δ at other ε, to show that the value beyond misses"
+        )
     if named.kind in _ONLY_ABOVE:
         return (
             f"there is no certificate of a calibrated {named.kind}: the checker bounds it from "
@@ -157,7 +167,7 @@ def needs_lattice(profile: Profile) -> bool:
     parts = [part.transform for part in _parts(profile) or ()]
     if profile.curve.form is Form.BETWEEN or any(isinstance(o, SampledLaplace) for o in parts):
         return True
-    if profile.curve.form is Form.POINTS and any(isinstance(one, Exponential) for one in parts):
+    if profile.curve.form is Form.POINTS and any(type(one) is Exponential for one in parts):
         return True
     # along lines they are as good as others
     by_lines = profile.curve.form is Form.COMPOSED
@@ -179,10 +189,10 @@ def _has_place(part: Runs) -> bool:
     from gdpbridge_verify.exponentials import Exponential
     from gdpbridge_verify.finite import DiscreteGaussian, Finite
     from gdpbridge_verify.samples import Sampled
-    from gdpbridge_verify.transforms import Laplace
+    from gdpbridge_verify.transforms import Nothing
 
     one = part.transform
-    known = Exponential | Finite | Laplace | Sampled
+    known = Exponential | Finite | Nothing | Sampled
     return isinstance(one, known) and not isinstance(one, DiscreteGaussian)
 
 

@@ -184,8 +184,8 @@ def _as_measured(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
 def _by_laws(bare: Certificate, proof: Proof, profile: Profile) -> Certificate:
     """Show discrete losses by their law, or noise to be nearly Gaussian where that is as good."""
     near = bare.claim.statement == "whole" and is_near(profile)
-    if near and not proof.cells:
-        # the tail was all of the proof
+    if near and not proof.cells and bare.claim.mu.high != "inf":
+        # the tail was all of the proof, of an upper end that is claimed
         return with_nearness(bare, profile)
     try:
         found = with_laws(bare, proof, profile)

@@ -42,6 +42,7 @@ from gdpbridge.identify import Verdict, identify
 from gdpbridge.interval import Interval
 from gdpbridge.losses.direction import Direction
 from gdpbridge.losses.line_integral import ComposedLoss
+from gdpbridge.losses.split import has_little_noise
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.densities import Densities
@@ -74,6 +75,10 @@ _FALL = 40.0
 _WIDER = (Fraction(0), Fraction(1, 10**12), Fraction(1, 10**9), Fraction(1, 10**5))
 # and how far from where a line touches the trade-off function the places are that show it
 _APART = dict(zip(_WIDER, (Fraction(1, 2**n) for n in (34, 17, 12, 6)), strict=True))
+# where δ is smooth and a float beyond misses the target by next to nothing: many places, further
+# and further off, and δ there to all of its digits
+_CLOSELY, _FURTHER, _MORE_DIGITS = Fraction(1, 10**19), [16**n for n in range(8)], 20
+_APART[_CLOSELY] = Fraction(1, 2**30)
 # of what the checker bounds in its own way, as closely but not alike
 _OF_ANOTHER = Fraction(1, 1000), Fraction(1, 100)
 _APART |= dict.fromkeys(_OF_ANOTHER, Fraction(1, 16))
@@ -201,9 +206,13 @@ def _ways(profile: Profile) -> Sequence[tuple[ComposedLoss | None, Sequence[Frac
         # the checker bounds the difference in its own way
         return [(None, (*_WIDER[:3], *_NEARLY, _WIDER[3], *_OF_ANOTHER))]
     if not isinstance(curve, ComposedCurve):
-        return [(None, _WIDER)]
-    fewer = [(curve.loss_to(digits).whole(), _WIDER[2:3]) for digits in _FEWER_DIGITS]
-    return [(curve.loss.whole(), _WIDER[:3]), *fewer]
+        return [(None, (*_WIDER, _CLOSELY))]
+    found: list[tuple[ComposedLoss, Sequence[Fraction]]] = [(curve.loss.whole(), _WIDER[:3])]
+    found += [(curve.loss_to(digits).whole(), _WIDER[2:3]) for digits in _FEWER_DIGITS]
+    if has_little_noise(curve.loss.directions[0].moments):
+        # where lines of the whole law need too many nodes, those of rare noise may do
+        found += [(curve.loss_to(digits), _OF_ANOTHER[:1]) for digits in _FEWER_DIGITS]
+    return found
 
 
 def _stored(written: Certificate) -> Certificate:
@@ -255,14 +264,14 @@ def _epsilon(curve: Curve, loss: ComposedLoss | None, delta: Fraction) -> Interv
 
 
 def _ends(
-    value: Interval, wider: Fraction, most: Fraction | None
+    value: Interval, wider: Fraction, most: Fraction | None, digits: int = _DIGITS
 ) -> tuple[Fraction | None, Fraction | None]:
     """Round the ends of an interval outward; None stands for infinity."""
     low, high = (None if end.is_infinite() else Fraction(end) for end in (value.low, value.high))
     if low is not None:
-        low = Fraction(decimal_floor(low * (1 - wider), _DIGITS))
+        low = Fraction(decimal_floor(low * (1 - wider), digits))
     if high is not None:
-        high = Fraction(decimal_ceiling(high * (1 + wider), _DIGITS))
+        high = Fraction(decimal_ceiling(high * (1 + wider), digits))
         high = high if most is None else min(high, most)
     return low, high
 
@@ -320,8 +329,12 @@ def _about(
 ) -> tuple[tuple[Fraction, Fraction, Fraction], ...]:
     """Return δ about where a line touches f, and from where on no line is of interest."""
     apart = _APART[wider]
-    eps = [*({max(touch - apart, Fraction(0)), touch, touch + apart})]
-    found = [(one, *_shown_delta(curve, loss, one, wider)) for one in sorted(eps)]
+    if touch < apart:
+        # δ(1/t) mirrors δ(t), and slopes between places that are too close show nothing
+        touch = Fraction(0)
+    steps = [apart * power for power in _FURTHER if wider == _CLOSELY or power == 1]
+    eps = sorted({touch, *(max(touch + sign * one, 0) for sign in (-1, 1) for one in steps)})
+    found = [(one, *_shown_delta(curve, loss, one, wider)) for one in eps]
     last = Fraction(math.ceil(_GRID * max(math.log((1 - missed) / alpha), 0.0)) + 1, _GRID)
     return (*found, *([(last, Fraction(0), Fraction(1))] if last > eps[-1] else []))
 
@@ -329,7 +342,8 @@ def _about(
 def _shown_delta(
     curve: Curve, loss: ComposedLoss | None, eps: Fraction, wider: Fraction
 ) -> tuple[Fraction, Fraction]:
-    low, high = _ends(_delta(curve, loss, eps), wider, most=Fraction(1))
+    digits = _DIGITS if wider != _CLOSELY else _MORE_DIGITS
+    low, high = _ends(_delta(curve, loss, eps), wider, most=Fraction(1), digits=digits)
     assert low is not None
     assert high is not None
     return low, high

@@ -26,10 +26,9 @@ from gdpbridge.errors import UndecidedError
 from gdpbridge.gaussian.ball import mu_lower, mu_upper
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.exact import decimal_text
-from gdpbridge_verify.arithmetic import Arithmetic, Interval
+from gdpbridge_verify.arithmetic import Arithmetic, Interval, exact
 from gdpbridge_verify.composition import composition_of
 from gdpbridge_verify.document import Cell, Claim, Direction, Range
-from gdpbridge_verify.ends import exact
 from gdpbridge_verify.evidence import CurvePiece
 from gdpbridge_verify.lattice import LatticeCheck, pair_of
 from gdpbridge_verify.refusal import OutOfWork

@@ -112,7 +112,9 @@ def calibrate(
         why = f"--epsilon is a parameter of {name}, not the target"
         raise InputError.missing("target_epsilon", f"{why}: give it too")
     free = None if parameter is None else parameter.replace("-", "_")
-    if certificate is not None and (why := _uncertifiable(name, free, parameters)):
+    if certificate is not None and (
+        why := _uncertifiable(name, free, parameters, at_zero=tpr is None and delta is None)
+    ):
         raise InputError("certificate", certificate, Advice(f"leave it out: {why}"))
     with Progress(silent=json) as progress:
         found = found_for(
@@ -135,13 +137,15 @@ def calibrate(
     return Output(answered(calibration_record(found), as_json=json))
 
 
-def _uncertifiable(kind: str, free: str | None, parameters: dict[str, Any]) -> str:
+def _uncertifiable(
+    kind: str, free: str | None, parameters: dict[str, Any], *, at_zero: bool
+) -> str:
     """Return why no certificate will come, before any work; empty if one may."""
     from gdpbridge.calibrate import typical
     from gdpbridge.certificate.reach import uncertifiable_beyond_because
 
     try:
-        return uncertifiable_beyond_because(typical(kind, free, **parameters))
+        return uncertifiable_beyond_because(typical(kind, free, **parameters), at_zero=at_zero)
     except InputError:
         # what is wrong with the parameters is for the search to say
         return ""

@@ -168,13 +168,10 @@ def _check_certificate(profile: Profile, method: str, path: str) -> None:
     Raises:
         InputError: if no certificate will come of the mechanism or the method.
     """
-    from gdpbridge.certificate.reach import uncertifiable_because
     from gdpbridge.measure.method import method_for
     from gdpbridge.measure.result import no_certificate_because
 
-    # the curve may be dear
-    why = uncertifiable_because(profile)
-    if why or (why := no_certificate_because(profile, method_for(profile.curve.form, method))):
+    if why := no_certificate_because(profile, lambda: method_for(profile.curve.form, method)):
         raise InputError("certificate", path, Advice(f"leave it out: {why}"))
 
 

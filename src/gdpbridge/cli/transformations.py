@@ -26,6 +26,10 @@ _OPTIONS = {
         f"how the sample is drawn: {', '.join(_SCHEMES[:-1])} or {_SCHEMES[-1]} [default: poisson]",
     ),
     "compose": ("K", f"run it K times, after --subsample: {_TIMES}"),
+    "tune": (
+        "MEAN",
+        "release the best of a random number of runs, geometric with this mean: a number ≥ 1",
+    ),
     "group": ("K", f"protect groups of K records, such as a user's: {_TIMES}"),
     "to_neighbours": (
         "RELATION",
@@ -40,6 +44,7 @@ _TYPED = {
     "population": "subsample",
     "rate and sample/population": "subsample",
     "times": "compose",
+    "mean": "tune",
     "size": "group",
 }
 
@@ -93,6 +98,9 @@ def _applied(profile: Profile, typed: Mapping[str, str | None]) -> Profile:
         raise InputError("scheme", scheme, Advice("give it together with --subsample"))
     if times is not None:
         profile = profile.compose(_whole("times", times, _TIMES))
+    mean = typed["tune"]
+    if mean is not None:
+        profile = profile.tune(_number("mean", mean, "a number ≥ 1"))
     size = typed["group"]
     if size is not None:
         profile = profile.group(_whole("size", size, _TIMES))
@@ -105,10 +113,14 @@ def _sample(text: str) -> dict[str, Any]:
     if slash:
         sizes = (_whole("sample", part, _RATE) for part in (draws, records))
         return dict(zip(("sample", "population"), sizes, strict=True))
+    return {"rate": _number("rate", text, _RATE)}
+
+
+def _number(field: str, text: str, allowed: str) -> float:
     try:
-        return {"rate": float(text)}
+        return float(text)
     except ValueError:
-        raise InputError("rate", text, _RATE) from None
+        raise InputError(field, text, allowed) from None
 
 
 def _whole(field: str, text: str, allowed: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -59,21 +60,22 @@ class Standing:
     why: str
 
 
-def no_certificate_because(profile: Profile, method: Method) -> str:
+def no_certificate_because(profile: Profile, method_of: Callable[[], Method]) -> str:
     """Return why no certificate will come of a measurement, before it is made; empty if one may.
 
     Args:
         profile: what is measured.
-        method: how.
+        method_of: how; asked for last, as the form of a curve may be dear to know.
     """
     from gdpbridge.certificate.reach import uncertifiable_because
 
+    if why := uncertifiable_because(profile):
+        return why
+    method = method_of()
     if method.no_certificate:
         return method.no_certificate
     if method.assurance is not PROVED:
         return _not_proved(method)
-    if why := uncertifiable_because(profile):
-        return why
     if profile.tail.status is TailStatus.ESTIMATED:
         return "there is no certificate where the tail is assumed"
     return ""
@@ -181,7 +183,7 @@ class Measurement(Shown):
     @property
     def uncertified_because(self) -> str:
         """Why there is no certificate; empty if there is one."""
-        if why := no_certificate_because(self.profile, self.how):
+        if why := no_certificate_because(self.profile, lambda: self.how):
             return why
         if self.statement is Statement.WHOLE:
             from gdpbridge.certificate.reach import hides_far_out

@@ -31,6 +31,7 @@ from gdpbridge.losses.transforms.base import (
 )
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly, is_above
+from gdpbridge.numeric.effort import spend
 from gdpbridge.numeric.kinds import ball
 
 __all__ = ["FixedSizeTransform", "Ray"]
@@ -42,12 +43,17 @@ _SHARE_OF_RIGHT = 0.9
 _SECTORS = np.linspace(0.04, 1.0, 33)
 # float64 nodes, from e^-40 to where φ is e^{-72}
 _LOWEST, _FLOAT_STEP, _REACH = -40.0, 0.02, 12.0
-# of a box in which a bound is constant, the logarithm of the growth of g^w
-_GROWTH = 0.125
+# of a box in which a bound is constant, the logarithm of the growth of g^w: usually, and where the
+# integrand is less than e^-45 beside its largest value; and places where floats look at it
+_GROWTH, _MOST_GROWTH, _NOTHING, _FLOATS = 0.125, 20.0, 45.0, 129
 # how far past where terms begin to fall their rest is bounded, at least
 _PAST = 1.05
 # a bound far out need not be close: the atom at 0 is there anyway
 _FAR_ANGLE, _FAR_STEP, _FAR_LOWEST = 0.5, 0.04, -16.0
+# boxes far out: where more are needed they are wider; and what one takes, in balls, in floats, and
+# where the error of nodes is bounded, in units of numeric/effort.py
+_MOST_BOXES = 20_000
+_EACH_POINT, _EACH_LOOK, _EACH_BOX = 100, 1, 40
 
 
 @dataclass(frozen=True)
@@ -239,18 +245,31 @@ class FixedSizeTransform(Transform):
 
     def _size(self, w: Fraction, beta: arb, start: arb) -> arb:
         """Bound ∫ |φ|·|g|^w dx on every ray of the sector, box by box."""
-        width = ball(short(_GROWTH / (max(float(w), 0.0) * self._m + 1)))
-        count = self._boxes(w, beta)
+        edges = self._boxes(max(float(w), 0.0), float(beta.mid()))
+        spend(_EACH_BOX * len(edges))
         total = arb(0)
-        for number in range(count):
-            low = width * number
-            total += self._weight(beta, low) * self._power(w, low + width) * width
-        return total + self._tail(w, beta, width * count)
+        for first, last in pairwise(edges):
+            low, high = arb(first), arb(last)
+            total += self._weight(beta, low) * self._power(w, high) * (high - low)
+        return total + self._tail(w, beta, arb(edges[-1]))
 
-    def _boxes(self, w: Fraction, beta: arb) -> int:
-        high, double = max(float(w), 0.0), float((2 * beta).cos().mid())
-        reach = (high * self._m / double) + _REACH
-        return math.ceil(reach * (high * self._m + 1) / _GROWTH)
+    def _boxes(self, w: float, beta: float) -> list[float]:
+        """Return the edges of boxes: g^w grows little in one, but where next to nothing is."""
+        cosine, double = math.cos(beta), math.cos(2 * beta)
+        x = np.linspace(0.0, w * self._m / double + _REACH, _FLOATS)
+        logs = w * self._log_g(x) - (self._m * x * cosine + x * x * double) / 2
+        spare = np.clip((float(logs.max()) - logs - _NOTHING) / 2, _GROWTH, _MOST_GROWTH)
+        # the share of q·e^t in g grows with x: that of the next place bounds it
+        share = np.exp(np.minimum(math.log(self._q) + self._m * x - self._log_g(x), 0.0))
+        slope = w * self._m * np.append(share[1:], 1.0) + 1
+        # what is to spare is that of the place where there is less
+        least = np.minimum(spare, np.append(spare[1:], spare[-1]))
+        counts = np.ceil(np.diff(x) * slope[:-1] / least[:-1]).astype(int)
+        parts = [
+            np.linspace(low, high, count, endpoint=False)
+            for low, high, count in zip(x[:-1], x[1:], np.maximum(counts, 1), strict=True)
+        ]
+        return [*np.concatenate(parts).tolist(), float(x[-1])]
 
     def _tail(self, w: Fraction, beta: arb, x: arb) -> arb:
         """Bound ∫ |φ|·|g|^w beyond x, where g grows at most as e^{m(x' - x)}."""
@@ -276,7 +295,8 @@ class FixedSizeTransform(Transform):
         angle = float(short(math.atan(self._widest()) * _FAR_ANGLE))
         high = max(w, 1 - w, 1.0)
         end = (high * self._m + _REACH) / math.cos(2 * angle)
-        step = float(short(min(_FAR_STEP, _FAR_STEP / (high * self._m * end) * _REACH)))
+        enough = min(_FAR_STEP, _FAR_STEP / (high * self._m * end) * _REACH)
+        step = float(short(max(enough, (math.log(end) - _FAR_LOWEST) / _MOST_BOXES)))
         return angle, step, math.floor(_FAR_LOWEST / step), math.ceil(math.log(end) / step)
 
     def _far_k(self, w: float, y: float) -> float:
@@ -286,7 +306,7 @@ class FixedSizeTransform(Transform):
         square = self._m**2 / 4 + self._m * x * cosine + x * x * double
         power = max(w, 0.0) * self._log_g(x)
         logs = power[1:] - square[:-1] / 2 - y * arg + np.log(np.diff(x))
-        with np.errstate(under="ignore"):
+        with np.errstate(under="ignore", over="ignore"):
             return float(np.exp(logs).sum()) / math.sqrt(2 * math.pi)
 
     def _find_far(self, high: float) -> tuple[float, Floats, Floats]:
@@ -301,6 +321,8 @@ class FixedSizeTransform(Transform):
 
     def log_decay(self, w: float, y: float) -> float:
         """Return about log of the bound over F(w)."""
+        _, _, first, last = self._far_plan(max(w, 1 - w))
+        spend(_EACH_LOOK * (last - first))
         total = self._atom_float + self._far_k(w, y) + self._far_k(1 - w, y)
         return min(0.0, math.log(total) - self.log_size(w))
 
@@ -316,6 +338,7 @@ class FixedSizeTransform(Transform):
         at least twice 1 - q.
         """
         assert isinstance(plan, Ray)
+        spend(_EACH_POINT * plan.terms)
         theta, shift, rate = ball(plan.angle), ball(self.shift), ball(self.rate)
         self._check(theta)
         step, height = ball(plan.step), ball(y)
