@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import mpmath
 import pytest
 
 import gdpbridge as gdp
 from gdpbridge.errors import UndecidedError
+from gdpbridge.measure.chords import by_chords
+from gdpbridge.measure.problem import Problem
 
 
 def _delta_of_two(rate: str, noise: str, at: str) -> mpmath.mpf:
@@ -70,3 +73,16 @@ def test_where_a_width_is_missed_the_proved_interval_is_told() -> None:
         gdp.measure(runs, 1e-9, 0.00648)
     low, high = (float(end) for end in (refused.value.bounds.low, refused.value.bounds.high))
     assert low <= _mu("0.00648", mpmath.mpf(delta)) <= high < 1.05 * low
+
+
+def test_chords_agree_with_lines() -> None:
+    """Where lines cover the range too; G's largest bound moves from ε to ε before it is close."""
+    runs = gdp.profiles.DPSGD(noise_multiplier=2, sample_rate=0.02, steps=300)
+    by_lines = gdp.measure(runs, 1e-8, 0.6)
+    found = by_chords(Problem(runs.curve, Fraction(3, 5), Fraction(1, 10**7)), scales=True)
+    assert found is not None
+    answer, tol = found
+    assert Fraction(by_lines.mu.low) <= answer.high
+    assert answer.low <= Fraction(by_lines.mu.high)
+    assert answer.high - answer.low <= tol == Fraction(1, 10**8)
+    assert answer.evaluations > 5

@@ -33,8 +33,8 @@ _BY_CHORDS = (
     "of chords in e^ε between proved upper bounds of δ at {count} ε"
 )
 
-# ε at which δ is asked for, and of a smaller range between two of them no more is asked
-_MOST, _NEAREST = 40, Fraction(1, 1 << 20)
+# ε at which δ is asked for, and how near to one another they may be, as a share of the range
+_MOST, _NEAREST = 40, Fraction(1, 1 << 30)
 # ε are multiples of 1/this
 _GRID = 2**64
 # of an upper bound of δ
@@ -131,16 +131,9 @@ class _Search:
         return True
 
     def _next(self, eps: Fraction) -> Fraction | None:
-        """Return an ε to look at next: where the bounds are highest, or beside it."""
-        at = Fraction(round(eps * _GRID), _GRID)
-        places = [one.eps for one in self.known]
-        before = max([place for place in places if place <= at], default=Fraction(0))
-        after = min([place for place in places if place >= at], default=self.stop)
-        if before < at < after:
-            nearest = (after - before) * _NEAREST
-            if min(at - before, after - at) > nearest:
-                return at
-        return None
+        """Return an ε to look at next, where the bounds are highest; None where one was, nearly."""
+        at, nearest = Fraction(round(eps * _GRID), _GRID), self.stop * _NEAREST
+        return None if any(abs(at - one.eps) <= nearest for one in self.known) else at
 
     def _implied(self) -> Answer:
         """Return the supremum of G of all that the upper bounds imply."""
