@@ -81,4 +81,6 @@ class Answer:
     cells: int
     notes: tuple[str, ...] = ()
     proof: Proof | None = None
-    at_best: str = "no lattice that fits in the stated memory makes it narrower"
+    at_best: str = (
+        "no lattice that fits in the memory and the work allowed for a question makes it narrower"
+    )
