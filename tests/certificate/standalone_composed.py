@@ -1,296 +1,29 @@
 """A second checker of composed losses, in Arb arithmetic, written from docs/check-a-mu.md alone.
 
-It knows dpsgd on Poisson samples for add-remove neighbours, and gaussian, gdp, laplace, pure-dp and
-approx-dp, alone or in sequences, with a head or an approximate statement.
+It knows dpsgd, and gaussian, gdp, laplace, pure-dp and approx-dp, alone or in sequences, with a
+head or an approximate statement, or with answers alone.
 """
 
 import json
-from fractions import Fraction
 
-from flint import acb, arb, fmpq
+from flint import acb, arb
 from jsonschema import Draft202012Validator
 from standalone_checker import HALF, INF, SCHEMA, WRONG, ZERO, Checker, decided, gauss, le, numbers
+from standalone_parts import (
+    Gaussian,
+    Laplace,
+    Sampled,
+    TwoValued,
+    Window,
+    decimal,
+    kappa,
+    normal,
+    points,
+    signed,
+)
+from standalone_sampling import FixedSize, Replaced
 
 NATURES = "own", "class", "bound"
-
-
-def signed(text):
-    """The exact value of a binary number of either sign."""
-    sign, digits = (-1, text[1:]) if text[0] == "-" else (1, text)
-    mantissa, exponent = digits[2:].split("p")
-    value = sign * int(mantissa, 16) * Fraction(2) ** int(exponent)
-    return fmpq(value.numerator, value.denominator)
-
-
-def decimal(text):
-    """The exact value of a decimal number, or of a quotient."""
-    value = Fraction(text)
-    return fmpq(value.numerator, value.denominator)
-
-
-class Gaussian:
-    """A part with a Gaussian curve."""
-
-    symmetric, failure, largest, needs_nodes = True, ZERO, None, False
-
-    def __init__(self, square):
-        self.variance = square
-
-    def on(self, w, h, count, nodes):
-        return [((s * s - s) * self.variance / 2).exp() for s in points(w, h, count)]
-
-    def at(self, w):
-        return (arb(w * w - w) * self.variance / 2).exp()
-
-    def beyond(self, w, y, nodes):
-        return (arb(w * w - w - y * y) * self.variance / 2).exp()
-
-
-class Laplace:
-    """Laplace noise."""
-
-    symmetric, failure, variance, needs_nodes = True, ZERO, ZERO, False
-
-    def __init__(self, loss):
-        self.loss, self.largest = loss, arb(loss)
-
-    def value(self, s):
-        r, half = arb(self.loss), acb(HALF) - s
-        whole = (((s - 1) * r).exp() + (-s * r).exp()) / 2
-        inner = acb(r / 2) if half == 0 else (half * r).sinh() / (2 * half)
-        return whole + (-r / 2).exp() * inner
-
-    def on(self, w, h, count, nodes):
-        return [self.value(s) for s in points(w, h, count)]
-
-    def at(self, w):
-        return self.value(acb(w)).real
-
-    def beyond(self, w, y, nodes):
-        r = arb(self.loss)
-        return ((r * (w - 1)).exp() + (-r * w).exp()) / 2 * (1 + 1 / (2 * arb(y)))
-
-
-class TwoValued:
-    """(ε, δ)-DP's worst pair."""
-
-    symmetric, variance, needs_nodes = True, ZERO, False
-
-    def __init__(self, epsilon, failure=ZERO):
-        self.epsilon, self.failure, self.largest = epsilon, failure, arb(epsilon)
-
-    def on(self, w, h, count, nodes):
-        e, kept = arb(self.epsilon), arb(1 - self.failure)
-        found = []
-        for s in points(w, h, count):
-            terms = [kept / (1 + (-i * e).exp()) * ((s - 1) * (e * i)).exp() for i in (1, -1)]
-            found.append(terms[0] + terms[1])
-        return found
-
-    def at(self, w):
-        return self.on(w, ZERO, 1, None)[0].real
-
-    def beyond(self, w, y, nodes):
-        return self.at(w)
-
-
-class Sampled:
-    """The Gaussian mechanism on a Poisson sample."""
-
-    symmetric, failure, largest, needs_nodes = False, ZERO, None, True
-
-    def __init__(self, sigma, rate):
-        self.sigma, self.rate, self.variance = sigma, rate, 1 / sigma**2
-
-    def g(self, u):
-        s = self.sigma
-        return 1 - self.rate + self.rate * (u / s - 1 / (2 * s * s)).exp()
-
-    def power(self, v, w):
-        """C(v)."""
-        low = min(w, ZERO)
-        found = (arb(v) / (2 * self.sigma)).cos() ** arb(low)
-        if le(arb(2 * v), arb.pi() * self.sigma):
-            found = found.min(arb(1 - self.rate) ** arb(low))
-        return found
-
-    def ends(self, w, n):
-        """What is left out beyond both ends."""
-        s, root = self.sigma, arb(2).sqrt()
-        x, y = arb(n["first"] * n["step"]), arb(n["last"] * n["step"])
-
-        def phi(z):
-            return (-z / root).erfc() / 2
-
-        if n["first"] > 0 or n["last"] * n["step"] < max(w / s, ZERO):
-            raise ValueError("the nodes end too soon")
-        if w < 0:
-            most = phi(x) * arb(1 - self.rate) ** arb(w)
-            most += phi(-y) * (self.g(y) ** arb(w)).max(arb(1))
-        else:
-            t = y / s - 1 / (2 * arb(s) ** 2)
-            most = phi(x) * self.g(x) ** arb(w)
-            shifted = (arb(w * (w - 1)) / (2 * s * s)).exp()
-            most += phi(arb(w) / s - y) * (self.g(y) * (-t).exp()) ** arb(w) * shifted
-        b = arb(n["shift"])
-        return (b * b / 2).exp() * self.power(n["shift"], w) * most
-
-    def sums(self, w, n, weights):
-        """Σ η φ(u) weight(log g(u), u) over the nodes on Im u = b."""
-        eta, b = n["step"], n["shift"]
-        unit = eta / (2 * arb.pi()).sqrt()
-        logs, sizes = [], []
-        for j in range(n["first"], n["last"] + 1):
-            u = acb(arb(j * eta), arb(b))
-            logs.append(self.g(u).log())
-            sizes.append((-u * u / 2).exp() * unit)
-        return weights(logs, sizes)
-
-    def on(self, w, h, count, n):
-        a, b, eta = n["strip"], n["shift"], n["step"]
-        if not (0 < a <= b and arb(a + b) < arb.pi() * self.sigma and eta > 0):
-            raise ValueError("the strip is not possible")
-
-        def weights(logs, sizes):
-            turned = [size * (log * arb(w)).exp() for log, size in zip(logs, sizes, strict=True)]
-            steps = [(log * acb(0, h)).exp() for log in logs]
-            found = []
-            for _ in range(count):
-                found.append(sum(turned, acb(0)))
-                turned = [one * step for one, step in zip(turned, steps, strict=True)]
-            return found
-
-        values = self.sums(w, n, weights)
-        v = arb(a + b)
-        share = 2 * (v * v / 2).exp() * self.power(a + b, w) / (2 * arb.pi() * a / eta).expm1()
-        ends = self.ends(w, n)
-        # F(w) ≤ (|its sum| + ends)/(1 - share), as its own error is share·F(w)
-        if not share < 1:
-            raise ArithmeticError
-        top = (abs(values[0]) + ends) / (1 - share)
-        off = (share * top + ends).upper()
-        return [value + acb(arb(0, off), arb(0, off)) for value in values]
-
-    def at(self, w):
-        """F(w) by nodes of its own, on the real line shifted by little."""
-        s = self.sigma
-        b = fmpq(int(min(float(s) * 1.4, 2.0 if w >= 0 else min(0.5, float(s))) * 2**20), 2**21)
-        low, high = -14 - abs(float(s)), 14 + max(float(w) / float(s), 0) + float(s)
-        step = fmpq(1, 2 ** (4 + max(0, int(-float(s) + 1)) + (3 if w < 0 else 0)))
-        step = min(step, b / 6)
-        n = {"strip": b, "shift": b, "step": step}
-        n |= {"first": int(low / float(step)), "last": int(high / float(step)) + 1}
-        return self.on(w, ZERO, 1, n)[0].real
-
-    def beyond(self, w, y, n):
-        a, b, eta = n["strip"], n["shift"], n["step"]
-        height = arb(a + b) if a <= b else 2 * arb(a + b)
-        if not (a > 0 and b > 0 and height < arb.pi() * self.sigma and eta > 0):
-            raise ValueError("the strip is not possible")
-        total = arb(0)
-        for j in range(n["first"], n["last"] + 1):
-            x = arb(j * eta)
-            log = self.g(acb(x, arb(b))).log()
-            total += (-x * x / 2 + log.real * arb(w) - log.imag * y).exp()
-        total *= eta / (2 * arb.pi()).sqrt()
-        share = 2 * (arb(a) ** 2 / 2).exp() * self.power(a + b, w)
-        share *= self.at(w) / (2 * arb.pi() * a / eta).expm1()
-        return (arb(b) ** 2 / 2).exp() * (total + share) + self.ends(w, n)
-
-
-def normal(x):
-    """Φ(-x)."""
-    return (arb(x) / arb(2).sqrt()).erfc() / 2
-
-
-class Window(Sampled):
-    """The same of noise below a step, and perhaps above another: ∫ φ χ₁ (1 - χ₂) g^w."""
-
-    def __init__(self, whole, low, high):
-        super().__init__(whole.sigma, whole.rate)
-        self.low, self.high = low, high
-        self.growth = 1 + sum((1 / t**2 for _, t in filter(None, (low, high))), ZERO)
-
-    def share(self, x):
-        u, t = self.high
-        kept = normal(arb(x - u) / t)
-        return kept if self.low is None else kept * normal(arb(self.low[0] - x) / self.low[1])
-
-    def lifted(self, v):
-        return (arb(v) ** 2 * self.growth / 2).exp()
-
-    def ends(self, w, n):
-        x, y = n["first"] * n["step"], n["last"] * n["step"]
-        u, t = self.high
-        pull = w / self.sigma
-        first = ZERO if self.low is None else min(self.low[0], self.low[0] / (1 + self.low[1] ** 2))
-        if x > first or y < max(u, (pull * t * t + u) / (1 + t * t)):
-            raise ValueError("the nodes end too soon")
-        below = normal(-x) if self.low is None else step_tail(-self.low[0], self.low[1], ZERO, -x)
-        above = (self.g(arb(y)) * (-arb(y) / self.sigma).exp()) ** arb(w)
-        return self.g(arb(x)) ** arb(w) * below + above * step_tail(u, t, pull, y)
-
-    def on(self, w, h, count, n):
-        a, eta = n["strip"], n["step"]
-        if not (n["shift"] == 0 and a > 0 and arb(a) < arb.pi() * self.sigma and eta > 0):
-            raise ValueError("the strip is not possible")
-        unit = arb(eta) / (2 * arb.pi()).sqrt()
-        terms, logs = [], []
-        for j in range(n["first"], n["last"] + 1):
-            x = arb(j * eta)
-            logs.append(self.g(x).log())
-            terms.append((logs[-1] * w - x * x / 2).exp() * self.share(j * eta) * unit)
-        turns, values = [acb(0, log * arb(h)).exp() for log in logs], []
-        terms = list(map(acb, terms))
-        for _ in range(count):
-            values.append(sum(terms, acb(0)))
-            terms = [one * turn for one, turn in zip(terms, turns, strict=True)]
-        turned = 1 + (arb(h * (count - 1) * a) / self.sigma).exp()
-        share = turned * self.lifted(a) / (2 * arb.pi() * a / eta).expm1()
-        if not share < 1:
-            raise ArithmeticError
-        ends = self.ends(w, n)
-        off = (share * (abs(values[0]) + ends) / (1 - share) + ends).upper()
-        return [value + acb(arb(0, off), arb(0, off)) for value in values]
-
-    def at(self, w):
-        t = float(min(self.high[1], self.high[1] if self.low is None else self.low[1], 1))
-        a = fmpq(int(min(float(self.sigma), t) * 2**20), 2**20)
-        step = a / 4
-        u, width = map(float, self.high)
-        top = max(u, (float(w / self.sigma) * width**2 + u) / (1 + width**2), 0)
-        first = -14.0
-        if self.low is not None:
-            u, width = map(float, self.low)
-            first = min(u, u / (1 + width**2)) - 14 * min(width, 1)
-        n = {"strip": a, "shift": ZERO, "step": step, "first": int(first / float(step)) - 1}
-        return self.on(w, ZERO, 1, n | {"last": int((top + 14) / float(step)) + 1})[0].real
-
-    def beyond(self, w, y, n):
-        a, b, eta = n["strip"], n["shift"], n["step"]
-        height = arb(a + b) if a <= b else 2 * arb(a + b)
-        if not (a > 0 and b > 0 and height < arb.pi() * self.sigma and eta > 0):
-            raise ValueError("the strip is not possible")
-        total = arb(0)
-        for j in range(n["first"], n["last"] + 1):
-            x = arb(j * eta)
-            log = self.g(acb(x, arb(b))).log()
-            total += (log.real * w - log.imag * y - x * x / 2).exp() * self.share(j * eta)
-        total *= arb(eta) / (2 * arb.pi()).sqrt()
-        off = 2 * self.lifted(a) * self.at(w) / (2 * arb.pi() * a / eta).expm1()
-        return self.lifted(b) * (total + off + self.ends(w, n))
-
-
-def step_tail(u, t, pull, x):
-    """∫ φ e^{pull·v} e^{-(v - u)²/2t²}/2 dv above x."""
-    bend, m = 1 + 1 / (t * t), (pull * t * t + u) / (1 + t * t)
-    top = (arb(m * m * bend - u * u / (t * t)) / 2).exp()
-    return top / (2 * arb(bend).sqrt()) * normal((arb(x) - m) * arb(bend).sqrt())
-
-
-def points(w, h, count):
-    """The places w + ikh."""
-    return [acb(arb(w), arb(h * k)) for k in range(count)]
 
 
 def parts_of(spec, times=1):
@@ -306,14 +39,18 @@ def parts_of(spec, times=1):
         count = len({k.split(".")[1] for k in spec if k.startswith("parts.")})
         found = [inner(f"parts.{number}.") for number in range(count)]
         return [x for one in found for x in parts_of(one, times * int(one.get("count", "1")))]
-    x = {k: decimal(v) for k, v in spec.items() if k not in ("kind", "neighbours", "count")}
+    words = "kind", "neighbours", "count", "sampling"
+    x = {k: decimal(v) for k, v in spec.items() if k not in words}
     if any(value <= 0 for name, value in x.items() if name not in ("epsilon", "delta", "mu")):
         raise ValueError("a parameter is not possible")
     if kind == "dpsgd":
-        if spec["neighbours"] != "add-remove" or not x["sample_rate"] < 1:
+        count, way = times * int(x["steps"]), (spec["neighbours"], spec.get("sampling"))
+        known = {("add-remove", None): Sampled, ("replace-one", None): Replaced}
+        known[("replace-one", "fixed-size")] = FixedSize
+        if way not in known or not x["sample_rate"] < 1 or count == 1:
             raise ValueError("it is not known here")
-        part = Sampled(x["noise_multiplier"], x["sample_rate"])
-        return [(part, times * int(x["steps"]), "own")]
+        part = known[way](x["noise_multiplier"], x["sample_rate"])
+        return [(part, count, "bound" if way[1] else "own")]
     if kind in ("gaussian", "gdp"):
         mu = x["mu"] if kind == "gdp" else x["sensitivity"] / x["sigma"]
         return [(Gaussian(mu * mu), times, "class" if kind == "gdp" else "own")]
@@ -458,12 +195,6 @@ class RareLine(Line):
         return low, high + usual * (-arb(self.b) * e).exp() + 1 - (1 - chance) ** self.times
 
 
-def kappa(b):
-    """κ(b)."""
-    b = arb(b)
-    return arb(1) if b == 0 else (b * b.log() - (1 + b) * (1 + b).log()).exp()
-
-
 class Composed(Checker):
     """One document about composed losses."""
 
@@ -473,6 +204,7 @@ class Composed(Checker):
         self.verdict, self.statement = claim["verdict"], claim["statement"]
         self.said, self.mechanism = claim.get("profile_is"), document["mechanism"]
         self.mu, self.tail = (numbers(claim[key], "low high") for key in ("mu", "mu_tail"))
+        self.open = claim["mu"] == {"low": "0", "high": "inf"}
         self.p, eps_h = numbers(claim, "failure_probability eps_h")
         self.eps_h = INF if eps_h is None else eps_h
         self.cut = self.p if self.statement == "approximate" else ZERO
@@ -486,8 +218,9 @@ class Composed(Checker):
         self.witness_line, self.number = evidence.get("witness_line"), 0
         near = {v for k, v in self.mechanism.items() if k.split(".")[-1] == "neighbours"}
         right = {"head": self.eps_h < INF, "approximate": self.p < 1 and self.eps_h == INF}
+        right["whole"] = self.p == 0 and self.mu == [ZERO, INF] and self.eps_h == INF
         possible = [
-            right.get(self.statement),
+            right.get(self.statement) or self.is_about_answers(),
             self.t is None,
             not evidence["cells"],
             not evidence["breakpoints"],
@@ -495,10 +228,15 @@ class Composed(Checker):
         possible += [
             len(near - {None}) <= 1,
             len(self.directions) == 2 - self.symmetric,
-            self.mu[1] < INF,
         ]
         if not all(possible):
             raise ValueError("the claim or the mechanism is not possible")
+
+    def is_about_answers(self):
+        """Whether nothing is said of μ."""
+        cells = any(one["cells"] for one in self.directions)
+        nothing = [self.p == 0, self.eps_h == INF, self.open, self.w is None]
+        return self.statement == "answers" and all(nothing) and not cells
 
     def failure(self):
         """p_∞."""
@@ -585,18 +323,25 @@ class Composed(Checker):
     def end(self, e):
         return self.eps_h <= e or self.past_losses(e) or self.is_cut(e)
 
+    def is_above(self, e, y, rest, shown, strictly=False):
+        """Whether δ(ε) ≥ y = 1 - rest, by a witness line."""
+        data = shown.get("witness_line")
+        if data is None:
+            return False
+        line = self.line(data["line"], data["reverse"])
+        low, high = line.curves(arb(e), self.bits)
+        p = self.failure()
+        value, left = (1 - high, high) if line.c < 0 else (p + low, 1 - p - low)
+        if strictly:
+            return not (le(rest, left) if y > HALF else le(value, y))
+        return le(left, rest) if y > HALF else le(y, value)
+
     def below(self, w, m):
         if m == 0:
             return True
-        if w is None or w == "tail" or w > self.eps_h or self.witness_line is None:
+        if w is None or w == "tail" or w > self.eps_h or m == INF:
             return False
-        data = self.witness_line
-        line = self.line(data["line"], data["reverse"])
-        low, high = line.curves(arb(w), self.bits)
-        p, mine = self.failure(), gauss(m, w)
-        value, rest = (1 - high, high) if line.c < 0 else (p + low, 1 - p - low)
-        y, left = self.allowed(*mine)
-        return le(rest, left) if y > HALF else le(y, value)
+        return self.is_above(w, *self.allowed(*gauss(m, w)), {"witness_line": self.witness_line})
 
     def lines(self):
         fails = any(part.failure > 0 for part, _ in self.parts)
@@ -612,6 +357,8 @@ class Composed(Checker):
                 and (fails or a * a <= square <= b * b)
             ),
         )
+        if self.statement == "answers":
+            return
         yield (
             "2",
             lambda: (
@@ -621,6 +368,11 @@ class Composed(Checker):
                 )
             ),
         )
+        if high == INF:
+            # nothing is claimed above
+            yield "3", lambda: not any(one["cells"] for one in self.directions)
+            yield "6", lambda: self.below(self.w, low)
+            return
         for number, one in enumerate(self.directions):
             cells = [
                 [None if x is None else signed(x) for x in (c["low"], c["high"], c["centre"])]

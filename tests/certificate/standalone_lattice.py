@@ -11,7 +11,8 @@ from math import gcd, lcm
 from flint import arb, arb_poly, ctx, fmpq
 from jsonschema import Draft202012Validator
 from standalone_checker import HALF, INF, SCHEMA, WRONG, ZERO, gauss, le, numbers
-from standalone_composed import NATURES, Composed, answer_of, decimal
+from standalone_composed import NATURES, Composed, answer_of
+from standalone_parts import decimal
 
 
 class Part:
@@ -27,7 +28,7 @@ class Part:
         )
 
     def largest(self, backward):
-        return arb(-self.atoms[0][0] if backward else self.atoms[-1][0])
+        return -self.atoms[0][0] if backward else self.atoms[-1][0]
 
     def failing(self, backward):
         return ZERO if backward and not self.symmetric else self.failure
@@ -199,6 +200,7 @@ class OnLattice(Composed):
         self.verdict, self.statement = claim["verdict"], claim["statement"]
         self.said, self.laws, self.pairs, self.number = claim.get("profile_is"), {}, [], 0
         self.mu, self.tail = (numbers(claim[key], "low high") for key in ("mu", "mu_tail"))
+        self.open = claim["mu"] == {"low": "0", "high": "inf"}
         self.p, eps_h = numbers(claim, "failure_probability eps_h")
         self.eps_h = INF if eps_h is None else eps_h
         self.cut = self.p if self.statement == "approximate" else ZERO
@@ -206,9 +208,10 @@ class OnLattice(Composed):
         self.directions = evidence["directions"]
         near = {v for k, v in spec.items() if k.split(".")[-1] == "neighbours"}
         right = {"whole": self.p == 0, "head": self.eps_h > 0, "approximate": self.p < 1}
+        right["answers"] = self.is_about_answers()
         possible = [right[self.statement], (self.statement == "head") == (self.eps_h < INF)]
         possible += [self.t is None, not evidence["cells"], not evidence["breakpoints"]]
-        possible += [len(near - {None}) <= 1, self.mu[1] < INF, not evidence.get("witness_line")]
+        possible += [len(near - {None}) <= 1, not evidence.get("witness_line")]
         if not all(possible):
             raise ValueError("the claim or the mechanism is not possible")
         self.symmetric = all(part.symmetric for part, _ in self.runs)
@@ -243,12 +246,17 @@ class OnLattice(Composed):
     def known(self, e, above):
         """δ(ε) of a law."""
         start, tails = self.law(above)
-        k = max(0, floor((arb(e) - start) / self.u) + 1)
-        found = self.failure()
-        if k < len(tails):
+        place = (arb(e) - start) / self.u
+        # at a place, or next to one, it is one of two sums, of which the last term is nearly 0
+        ends = {int(float(x.floor())) for x in (place.lower(), place.upper())}
+        if max(ends) - min(ends) > 1:
+            raise ArithmeticError
+        found = []
+        for k in (max(0, end + 1) for end in ends):
+            p, q = tails[k] if k < len(tails) else (arb(0), arb(0))
             # q counts from the k-th loss
-            found += tails[k][0] - (arb(e) - start - arb(self.u) * k).exp() * tails[k][1]
-        return found
+            found.append(p - (arb(e) - start - arb(self.u) * k).exp() * q)
+        return self.failure() + (found[0].union(found[-1]))
 
     def shown(self, e):
         if any(piece.get("tilt") is None for piece in self.directions[self.number]["pieces"]):
@@ -260,21 +268,26 @@ class OnLattice(Composed):
 
     def past_losses(self, e):
         sums = [
-            sum((part.largest(backward) * times for part, times in self.runs), arb(0))
+            sum((part.largest(backward) * times for part, times in self.runs), ZERO)
             for backward in (False, True)
         ]
         return all(le(one, e) for one in sums)
 
+    def is_above(self, e, y, rest, shown, strictly=False):
+        """Whether δ(ε) ≥ y, in one of the directions."""
+        found = []
+        for number in range(len(self.directions)):
+            self.number = number
+            value = self.failure() if self.past_losses(e) else self.known(e, False)
+            found.append(not le(value, y) if strictly else le(y, value))
+        return any(found)
+
     def below(self, w, m):
         if m == 0:
             return True
-        if w is None or w == "tail" or w > self.eps_h:
+        if w is None or w == "tail" or w > self.eps_h or m == INF:
             return False
-        wanted, found = self.allowed(*gauss(m, w))[0], []
-        for number in range(len(self.directions)):
-            self.number = number
-            found.append(le(wanted, self.known(w, False)))
-        return any(found)
+        return self.is_above(w, *self.allowed(*gauss(m, w)), {})
 
     def lines(self):
         fails = [part for part, _ in self.runs if part.failure > 0]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from flint import arb, arb_series
 
+from gdpbridge import measure, profiles
 from gdpbridge.curves.composed import ComposedCurve
 from gdpbridge.curves.tails import UnknownTail
 from gdpbridge.gaussian.enclosures import mu_of
@@ -122,6 +123,13 @@ def test_a_climb_in_floats_ends_where_one_in_balls_does(
             assert abs(quick.eps - exact.eps) < 1e-5
         at = ball(quick.eps)
         assert quick.mu == pytest.approx(float(mu_of(at, formula(at, BALLS)).mid()), rel=1e-11)
+
+
+def test_a_large_mu_is_not_guessed_to_leave_much_of_1() -> None:
+    """Where δ is next to 1, below what the table of tilts reaches, no guess of D holds."""
+    run = profiles.DPSGD(noise_multiplier=0.3251, sample_rate=0.6669, steps=172_100)
+    mu = measure(run, failure=1e-10).mu
+    assert 960.4905860837 <= float(mu.low) <= float(mu.high) <= 960.4905860843
 
 
 @pytest.mark.parametrize("complement", [False, True])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -9,6 +10,7 @@ import mpmath
 import pytest
 from flint import arb
 
+import gdpbridge as gdp
 from gdpbridge.losses.direction import Direction
 from gdpbridge.losses.line_integral import ComposedLoss, epsilon_of
 from gdpbridge.losses.moments import Part
@@ -199,3 +201,15 @@ def test_chernoff_says_nothing_of_what_is_split() -> None:
     found = _rare(_direction("0.6917", "0.0478", 3))
     assert found.start is not None
     assert not found.is_at_most_by_chernoff(found.start, arb(1))
+
+
+def test_without_a_line_nothing_is_known_of_what_was_split_off() -> None:
+    """Chernoff's bound of the rest alone is no bound: near ε = 0 ends lie about δ, in order."""
+    runs = gdp.profiles.DPSGD(noise_multiplier=0.1, sample_rate=1e-4, steps=100)
+    # δ falls, from what is about the chance of a sampled run
+    least = runs.delta_bounds(0.005)[0]
+    for eps in (1e-5, 1e-4):
+        low, high = runs.delta_bounds(eps)
+        assert low <= high
+        assert high >= least > 0.0099
+        assert low <= -math.expm1(100 * math.log1p(-1e-4)) * (1 + 1e-12)

@@ -99,7 +99,7 @@ def test_the_tables_of_the_noise() -> None:
         assert high < low * (1 + 1e-6)
         by_rho = P.ZCDP(rho=round(rho, 4)).epsilon_bounds(1e-10)[1]
         assert float(row[2]) == pytest.approx(float(by_rho), abs=1.1e-3)
-    for level, row in zip(files[2].parts, tables[2][:8], strict=True):
+    for level, row in zip(files[2].parts[::3], tables[2][:8:3], strict=True):
         assert row[3] == rounded_up(float(level.epsilon_bounds(1e-10)[1]), 4)
 
 

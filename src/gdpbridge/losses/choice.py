@@ -32,6 +32,8 @@ _COUNTED, _FEW = 3, 128
 MAX_NODES = 1 << 17
 # a period that is so much longer is as good as the shortest one
 _AS_GOOD = 1.03
+# log M at the best tilts up to which the table is near enough
+_NEAR = 100.0
 # each of the two aliases, and what is cut off, may take this share of the error
 _SHARE = 0.2
 # what a search takes, in units of numeric/effort.py
@@ -81,11 +83,14 @@ def choose(moments: Moments, wanted: Sequence[Wanted], *, complement: bool) -> C
         PartLimitError: if it needs too many nodes.
     """
     spend(_SEARCH)
-    tilts = _tilts(moments, wanted, complement=complement)
     eps = np.array([want.eps for want in wanted])
+    tilts = _tilts(moments, eps, complement=complement)
     errors = np.array([want.log_error for want in wanted])
     values = np.array([want.log_value for want in wanted])
-    logs = (moments.tilts_inside if complement else moments.tilts).log_moments(tilts)
+    table = moments.tilts_inside if complement else moments.tilts
+    # what the table tells is off by a share of log M
+    near = np.abs(table.log_moments(table.at(eps).tilt)).max() < _NEAR
+    logs = table.log_moments(tilts) if near else moments.logs(tilts)
     # log of the terms of a line, and of Chernoff's bound, for each tilt and ε
     terms = logs[:, None] - tilts[:, None] * eps
     bounds = terms if complement else terms + log_kappa(tilts)[:, None]
@@ -100,8 +105,8 @@ def choose(moments: Moments, wanted: Sequence[Wanted], *, complement: bool) -> C
         left = np.where(gaps < 0, excess / np.maximum(-gaps, 0.0), np.inf)
     if not complement:
         # M(0) is known: a b that is hardly better is not worth finding M(b)
-        near = left[:, :1] <= _AS_GOOD * left.min(axis=1, keepdims=True)
-        left[:, 1:] = np.where(near, np.inf, left[:, 1:])
+        as_good = left[:, :1] <= _AS_GOOD * left.min(axis=1, keepdims=True)
+        left[:, 1:] = np.where(as_good, np.inf, left[:, 1:])
     periods = np.maximum(right.min(axis=1), left.min(axis=1))
     lost = (terms - values).max(axis=1)
     costs = periods * np.maximum((terms - errors).max(axis=1), 1.0)
@@ -130,9 +135,8 @@ def choose(moments: Moments, wanted: Sequence[Wanted], *, complement: bool) -> C
     return best
 
 
-def _tilts(moments: Moments, wanted: Sequence[Wanted], *, complement: bool) -> Floats:
-    table = moments.tilts_inside if complement else moments.tilts
-    saddles = table.at(np.array([want.eps for want in wanted]))
+def _tilts(moments: Moments, eps: Floats, *, complement: bool) -> Floats:
+    saddles = (moments.tilts_inside if complement else moments.tilts).at(eps)
     best, deviation = saddles.tilt[:, None], saddles.deviation[:, None]
     offsets = _OFFSETS / np.maximum(deviation, 1e-300)
     around = [best, best + offsets, best - offsets]

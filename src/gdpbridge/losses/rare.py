@@ -125,7 +125,7 @@ class RareDirection(Direction):
         with precision(max(self.bits, high.bits())):
             return low, (high + self._left_out(eps)).upper().min(arb(1))
 
-    def _without_line(self, eps: arb) -> tuple[arb, arb]:
+    def without_line(self, eps: arb) -> tuple[arb, arb]:
         """Return that δ is between 0 and 1: Chernoff's bound is one of ν alone."""
         return arb(0), arb(1)
 

@@ -403,7 +403,8 @@ class Stretches(Sides):
         call = np.minimum(saddles.guess + tilts.learned(eps), saddles.bound).tolist()
         if (saddles.bound < _SMALL).all():
             return [Guess(log, 0.0) for log in call]
-        if max(call) < _NOT_NEAR_ONE:
+        # below what the table reaches D is near 1, and no guess of it holds
+        if (np.abs(saddles.off) < saddles.deviation).all() and max(call) < _NOT_NEAR_ONE:
             return [Guess(log, math.log(-math.expm1(log))) for log in call]
         put = self.moments.tilts_inside.at(eps).guess.tolist()
         return [Guess(*both) for both in zip(call, put, strict=True)]

@@ -32,7 +32,7 @@ _SHIFTS = np.concatenate([np.geomspace(1e-7, 0.2, 23), np.linspace(0.3, 1.0, 8)]
 # of the strip in which the integrand is analytic: what is left for one about the longest of them
 _LEFT = 0.25
 # float64 nodes reach to where φ is e^{-81/2 - …}, in steps with an error of e^{-2π·π} or less;
-# farther where it is asked how small a sum may be
+# farther where it is asked how small a sum may be, and where a strong tilt makes a shoulder
 _REACH, _FAR_REACH = 9.0, 12.0
 _STEP = 0.4
 # of the size of what a bound far out saves: the error allowed in it
@@ -127,7 +127,7 @@ class SampledGaussianSearch(Transform):
         """Return the sum of the exponents below 0, of moduli that may be smaller off the line."""
         return min(w, 0)
 
-    def _grid(self, w: Floats, far: float = _REACH) -> tuple[Floats, Indices]:
+    def _grid(self, w: Floats, least: float = _REACH) -> tuple[Floats, Indices]:
         """Return places for each w, one after the other, and where those of each begin.
 
         They are multiples of one step about the first and the last maximum of what is integrated:
@@ -135,7 +135,7 @@ class SampledGaussianSearch(Transform):
         """
         step = self._step
         first, last = (np.asarray(side / step) for side in self._maxima(w))
-        reach = far / step + 1
+        reach = np.clip(_REACH - 1 + np.abs(w) / self._s, least, _FAR_REACH) / step + 1
         middle = np.rint((first + last) / 2)
         starts = np.stack([np.floor(first - reach), np.maximum(middle, np.floor(last - reach))])
         stops = np.stack([np.minimum(middle, np.ceil(first + reach)), np.ceil(last + reach)])
