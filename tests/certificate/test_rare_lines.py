@@ -176,3 +176,29 @@ def test_an_epsilon_of_it_has_one() -> None:
     assert answer.high != "inf"
     assert float(answer.high) < 1.003 * float(answer.low)
     assert verify(found).valid
+
+
+@pytest.mark.parametrize(
+    ("profile", "options"),
+    [
+        # all that is not failure needs no noise: by the distance, and by a line
+        (gdp.profiles.DPSGD(noise_multiplier=1, sample_rate=0.001, steps=10), {"failure": 0.3}),
+        (gdp.profiles.DPSGD(noise_multiplier=1, sample_rate=0.05, steps=50), {"failure": 0.3}),
+        # the search's line at ε_h is of the opposite direction
+        (gdp.profiles.DPSGD(noise_multiplier=0.7, sample_rate=1e-4, steps=100_000), {"eps_h": 1}),
+        pytest.param(
+            # cells as narrow as in the search would be too many
+            gdp.profiles.Gaussian(sigma=50),
+            {"failure": 1e-10},
+            marks=pytest.mark.deep,
+        ),
+    ],
+    ids=["distance", "line", "opposite", "gaussian"],
+)
+def test_what_the_search_proves_in_another_form_has_one(profile: Any, options: Any) -> None:
+    """As close as it was measured, where the search's own steps have no place in a document."""
+    found = gdp.measure(profile, **options)
+    document = found.certificate
+    assert document is not None
+    assert verify(document.to_json().encode()).valid
+    assert Fraction(document.claim.mu.high) <= Fraction(found.mu.high) * (1 + Fraction(1, 10**6))

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
+from fractions import Fraction
 
 import pytest
+from flint import arb
 
 import gdpbridge as gdp
 from gdpbridge.errors import UndecidedError, WorkLimitError
-from gdpbridge.numeric.effort import Limit, PartLimitError, spend, within
+from gdpbridge.losses.sums import LatticeSum, Step, added
+from gdpbridge.losses.trimmed import TrimmedSum
+from gdpbridge.numeric.effort import Limit, PartLimitError, spend, what_is_left, within
+
+P = gdp.profiles
 
 
 def spent_in(limit: Limit, *units: int) -> None:
@@ -78,3 +85,58 @@ def test_the_limit_is_one_of_work() -> None:
         return caught.value.needed
 
     assert needed() == needed() > 300_000
+
+
+def test_what_can_be_spared_ends_before_the_question() -> None:
+    """A part that is given what is left is refused alone, and the question goes on."""
+    limit = Limit("x", "…", 10)
+    with limit.part():
+        spend(4)
+        with pytest.raises(WorkLimitError, match="y is not found"), what_is_left("y"):
+            spend(7)
+        spend(6)
+    assert limit.spent == 10
+    with what_is_left("y"):
+        spend(10**12)
+
+
+def test_a_finer_lattice_that_is_too_much_work_is_left_out() -> None:
+    """What coarser ones prove is the answer: it has the closer one within it."""
+
+    def asked(most: int) -> gdp.Measurement:
+        runs = P.Laplace(scale=1).subsample(rate=0.05).compose(30)
+        with within("x", "…", most):
+            return gdp.measure(runs)
+
+    closer, found = asked(50_000_000).mu, asked(4_000_000)
+    assert found.mu.low <= closer.low <= closer.high <= found.mu.high
+    assert found.mu.high - found.mu.low > 2 * (closer.high - closer.low) > 0
+    assert any("work allowed" in note for note in found.notes)
+    with pytest.raises(WorkLimitError, match=r"^x is not found"):
+        asked(10_000)
+
+
+def _steps(runs: int) -> list[Step]:
+    return [Step((0, 1), lambda: [arb("0.1"), arb("0.9")], runs)]
+
+
+DEAR = {
+    "a law on a lattice": lambda: LatticeSum(Fraction(1), _steps(10**5), Fraction(0)),
+    "what is frequent of it": lambda: TrimmedSum(
+        Fraction(1), _steps(10**9), Fraction(0), Fraction(0), Fraction(1, 10**9)
+    ),
+    "sums one by one": lambda: added(
+        [LatticeSum(unit, _steps(300), Fraction(0)) for unit in (Fraction(1), Fraction(1, 7))],
+        Fraction(0),
+    ),
+    "pieces": lambda: P.Laplace(scale=1).compose(200).delta_bounds(1.0),
+    "many lines": lambda: gdp.measure(P.PureDP(epsilon=0.01).compose(100_000)),
+}
+
+
+@pytest.mark.parametrize("name", DEAR)
+def test_exact_laws_count_before_they_are_made(name: str) -> None:
+    """A dear one is refused at once, and told as the question."""
+    dear: Callable[[], object] = DEAR[name]
+    with pytest.raises(WorkLimitError, match=r"^x is not found"), within("x", "…", 100_000):
+        dear()

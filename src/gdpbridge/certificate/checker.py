@@ -46,6 +46,10 @@ class CellChecker:
         """
         return self._holds(lambda at: (at.eps_h is None or at.failure_at_head(), at.lower_end()))
 
+    def proves_failure(self) -> bool:
+        """Whether the checker will accept δ(ε_h) of a head."""
+        return self._holds(lambda at: at.failure_at_head())
+
     def proves_upper(self) -> bool:
         """Whether the checker will accept the upper end, beside the cells."""
         return self._holds(lambda at: at.upper_end())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
@@ -18,13 +18,14 @@ from gdpbridge.certificate.proof import Proof, ProvedCell
 from gdpbridge.certificate.reach import hides_far_out, is_bounded, is_closed, is_near, needs_lattice
 from gdpbridge.certificate.rho import rho_of
 from gdpbridge.certificate.write_closed import with_formula
-from gdpbridge.certificate.write_composed import with_directions
+from gdpbridge.certificate.write_composed import at_zero, with_directions
 from gdpbridge.certificate.write_convex import with_cells, with_chords
 from gdpbridge.certificate.write_discrete import above, with_laws
 from gdpbridge.certificate.write_lattice import with_lattice
 from gdpbridge.certificate.write_near import with_nearness
 from gdpbridge.certificate.write_zcdp import with_tangents
 from gdpbridge.curves.base import Form
+from gdpbridge.curves.composed import ComposedCurve
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.errors import UndecidedError
@@ -78,21 +79,28 @@ def write(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
         stated = replace(claim, profile_is=named.profile_is.value)
         try:
             return _written(named, stated, proof)
-        except OutOfWork:
-            if proof.looser is None or claim.statement == "head":
-                raise
-            return _written(named, *_loosened(stated, proof.looser))
+        except (OutOfWork, UndecidedError):
+            for claimed, shown in _looser(stated, proof):
+                with suppress(OutOfWork, UndecidedError):
+                    return _written(named, claimed, shown)
+            raise
     except OutOfWork:
         raise UndecidedError("the certificate would be too long to check") from None
 
 
-def _loosened(
-    claim: Claim, looser: Callable[[], tuple[Fraction, Fraction, Proof]]
-) -> tuple[Claim, Proof]:
-    """Return a claim of fewer digits, and its proof."""
-    low, high, proof = looser()
-    ends = decimal_text(min(low, Fraction(claim.mu.low))), decimal_text(high)
-    return replace(claim, mu=Range(low=ends[0], high=ends[1])), proof
+def _looser(claim: Claim, proof: Proof) -> Iterator[tuple[Claim, Proof]]:
+    """Yield claims of fewer and fewer digits, each with its proof."""
+    most: str = claim.mu_tail.high
+    known = claim.statement == "approximate" and "inf" not in (most, claim.mu.high)
+    if known and Fraction(most) <= Fraction(claim.mu.high) * (1 + _ANOTHER[2]):
+        # what is μ-GDP as a whole is so past a failure, too
+        mu = replace(claim.mu, high=most)
+        yield replace(claim, mu=mu), replace(proof, cells=())
+    low = Fraction(claim.mu.low)
+    while proof.looser is not None:
+        low_of, high, proof = proof.looser()
+        low = min(low, low_of)
+        yield replace(claim, mu=Range(low=decimal_text(low), high=decimal_text(high))), proof
 
 
 def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:
@@ -154,6 +162,8 @@ def _as_measured(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     rho = rho_of(profile)
     by_rows = isinstance(profile, Written | Renyi | Table | TradeoffFunction | Tuned)
     discrete = profile.curve.form is Form.LINEAR and not by_rows
+    if isinstance(profile.curve, ComposedCurve) and _is_nothing(claim):
+        return at_zero(bare, profile.curve)
     if composed:
         return with_directions(bare, proof)
     if isinstance(profile, Densities | Skellam | ThresholdedRelease):
@@ -179,6 +189,12 @@ def _as_measured(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     )
     cells = tuple(cell for proved in proof.cells for cell in accepted(checker, proved))
     return replace(bare, evidence=replace(bare.evidence, cells=cells))
+
+
+def _is_nothing(claim: Claim) -> bool:
+    """Whether past a failure no noise is needed, so that the search was left out."""
+    high: str = claim.mu.high
+    return claim.statement == "approximate" and high != "inf" and Fraction(high) == 0
 
 
 def _by_laws(bare: Certificate, proof: Proof, profile: Profile) -> Certificate:

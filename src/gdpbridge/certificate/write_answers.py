@@ -159,7 +159,7 @@ def write_answers(profile: Profile, asked: Sequence[Asked]) -> Certificate:
             # that of one answer is proved already
             if len(answers) == 1 or CellChecker(written).proves_answers():
                 return _stored(written)
-        except OutOfWork:
+        except (OutOfWork, UndecidedError, WorkLimitError):
             why = "the certificate would be too long to check"
         except _NotShown:
             continue
@@ -211,7 +211,7 @@ def _ways(profile: Profile) -> Sequence[tuple[ComposedLoss | None, Sequence[Frac
     found += [(curve.loss_to(digits).whole(), _WIDER[2:3]) for digits in _FEWER_DIGITS]
     if has_little_noise(curve.loss.directions[0].moments):
         # where lines of the whole law need too many nodes, those of rare noise may do
-        found += [(curve.loss_to(digits), _OF_ANOTHER[:1]) for digits in _FEWER_DIGITS]
+        found += [(curve.loss_to(digits).shown(), _OF_ANOTHER[:1]) for digits in _FEWER_DIGITS]
     return found
 
 

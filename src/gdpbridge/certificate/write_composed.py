@@ -15,6 +15,8 @@ from gdpbridge.certificate.cells import accepted
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell, ProvedPiece
+from gdpbridge.certificate.write_discrete import above
+from gdpbridge.curves.composed import ComposedCurve
 from gdpbridge.errors import UndecidedError
 from gdpbridge.losses.line import Evidence
 from gdpbridge.losses.moments import Shares
@@ -24,10 +26,16 @@ from gdpbridge.losses.transforms.sampled_search import Quadrature
 from gdpbridge_verify.document import Direction
 from gdpbridge_verify.evidence import CurvePiece, Edge, Line, Nodes, Split, WitnessLine
 
-__all__ = ["line_of", "with_directions"]
+__all__ = ["at_zero", "line_of", "with_directions"]
 
 # strips tried, as shares of the longest; of that, to keep off the edge
 _LEAST_STRIP, _STRIPS, _LONGEST = 0.05, 60, 0.98
+
+# by how much δ(ε_h) of a head may be above what was measured, where lines are of fewer digits
+_WIDER = (Fraction(0), *(Fraction(1, 10**k) for k in (12, 9, 7, 5, 4, 3, 2, 1)))
+
+# of δ(0), where that may be near to p
+_DIGITS_AT_ZERO = 3, 6, 12, 12
 
 
 def with_directions(bare: Certificate, proof: Proof) -> Certificate:
@@ -49,6 +57,7 @@ def with_directions(bare: Certificate, proof: Proof) -> Certificate:
     if bare.claim.statement == "whole" and not empty and proof.witness is None:
         # the run without sampling is all of the proof
         bare = _with_evidence(bare, witness="tail")
+    bare = _with_failure(bare)
     checker = CellChecker(bare)
     full = tuple(
         replace(
@@ -62,6 +71,41 @@ def with_directions(bare: Certificate, proof: Proof) -> Certificate:
     if not checker.proves_ends():
         raise UndecidedError("the lower end could not be certified")
     return _with_evidence(bare, directions=full)
+
+
+def _with_failure(bare: Certificate) -> Certificate:
+    """Claim δ(ε_h) of a head as closely as the lines show it, which may be of few digits."""
+    if bare.claim.statement != "head" or bare.claim.mu.high == "inf":
+        return bare
+    text = bare.claim.failure_probability
+    for wider in _WIDER:
+        claim = replace(bare.claim, failure_probability=above(text, wider))
+        if CellChecker(found := replace(bare, claim=claim)).proves_failure():
+            return found
+    raise UndecidedError("δ at eps_h could not be certified")
+
+
+def at_zero(bare: Certificate, curve: ComposedCurve) -> Certificate:
+    """Return a certificate of μ = 0: that δ(0) is at most the failure.
+
+    Raises:
+        UndecidedError: if the checker cannot be convinced.
+    """
+    zero = binary_text(Fraction(0))
+    flat = CurvePiece(start=zero, tilt=zero)
+    directions = curve.loss.directions
+    found = _with_evidence(bare, directions=(_at(flat),) * len(directions))
+    for digits in _DIGITS_AT_ZERO:
+        if CellChecker(found).proves_upper():
+            return found
+        lines = (one.whole(digits).stretch(Fraction(0)).line.evidence for one in directions)
+        pieces = (CurvePiece(start=zero, line=line_of(one)) for one in lines)
+        found = _with_evidence(bare, directions=tuple(map(_at, pieces)))
+    raise UndecidedError("δ(0) is not shown to be at most the failure probability")
+
+
+def _at(piece: CurvePiece) -> Direction:
+    return Direction(pieces=(piece,), cells=())
 
 
 def _with_evidence(bare: Certificate, **changes: Any) -> Certificate:

@@ -16,11 +16,12 @@ from gdpbridge.curves.loss_distribution import larger_constant, loss_curve
 from gdpbridge.curves.smooth import SmoothCurve, zero_curve
 from gdpbridge.curves.tail import Tail
 from gdpbridge.curves.tails import ConstantTail, CutOffTail
-from gdpbridge.errors import InputError, Words
+from gdpbridge.errors import InputError, Words, WorkLimitError
 from gdpbridge.interval import Interval
 from gdpbridge.losses.lattices import MAX_SPAN, between, failure_of
 from gdpbridge.losses.moments import Factor, Moments
 from gdpbridge.losses.transforms.base import number_ball
+from gdpbridge.numeric.effort import what_is_left
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import Probability, to_fraction
 
@@ -41,6 +42,7 @@ class BetweenCurve(BoundedCurve):
         tail: what is known of δ(ε) for large ε.
         end: where δ becomes 0 for good, or None if it never does.
         failure: p, where it is the curve past p.
+        whole: what it is the curve past p of, whose laws serve both.
     """
 
     form = Form.BETWEEN
@@ -53,18 +55,24 @@ class BetweenCurve(BoundedCurve):
         tail: Tail,
         end: Constant | None = None,
         failure: Fraction = Fraction(0),
+        whole: BetweenCurve | None = None,
     ) -> None:
+        self._cut_from = whole
         self.directions, self.tail, self.end, self.failure = directions, tail, end, failure
         self.curves = cache(self._curves)
 
     def _curves(self, level: int) -> tuple[tuple[Curve, ...], tuple[Curve, ...]]:
         """Return the curves below and above at a level, one for each direction."""
+        if self._cut_from is not None:
+            low, high = self._cut_from.curves(level)
+            return tuple(_past(one, self.failure) for one in low), tuple(
+                _past(one, self.failure) for one in high
+            )
         pairs = [between(factors, LEVELS[level], self._spare) for factors in self.directions]
-        low, high = (
-            tuple(_past(loss_curve([law]), self.failure) for law in laws)
-            for laws in zip(*pairs, strict=True)
+        below, above = (
+            tuple(loss_curve([law]) for law in laws) for laws in zip(*pairs, strict=True)
         )
-        return low, high
+        return below, above
 
     @cached_property
     def _spare(self) -> Fraction:
@@ -80,12 +88,21 @@ class BetweenCurve(BoundedCurve):
     @property
     def lower(self) -> tuple[Curve, ...]:
         """The curves below that single points are taken from, of which the largest one counts."""
-        return self.curves(_USUAL)[0]
+        return self._usual[0]
 
     @property
     def upper(self) -> tuple[Curve, ...]:
         """The curves above."""
-        return self.curves(_USUAL)[1]
+        return self._usual[1]
+
+    @property
+    def _usual(self) -> tuple[tuple[Curve, ...], tuple[Curve, ...]]:
+        """What lies between lattices that fit in what is left of a question's work."""
+        try:
+            with what_is_left("what lies between the usual lattices"):
+                return self.curves(_USUAL)
+        except WorkLimitError:
+            return self.curves(0)
 
     @property
     def default_failure(self) -> Fraction | None:
@@ -171,7 +188,7 @@ class BetweenCurve(BoundedCurve):
         if end == 0:
             return zero_curve()
         tail = ConstantTail(end, Fraction(0))
-        return BetweenCurve(self.directions, tail, end, failure)
+        return BetweenCurve(self.directions, tail, end, failure, self)
 
     def piecewise(self, _: Fraction, __: int) -> SmoothCurve:
         """Refuse: there are no smooth pieces."""

@@ -21,10 +21,14 @@ from gdpbridge.curves.smooth import SmoothCurve, zero_curve
 from gdpbridge.curves.tails import ConstantTail
 from gdpbridge.errors import InputError
 from gdpbridge.numeric.arrays import Indices
+from gdpbridge.numeric.effort import spend
 from gdpbridge.numeric.flint_context import working_precision
 from gdpbridge.numeric.kinds import BALLS, FLOATS
 
 __all__ = ["BinomialLines", "binomial_curve"]
+
+# what a mass and the sum up to it take, in units of numeric/effort.py
+_MASS = 5
 
 
 def binomial_curve(eps0: Constant, times: int) -> SmoothCurve | LinearCurve:
@@ -99,6 +103,7 @@ class _Sums:
 
     def __init__(self, times: int, eps0: arb, first: int) -> None:
         self.times = times
+        spend(_MASS * times)
         rise = eps0.exp()
         fall = 1 / rise
         mass = (1 + fall) ** -times

@@ -31,6 +31,7 @@ from gdpbridge.losses.sums import Law
 from gdpbridge.losses.transforms.base import number_ball
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import is_above, with_enough_precision
+from gdpbridge.numeric.effort import spend
 from gdpbridge.numeric.exact import exact
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import FLOATS, ball, to_fraction
@@ -50,6 +51,8 @@ _TIE_BITS = 1024
 _BOTH = -1
 # sums of masses that are kept as balls
 _MOST_SUMS = 200_000
+# what a loss takes in sums of balls, and a piece of the larger curve, in units of numeric/effort.py
+_SUMMED, _COMPARED = 30, 60
 
 
 @dataclass(eq=False)
@@ -207,6 +210,7 @@ class _DirectionLines(ArrayLines):
         bits = working_precision()
         if bits not in self._sums:
             size = self.one.losses.size
+            spend(_SUMMED * (size - self.first) * bits / _BITS)
             p, q = arb(0), arb(0)
             found = [(p, q)]
             for number in range(size - 1, self.first // self._stride * self._stride - 1, -1):
@@ -229,6 +233,7 @@ class _Larger(ArrayLines):
         self.sides, self.beyond = (one, other), failure
         self.log_beyond = _log(failure)
         ends = np.union1d(one.floats.end, other.floats.end)
+        spend(_COMPARED * ends.size)
         starts = np.append(0.0, ends[:-1])
         owner = [self._larger_at(np.asarray(at, dtype=np.float64)) for at in (starts, ends)]
         middles = (starts + ends) / 2

@@ -178,12 +178,18 @@ class Direction(Stretches):
         """Return the same to other digits, with no lines; the floor is the same if None."""
         least = self.floor if floor is None else floor
         found = Direction(self.moments, self.opposite, digits, floor=least, lines=self.lines)
-        found.splits = self.splits
+        found.splits, found.puts = self.splits, self.puts
+        return found
+
+    def shown(self, digits: int) -> Direction:
+        """Return the same to some digits, with lines along its own M, as a certificate has them."""
+        found = self.to(digits)
+        found.puts = False
         return found
 
     def whole(self, digits: int) -> Direction:
-        """Return the same to some digits, with lines of the whole law alone."""
-        found = self.to(digits)
+        """Return the same as shown, with lines of the whole law alone."""
+        found = self.shown(digits)
         found.splits = False
         return found
 

@@ -24,6 +24,7 @@ from gdpbridge.losses.transforms.exponential import ExponentialTransform
 from gdpbridge.losses.transforms.finite import FiniteTransform
 from gdpbridge.losses.transforms.sampled_exponential import SampledExponentialTransform
 from gdpbridge.losses.trimmed import TrimmedSum
+from gdpbridge.numeric.effort import spend
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import ball
 
@@ -41,6 +42,8 @@ _FEW_RUNS = 32
 _BITS = 256
 # units that two losses of one run are apart, and cells of a density on a sample
 _MOST_SHARES, _MOST_CELLS = 1 << 11, 1 << 13
+# what one of many sums takes, for each loss, in units of numeric/effort.py
+_SUM = 10
 
 
 @dataclass(frozen=True)
@@ -138,6 +141,7 @@ class _Runs:
 
     def __init__(self, atoms: Atoms, failure: Number) -> None:
         self._atoms, self.failure = atoms, failure
+        spend(_SUM * _most(atoms.losses, atoms.times) * (1 + len(atoms.losses)))
         counts = np.array(list(_counts(atoms.times, len(atoms.losses))), np.int64)
         with precision(_BITS):
             sums = counts @ np.array([float(number_ball(loss)) for loss in atoms.losses])

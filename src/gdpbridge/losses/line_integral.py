@@ -68,8 +68,14 @@ class ComposedLoss:
         found.directions = tuple(one.to(digits, floor) for one in self.directions)
         return found
 
+    def shown(self) -> ComposedLoss:
+        """Return the same with lines as a certificate has them."""
+        found = copy(self)
+        found.directions = tuple(one.shown(self.digits) for one in self.directions)
+        return found
+
     def whole(self) -> ComposedLoss:
-        """Return the same with lines of the whole law alone, which a certificate may have."""
+        """Return the same with such lines of the whole law alone."""
         found = copy(self)
         found.directions = tuple(one.whole(self.digits) for one in self.directions)
         return found

@@ -27,6 +27,7 @@ from gdpbridge.losses.transforms.base import Number, number_ball
 from gdpbridge.losses.transforms.exponential import ExponentialLoss
 from gdpbridge.losses.transforms.finite import FiniteTransform
 from gdpbridge.numeric.decide import certainly
+from gdpbridge.numeric.effort import spend
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import ball, float_above, float_below, to_fraction
 
@@ -36,6 +37,8 @@ _BITS = 256
 # shares are whole multiples of one over it; of one donor, no more than this
 _SHARES = 1 << 128
 _MOST_OF_DONOR = Fraction(1, 2)
+# what putting a loss in its place takes, in units of numeric/effort.py
+_PLACED = 600
 
 
 class Side(Enum):
@@ -137,6 +140,7 @@ def counted(
         exact: two of the losses; the first one is what is counted from.
         apart: by how many units these two differ, if that is known.
     """
+    spend(_PLACED * len(atoms.losses))
     start = atoms.losses[exact[0]]
     known = {exact[0]: 0}
     if apart is not None:

@@ -34,6 +34,7 @@ from gdpbridge.losses.transforms.base import Number, number_ball
 from gdpbridge.losses.transforms.exponential import ExponentialTransform
 from gdpbridge.losses.transforms.finite import FiniteTransform
 from gdpbridge.numeric.decide import MAX_PRECISION, certainly
+from gdpbridge.numeric.effort import spend
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import ball, to_fraction
 
@@ -46,6 +47,8 @@ _GUARD, _STEP = 64, 128
 # of what is found, below those asked for
 _SPARE = 4
 _ORDER_BITS = 256
+# what a coefficient takes at so many bits, where Φ is carried on, in units of numeric/effort.py
+_CARRIED, _CARRIED_BITS = 25, 256
 
 
 # a place of G: the sums that it is, of a place of what has a density and the number of another loss
@@ -258,6 +261,7 @@ def _moved(state: _State, y: arb) -> tuple[arb, arb]:
     slope = state.value * sinh / 2 + state.fall * cosh
     coefficients = state.density.coeffs()
     if coefficients:
+        spend(_CARRIED * len(coefficients) * working_precision() / _CARRIED_BITS)
         kernels = _kernels(y, len(coefficients), 2 * sinh)
         weight = arb(1)
         for j, one in enumerate(coefficients):

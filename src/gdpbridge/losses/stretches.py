@@ -35,8 +35,7 @@ __all__ = ["Stretch", "Stretches", "log_of"]
 _SPAN = 8.0
 _LEAST_REACH = 1e-300
 # how often a line is made anew because its aliases hide δ; each time it is wanted 10^digits closer
-_ATTEMPTS = 16
-_FURTHER = 3.0
+_ATTEMPTS, _FURTHER = 16, 3.0
 # the share of the digits that will do where all of them are too much work
 _NEARLY = 0.75
 # log of how far below what a line shows δ may be, and fewer digits still help
@@ -88,12 +87,12 @@ class Stretches(Sides):
         lines: lines of the same loss, and to how many digits each was made; others are added.
 
     Attributes:
-        splits: whether usual noise may be split off where lines of the whole law need many nodes.
+        splits, puts: whether usual noise may be split off, and lines be of the opposite direction.
         most_nodes: how many nodes a line may have, None for as many as it takes.
         aim: log of the D whose ε is looked for: lines are made close to it, wherever they are.
     """
 
-    splits = True
+    splits = puts = True
 
     def __init__(
         self,
@@ -142,6 +141,7 @@ class Stretches(Sides):
     def _shared(self, eps: Fraction, stop: Fraction | None) -> Stretch | None:
         """Return a stretch by a line that was made for other ε or digits, if one does."""
         lines = [line for digits, line in self.lines if digits >= self.digits]
+        lines = lines if self.puts else [line for line in lines if line.kind is not Kind.PUT]
         quick = [line for line in lines if line.choice.count < _QUICK][-_RECENT:]
         if not quick:
             return None
@@ -370,7 +370,7 @@ class Stretches(Sides):
             found.append(Kind.CALL)
         if self.moments.domain[1] <= 0 or any(one.call >= _SMALL for one in guesses):
             found.append(Kind.REST)
-        if self.opposite is not None and self.opposite.domain[1] > 0:
+        if self.puts and self.opposite is not None and self.opposite.domain[1] > 0:
             found.append(Kind.PUT)
         return found
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from gdpbridge.losses.transforms.base import Number, number_ball
 from gdpbridge.numeric.arrays import Floats
+from gdpbridge.numeric.effort import spend
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import to_fraction
 
@@ -34,6 +35,9 @@ _CLOSE = 1e-12
 _LISTED = 1 << 16
 # of which a float's logarithm is good
 _LEAST = 1e-290
+# what a coefficient of a product takes for each bit of their number and for each bit that the
+# coefficients fall towards both ends, and what one takes to be read: in units of numeric/effort.py
+_PRODUCT, _FALL, _READ = 1.25, 0.0025, 40
 
 
 class Law(Protocol):
@@ -108,6 +112,7 @@ class LatticeSum:
         )
         with precision(_BITS):
             self.losses: Floats = self._floats()
+            spend(_READ * self.places.size)
             masses = (self.mass(number) for number in range(self.places.size))
             self.log_masses: Floats = np.array([_log(mass) for mass in masses])
 
@@ -148,9 +153,25 @@ class LatticeSum:
         # more digits than asked for do no harm, and one product serves several precisions
         bits = max(working_precision(), _BITS)
         if self._powers[0] != bits:
+            spend(self.work() * bits / _BITS)
             with precision(bits):
                 self._powers = bits, self._product()
         return self._powers[1][int(self._kept[number])]
+
+    def work(self) -> float:
+        """Return what making the law takes at 256 bits, in units of numeric/effort.py."""
+        stride = self._stride or 1
+        found = length = fall = 0.0
+        for number, step in enumerate(self._steps):
+            own = step.times * (step.places[-1] - step.places[0]) // stride + 1
+            with precision(_BITS):
+                masses = step.masses()
+            fell = -step.times * (_log(masses[0]) + _log(masses[-1])) / math.log(2)
+            # by squaring, half as long ones before the last
+            found += 2 * _product_work(own, fell) if step.times > 1 else 0
+            length, fall = length + own, fall + fell
+            found += _product_work(length, fall) if number else 0
+        return found
 
     def _product(self) -> arb_poly:
         stride, found = self._stride or 1, []
@@ -178,6 +199,11 @@ def span(steps: Sequence[Step]) -> int:
     """Return how many multiples of what they have in common a sum may be, less one."""
     stride = math.gcd(*(place - step.places[0] for step in steps for place in step.places)) or 1
     return sum(step.times * (step.places[-1] - step.places[0]) for step in steps) // stride
+
+
+def _product_work(length: float, fall: float) -> float:
+    """Return what a product of so many coefficients takes, in units of numeric/effort.py."""
+    return length * (_PRODUCT * math.log2(length + 1) + _FALL * fall)
 
 
 def _log(mass: arb) -> float:
@@ -221,6 +247,7 @@ class Pairs:
 
     def __init__(self, one: Law, other: Law, failure: Number) -> None:
         self._laws, self.failure = (one, other), failure
+        spend(_READ * one.losses.size * other.losses.size)
         sums = (one.losses[:, None] + other.losses).ravel()
         order = np.argsort(sums, kind="stable")
         self._first, self._second = np.divmod(order, other.losses.size)

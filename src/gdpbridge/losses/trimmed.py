@@ -7,9 +7,10 @@ grows like T. What is left out in all, a mass, is at most what was given.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from flint import arb, arb_poly
@@ -18,12 +19,16 @@ from numpy.typing import NDArray
 from gdpbridge.losses.sums import LatticeSum, Step
 from gdpbridge.losses.transforms.base import Number
 from gdpbridge.numeric.decide import certainly
+from gdpbridge.numeric.effort import spend
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 
 __all__ = ["TrimmedSum"]
 
 _BITS = 256
+# what a coefficient of a product takes for each bit of their number: some, and a share of the bits
+# that the coefficients fall towards both ends; in units of numeric/effort.py
+_PRODUCT, _FALL = 1.1, 0.0016
 # a first place, and the masses from there on
 _Piece = tuple[int, arb_poly]
 
@@ -55,6 +60,7 @@ class TrimmedSum(LatticeSum):
     @cached_property
     def _kept(self) -> NDArray[np.int64]:
         """The coefficients that were not left out."""
+        spend(self.work())
         with precision(_BITS):
             self._powers = _BITS, self._product()
         return np.arange(len(self._powers[1]))
@@ -64,6 +70,31 @@ class TrimmedSum(LatticeSum):
         """The losses in units."""
         kept = self._kept
         return self._first + (self._stride or 1) * (self._offset + kept)
+
+    def work(self) -> float:
+        """Return about what making the law takes; how much is kept is seen by Bernstein."""
+        stride = self._stride or 1
+        with precision(_BITS):
+            nats = float(-ball(self._spare).log())
+        found = total = 0.0
+        for step in self._steps:
+            places = (np.array(step.places, np.float64) - step.places[0]) / stride
+            with precision(_BITS):
+                masses = np.array([float(one) for one in step.masses()])
+            masses /= masses.sum()
+            variance = float(masses @ (places - masses @ places) ** 2)
+            width = partial(_kept, variance, float(places[-1]), nats)
+            runs = 1
+            for bit in bin(step.times)[3:]:
+                found += _multiplied(2 * width(runs))
+                runs *= 2
+                if bit == "1":
+                    found += _multiplied(width(runs) + width(1))
+                    runs += 1
+            total += width(runs)
+            if step is not self._steps[0]:
+                found += _multiplied(total)
+        return found * (_PRODUCT + _FALL * 2 * nats / math.log(2))
 
     def _product(self) -> arb_poly:
         stride = self._stride or 1
@@ -109,6 +140,16 @@ class TrimmedSum(LatticeSum):
 
 def _times(one: _Piece, other: _Piece) -> _Piece:
     return one[0] + other[0], one[1] * other[1]
+
+
+def _kept(variance: float, largest: float, nats: float, runs: int) -> float:
+    """Return about how many multiples are kept of the sum of some runs."""
+    about = 2 * (math.sqrt(2 * nats * variance * runs) + nats * largest / 3)
+    return min(largest * runs, about) + 1
+
+
+def _multiplied(length: float) -> float:
+    return length * math.log2(length + 1)
 
 
 def _rare(masses: Sequence[arb], most: arb) -> int:

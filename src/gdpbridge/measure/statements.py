@@ -333,7 +333,8 @@ class Request:
                     self._interval(answer.low, answer.high),
                 )
             wider = f"the interval is wider than {float(self.tol):g}: no lattice that fits in "
-            notes = (*notes, wider + "the stated memory makes it narrower")
+            more = "the memory and the work allowed for a question makes it narrower"
+            notes = (*notes, wider + more)
         return _Found(
             statement,
             self._interval(answer.low, answer.high),

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 
 from gdpbridge.errors import WorkLimitError
 
-__all__ = ["MOST_WORK", "Limit", "PartLimitError", "spend", "within"]
+__all__ = ["MOST_WORK", "Limit", "PartLimitError", "spend", "what_is_left", "within"]
 
 MOST_WORK = 50_000_000
 """Units of one question: some five seconds."""
@@ -82,6 +82,21 @@ def within(asked: str, advice: str, most: int = MOST_WORK) -> Iterator[None]:
         WorkLimitError: if it would be more than it may take.
     """
     with Limit(asked, advice, most).part():
+        yield
+
+
+@contextmanager
+def what_is_left(asked: str) -> Iterator[None]:
+    """Count the work of a part that can be spared: it ends alone, before the question does.
+
+    Raises:
+        WorkLimitError: if it would be more than is left of the question's.
+    """
+    left = min((limit.most - limit.spent for limit in _limits.get()), default=None)
+    if left is None:
+        yield
+        return
+    with Limit(asked, "it can be spared", left).part():
         yield
 
 

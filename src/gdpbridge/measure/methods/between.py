@@ -1,12 +1,14 @@
 """Curves between two of lines: the lower end from the one below, the upper end from the other.
 
 Both are measured with proof as curves of discrete losses, on finer and finer lattices until the two
-ends are near enough, or the finest lattice has been looked at.
+ends are near enough, the finest lattice has been looked at, or the next one is more work than is
+left of the question's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
 
@@ -15,9 +17,11 @@ from gdpbridge.curves.base import Curve, Form
 from gdpbridge.curves.between import BetweenCurve
 from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.linear import LinearCurve
+from gdpbridge.errors import WorkLimitError
 from gdpbridge.measure.method import COMPOSED_TOL, PROVED, Method
 from gdpbridge.measure.methods import breakpoints, certified
 from gdpbridge.measure.problem import Answer, Problem
+from gdpbridge.numeric.effort import what_is_left
 
 __all__ = ["METHOD", "solve"]
 
@@ -32,9 +36,12 @@ def solve(problem: Problem) -> Answer:
     found = None
     for level in range(curve.levels):
         problem.progress("composing on lattices", level / curve.levels)
-        low, high = (
-            _largest([_measured(problem, one) for one in curves]) for curves in curve.curves(level)
-        )
+        try:
+            low, high = _on_lattice(problem, curve, level, found is not None)
+        except WorkLimitError:
+            if found is None:
+                raise
+            break
         # every level's ends are bounds
         best = low if found is None or low.low > found.low else found
         top = high if found is None or high.high < found.high else found
@@ -50,6 +57,17 @@ def solve(problem: Problem) -> Answer:
             break
     assert found is not None
     return found
+
+
+def _on_lattice(
+    problem: Problem, curve: BetweenCurve, level: int, spare: bool
+) -> tuple[Answer, Answer]:
+    """Measure the curves below and above at a level, which may be one that can be spared."""
+    with what_is_left(f"μ on lattice {level}") if spare else nullcontext():
+        low, high = (
+            _largest([_measured(problem, one) for one in curves]) for curves in curve.curves(level)
+        )
+    return low, high
 
 
 def _largest(found: Sequence[Answer]) -> Answer:

@@ -28,6 +28,7 @@ from gdpbridge.gaussian.kernels import mu_from_logs
 from gdpbridge.measure.method import PROVED, Method
 from gdpbridge.measure.problem import UNDECIDED, Answer, Problem
 from gdpbridge.numeric.decide import MorePrecisionError, certainly, with_enough_precision
+from gdpbridge.numeric.effort import spend
 from gdpbridge.numeric.exact import ceiling_to_places, digits_of, floor_to_places
 from gdpbridge.numeric.flint_context import working_precision
 from gdpbridge.numeric.kinds import ball, to_fraction
@@ -38,6 +39,8 @@ __all__ = ["METHOD", "solve"]
 _SAMPLE = 4096
 # after so many lines one by one, fewer are not tried together
 _FEW = 64
+# what proving a block of lines takes at so many bits, in units of numeric/effort.py
+_BLOCK, _BLOCK_BITS = 300, 128
 _LOG_HALF = -0.6931471805599453
 
 
@@ -168,6 +171,7 @@ class _Search:
         stack = [(0, self.count - 1)]
         while stack:
             first, last = stack.pop()
+            spend(_BLOCK * working_precision() / _BLOCK_BITS)
             # where G is flat, few lines together are not worth the attempt
             alone = 0 < last - first < _FEW <= self._alone
             if not alone and self._is_below(self._chord(first, last)):

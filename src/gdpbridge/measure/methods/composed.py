@@ -29,7 +29,7 @@ from gdpbridge.curves.tails import UnknownTail
 from gdpbridge.errors import UndecidedError, WorkLimitError
 from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.gaussian.kernels import log_pair
-from gdpbridge.losses.line import Evidence, Line
+from gdpbridge.losses.line import Evidence, Kind, Line
 from gdpbridge.losses.line_integral import DEFAULT_DIGITS
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.measure.climb import climbed
@@ -53,7 +53,7 @@ __all__ = ["METHOD", "solve"]
 _MORE_DIGITS = 3
 _ROUNDS = 3
 # of μ, where more are too much work to check
-_LOOSE_DIGITS = 4
+_LOOSE_DIGITS = 4, 2
 # how often a place where G is larger may be found
 _RAISES = 40
 # a piece is made sharper so far about a place where it does not do, as a share of it
@@ -133,22 +133,25 @@ class _Search:
             proof=Proof(
                 witness=self.witness[0] if self.witness else Fraction(0),
                 unshown=partial(self._shown, pieces),
-                looser=self._looser if self._loose_tol > self.problem.tol else None,
+                looser=self._looser if self._loose_tol else None,
             ),
         )
 
     def _looser(self) -> tuple[Fraction, Fraction, Proof]:
         """Measure to few digits."""
         tol = self._loose_tol
+        assert tol is not None
         problem = replace(self.problem, tol=tol, progress=silent)
         found = _Search(problem, digits_of(tol) + _MORE_DIGITS).run()
         assert found.proof is not None
         return found.low, max(found.high, self.high), found.proof
 
     @property
-    def _loose_tol(self) -> Fraction:
+    def _loose_tol(self) -> Fraction | None:
+        """The width with fewer digits, None where there are few already."""
         size = math.floor(math.log10(self.high)) if self.high > 0 else 0
-        return Fraction(10) ** (size - _LOOSE_DIGITS)
+        widths = (Fraction(10) ** (size - digits) for digits in _LOOSE_DIGITS)
+        return next((one for one in widths if one > self.problem.tol), None)
 
     # --- what is known of the supremum ----------------------------------------------------------
 
@@ -283,11 +286,13 @@ class _Search:
         shown = tuple(self._shown_in(number, some) for number, some in enumerate(pieces))
         if self.witness is None:
             return shown, None
-        _, number, line = self.witness
+        at, number, line = self.witness
+        if line.kind is Kind.PUT:
+            line = self.loss.directions[number].shown(self.digits).stretch(at).line
         return shown, (line.evidence, bool(number))
 
     def _shown_in(self, number: int, pieces: list[Piece]) -> ProvedDirection:
-        pieces = self._without_levels(number, pieces)
+        pieces = self._as_certified(number, pieces)
         formulas, known = [], [piece.evidence() for piece in pieces]
         for piece in pieces:
             if piece.chord is not None:
@@ -304,7 +309,7 @@ class _Search:
             if past is None:
                 # what δ is at the end is known to the usual digits, whatever the piece before
                 closest = self.curve.loss_to(max(self.digits, DEFAULT_DIGITS))
-                line = closest.directions[number].stretch(end).line
+                line = closest.directions[number].shown(closest.digits).stretch(end).line
                 known.append(ProvedPiece(end, line=line.evidence))
             end = past or end
         if self._is_near_ceiling:
@@ -320,21 +325,24 @@ class _Search:
             raise UndecidedError("the upper end cannot be shown in the form of a certificate")
         return ProvedDirection(tuple(known), answer.proof.cells)
 
-    def _without_levels(self, number: int, pieces: list[Piece]) -> list[Piece]:
-        """Put what a certificate may have where δ has fallen to a level: the distance, or lines.
+    def _as_certified(self, number: int, pieces: list[Piece]) -> list[Piece]:
+        """Put what a certificate may have in place of a level, and of lines of the other direction.
 
         Raises:
             UndecidedError: if no line comes close enough there.
         """
         found: list[Piece] = []
         for piece in pieces:
-            if piece.level is None:
+            put = piece.line is not None and piece.line.kind is Kind.PUT
+            if piece.level is None and not put:
                 found.append(piece)
-            elif certainly(piece.level >= piece.direction.moments.distance().upper()):
+            elif piece.level is not None and certainly(
+                piece.level >= piece.direction.moments.distance().upper()
+            ):
                 found.append(replace(piece, level=None, tilt=Fraction(0)))
             else:
                 try:
-                    lines = self.loss.directions[number].to(piece.direction.digits)
+                    lines = self.loss.directions[number].shown(piece.direction.digits)
                     found += pieces_on(lines, piece.start, piece.stop)
                 except (UndecidedError, WorkLimitError) as error:
                     raise UndecidedError(f"{_NO_LINE}: {error}") from error
