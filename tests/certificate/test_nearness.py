@@ -127,7 +127,7 @@ def test_a_law_that_would_be_too_long() -> None:
 
 
 def test_noise_of_very_many_variances_is_given_up_in_time() -> None:
-    """Before it took a multiple of what a certificate may: the number of cells alone was bounded."""
+    """The number of cells alone was bounded, each of which takes as long as there are variances."""
     noise = tuple((Fraction(1200 + n, 1000) ** 2, 1, 1) for n in range(999))
     with pytest.raises(OutOfWork):
         nearness._nearness(noise, Fraction(0))
