@@ -41,6 +41,7 @@ OPERATIONS: dict[str, tuple[Formula, list[float]]] = {
     "sqrt": (lambda ops, x: ops.sqrt(x), [1e-300, 2.0]),
     "erfc": (lambda ops, x: ops.erfc(x), [-3.0, 0.5, 20.0]),
     "log_erfc": (lambda ops, x: ops.log_erfc(x), [-3.0, 0.5, 20.0, 100.0]),
+    "lgamma": (lambda ops, x: ops.lgamma(x), [0.25, 3.5, 40.0, 1e5]),
     "absolute": (lambda ops, x: ops.absolute(x), [-2.0, 3.0]),
     "minimum": (lambda ops, x: ops.minimum(x * x, x), [-2.0, 0.5, 3.0]),
     "power": (lambda ops, x: ops.power(x, Fraction(-3, 2)), [0.5, 7.0]),
