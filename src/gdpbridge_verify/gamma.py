@@ -10,8 +10,9 @@ from gdpbridge_verify.arithmetic import Interval
 # -0.12148629053584960809… (OEIS A030169, A030171)
 _BEFORE, _AFTER = mpfr("1.46163"), mpfr("1.46164")
 _LEAST = mpfr("-0.121486291")
-# microseconds of one, by a bit
-_COST = 0.1
+# microseconds of both ends: by a bit, by the cube of the bits, and how often as many next to 0
+_COST, _COST_OF_CUBE = 0.3, 5e-8
+_NEXT_TO_0, _MORE = mpfr("0.0625"), 20
 
 
 def log_gamma(x: Interval) -> Interval:
@@ -19,7 +20,8 @@ def log_gamma(x: Interval) -> Interval:
     of = x.of
     if not x.low > 0:
         return x.everything()
-    of.work.charge(3 * _COST * of.precision)
+    cost = _COST * of.precision + _COST_OF_CUBE * of.precision**3
+    of.work.charge(cost * _MORE if x.low < _NEXT_TO_0 else cost)
     down, up = of.down.lngamma, of.up.lngamma
     if x.low >= _AFTER:
         return Interval(of, down(x.low), up(x.high))

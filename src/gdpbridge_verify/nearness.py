@@ -45,6 +45,8 @@ _MOST_CELLS, _MOST_SQUARE = 30_000, 1 << 30
 _NEAR = Fraction(5, 2)
 # microseconds of a cell, and of one noise on it
 _COST_OF_CELL, _COST_OF_NOISE = 25.0, 8.0
+# what one certificate may take of all lines
+_MOST_WORK = 4.5e6
 
 _Noise = tuple[Fraction, int, int]
 
@@ -129,8 +131,9 @@ def _nearness(noise: tuple[_Noise, ...], plain: Fraction) -> Nearness:
 
     Raises:
         Undecided: if nothing is shown, as for little noise.
+        OutOfWork: if it takes more than one certificate may.
     """
-    work = Work()
+    work = Work(_MOST_WORK)
     of = Arithmetic(_BITS, work)
     variance = plain + sum((t * Fraction(d**2) / s for s, d, t in noise), Fraction(0))
     known = sorted((_known(of, one) for one in noise), key=lambda one: -one.weight)

@@ -54,6 +54,9 @@ def formulas_of(node: Node, of: Arithmetic) -> list[tuple[tuple[Fraction, Fracti
         values.setdefault(_bound(condition), _value(_bound(condition), of))
     starts: list[tuple[Fraction, Fraction]] = [(Fraction(0), Fraction(0))]
     brackets = {bound: _bracket(bound, values[bound]) for bound in values}
+    if any(one[0] < 0 == one[1] for one in brackets.values()):
+        # it may be 0, where a formula may be for ε = 0 alone
+        raise Undecided(_LINE)
     # bounds that are not above 0 are behind every ε
     ahead = {bound: one for bound, one in brackets.items() if one[1] > 0}
     for one in sorted(ahead.values()):

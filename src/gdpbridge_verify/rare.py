@@ -167,7 +167,8 @@ class Rare(Transform):
     def __init__(self, run: SampledGaussian, times: int, data: evidence.Line, split: Split) -> None:
         self.times, self.data = times, data
         self.whole, self.rare = (Window(run, low, split.high) for low in (None, split.low))
-        if [one is not None for one in (*data.nodes, *data.far)] != [True, True, False, True]:
+        given = [[one is not None for one in each] for each in (data.nodes, data.far)]
+        if given != [[True, True], [False, True]]:
             raise Malformed("evidence.lines: nodes", len(data.nodes), "two, and far out one")
 
     def on_line(

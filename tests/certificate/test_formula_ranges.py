@@ -120,6 +120,10 @@ def test_ranges_are_found_in_order() -> None:
     ("text", "error"),
     [
         ("piecewise(1, eps < log(4), 2, eps < 2*log(2), 3)", Undecided),
+        # of what may be 0, and is: a formula for ε = 0 alone bounds δ from there on
+        ("piecewise(1, eps <= min(0, sqrt(2)*sqrt(2) - 2), 2)", Undecided),
+        ("piecewise(2, eps > -abs(log(2) + log(3) - log(6)), 1)", Undecided),
+        ("piecewise(1, eps <= max(0, sqrt(2)*sqrt(2) - 2), 2)", Undecided),
         ("piecewise(1, eps < eps, 2)", Malformed),
         ("piecewise(1, 2 < 3, 2)", Malformed),
         ("piecewise(1, eps < piecewise(1, eps < 1, 2), 2)", Malformed),

@@ -17,6 +17,7 @@ import gdpbridge as gdp
 from gdpbridge.certificate.write_answers import Asked, write_answers
 from gdpbridge_verify import nearness
 from gdpbridge_verify.arithmetic import Arithmetic
+from gdpbridge_verify.refusal import OutOfWork
 
 P = gdp.profiles
 CENSUS = Path(__file__).parents[2] / "examples" / "census"
@@ -123,6 +124,13 @@ def test_a_law_that_would_be_too_long() -> None:
     assert certificate is not None
     assert gdp.verify(certificate).valid
     assert certificate.claim.mu.high == str(found.mu.high)
+
+
+def test_noise_of_very_many_variances_is_given_up_in_time() -> None:
+    """The number of cells alone was bounded, each of which takes as long as there are variances."""
+    noise = tuple((Fraction(1200 + n, 1000) ** 2, 1, 1) for n in range(999))
+    with pytest.raises(OutOfWork):
+        nearness._nearness(noise, Fraction(0))
 
 
 def test_the_checkers_own_numbers() -> None:

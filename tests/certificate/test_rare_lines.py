@@ -124,12 +124,17 @@ def changed(line: Line) -> Iterator[tuple[str, Line]]:
     yield "nodes", replace(line, nodes=line.nodes[::-1])
     yield "far", replace(line, far=line.far[::-1])
     yield "one", replace(line, nodes=line.nodes[:1], far=line.far[:1])
+    every = (*line.nodes, *line.far)
+    for count in (0, 1, 3, 4):
+        yield f"nodes: {count}", replace(line, nodes=every[:count], far=every[count:])
 
 
 def test_no_change_shows_what_is_false(thinned: Any) -> None:
     """Each field on its own, at the ε that the line is for."""
     eps = PLACES[1]
     tried = thinned(changed(written(eps)), 16, 3)
+    # as many nodes as there must be, at other places
+    tried += [one for one in changed(written(eps)) if one[0].startswith("nodes: ")]
     found = [(what, shown(one, eps)) for what, one in tried]
     kept = [(what, ends) for what, ends in found if ends is not None]
     assert [what for what, ends in kept if not ends[0] <= exact(eps) <= ends[1]] == []
