@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from flint import acb, acb_mat, acb_poly, arb, arb_mat, arb_poly, arb_series
 
+from gdpbridge.errors import UndecidedError
 from gdpbridge.losses.choice import Choice
 from gdpbridge.losses.glance import Glance
 from gdpbridge.losses.moments import Moments, Shares, kappa
@@ -414,10 +415,13 @@ class Line:
     def _terms(self) -> tuple[int, arb]:
         """Return how many terms a panel has, and a bound of the first one left out."""
         reach = FARTHEST * ball(self.choice.h * self._radius * self.choice.count)
-        total = self._sizes(arb(1))
+        # of terms that are hardly known at all, the sum may be told from nothing only from above
+        total = self._sizes(arb(1)).upper()
+        if not total.is_finite():
+            raise UndecidedError("a line's terms are not known closely enough")
         small = total * arb(2) ** -self.bits
         number, last = 0, total
-        while not certainly(last < small):
+        while not certainly(last <= small):
             number += 1
             last = last * reach / number
         return number, last

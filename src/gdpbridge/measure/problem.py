@@ -71,6 +71,7 @@ class Answer:
         cells: the number of cells that cover the range.
         notes: what a careful reader should know.
         proof: what proves low and high, or None where they rest on floating point.
+        at_best: why they may be further apart than asked for, in a method that need not keep to it.
     """
 
     low: Fraction
@@ -80,3 +81,6 @@ class Answer:
     cells: int
     notes: tuple[str, ...] = ()
     proof: Proof | None = None
+    at_best: str = (
+        "no lattice that fits in the memory and the work allowed for a question makes it narrower"
+    )

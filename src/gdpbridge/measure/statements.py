@@ -11,12 +11,14 @@ from flint import arb
 
 from gdpbridge.certificate.proof import Proof, continued
 from gdpbridge.curves.base import Curve
+from gdpbridge.curves.composed import ComposedCurve
 from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.tail import Handover, Scope
 from gdpbridge.curves.tails import CERTAIN
 from gdpbridge.errors import InputError, UndecidedError, WorkLimitError
 from gdpbridge.identify import Verdict, identify
 from gdpbridge.interval import Interval
+from gdpbridge.measure.chords import by_chords
 from gdpbridge.measure.method import Method, default_method
 from gdpbridge.measure.problem import Answer, Problem
 from gdpbridge.measure.result import Measurement, Statement
@@ -48,6 +50,8 @@ _FAILURES = tuple(Fraction(1, 10**digits) for digits in (5, 8, 10, 15, 20))
 _ONE = Fraction(1)
 # how much more work they may be together than one statement
 _OTHERS = 2
+# and where a head is measured by δ at single ε
+_BY_CHORDS = 2
 _BITS = 256
 # the least width that is asked for
 LEAST_TOL = Fraction(1, 10**100)
@@ -100,8 +104,7 @@ class Request:
         identified = identify(self.profile)
         eps_h, failure = self._scope(identified.verdict)
         if eps_h is not None:
-            with self._limit(f"μ on [0, {float(eps_h):g}]").part():
-                found = self._head(eps_h)
+            found = self._head_or_chords(eps_h)
         elif failure:
             found = self._approximate_or_whole(failure, identified.verdict)
         else:
@@ -245,6 +248,34 @@ class Request:
             return replace(found, attained_at=math.inf, notes=(*found.notes, _BY_TAIL))
         return found
 
+    def _head_or_chords(self, eps_h: Fraction) -> _Found:
+        """Measure a head; where no line covers it within the limit, by δ at single ε."""
+        asked = f"μ on [0, {float(eps_h):g}]"
+        try:
+            with self._limit(asked).part():
+                return self._head(eps_h)
+        except WorkLimitError:
+            if not isinstance(self.profile.curve, ComposedCurve):
+                raise
+            with self._limit(asked, _BY_CHORDS * MOST_WORK).part():
+                found = self._head_by_chords(eps_h)
+            if found is None:
+                raise
+            return found
+
+    def _head_by_chords(self, eps_h: Fraction) -> _Found | None:
+        """Measure a head by δ at single ε; None where that says nothing."""
+        curve, failure = self.profile.curve, self._failure_at(eps_h)
+        end = eps_h if curve.end is None else min(eps_h, upper_bound(curve.end))
+        problem = Problem(curve, end, self.tol, self.progress)
+        found = by_chords(problem, scales=self.scales)
+        if found is None:
+            return None
+        answer, tol = found
+        # a default width is missed rather than nothing said
+        request = replace(self, tol=tol, keeps_to_tol=self.given)
+        return request._found(answer, Statement.HEAD, failure)
+
     def _head(self, eps_h: Fraction) -> _Found:
         curve = self.profile.curve
         failure = self._failure_at(eps_h)
@@ -332,9 +363,8 @@ class Request:
                     f"{float(answer.high):.12g}]: ask for a larger --tol",
                     self._interval(answer.low, answer.high),
                 )
-            wider = f"the interval is wider than {float(self.tol):g}: no lattice that fits in "
-            more = "the memory and the work allowed for a question makes it narrower"
-            notes = (*notes, wider + more)
+            wider = f"the interval is wider than {float(self.tol):g}: {answer.at_best}"
+            notes = (*notes, wider)
         return _Found(
             statement,
             self._interval(answer.low, answer.high),
