@@ -160,8 +160,11 @@ class _Runs:
         """Multiply the masses' powers over their factorials."""
         bits = working_precision()
         if self._tables[0] != bits:
-            self._tables = bits, [self._powers(mass) for mass in self._atoms.masses()]
-        found = arb(math.factorial(self._atoms.times))
+            tables = [self._powers(mass) for mass in self._atoms.masses()]
+            # once, as it has very many digits
+            orders = arb(math.factorial(self._atoms.times))
+            self._tables = bits, [[orders * one for one in tables[0]], *tables[1:]]
+        found = arb(1)
         for count, table in zip(self._counts[number].tolist(), self._tables[1], strict=True):
             found = found * table[count]
         return found
