@@ -92,6 +92,7 @@ _NUMBERS = {
         "low > piece.start",
         "end < direction.end",
         "self.problem.end >= upper_bound(end)",
+        "one > self.problem.tol",
     },
     "measure/polynomials.py": {"first < cut < last", "rests.min(axis=1) <= spare"},
     "measure/climb.py": {
