@@ -10,15 +10,13 @@ from fractions import Fraction
 from flint import arb
 
 from gdpbridge.certificate.proof import Proof, continued
-from gdpbridge.curves.base import Curve
-from gdpbridge.curves.composed import ComposedCurve
+from gdpbridge.curves.base import Curve, Form
 from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.tail import Handover, Scope
 from gdpbridge.curves.tails import CERTAIN
 from gdpbridge.errors import InputError, UndecidedError, WorkLimitError
 from gdpbridge.identify import Verdict, identify
 from gdpbridge.interval import Interval
-from gdpbridge.measure.chords import by_chords
 from gdpbridge.measure.method import Method, default_method
 from gdpbridge.measure.problem import Answer, Problem
 from gdpbridge.measure.result import Measurement, Statement
@@ -255,7 +253,7 @@ class Request:
             with self._limit(asked).part():
                 return self._head(eps_h)
         except WorkLimitError:
-            if not isinstance(self.profile.curve, ComposedCurve):
+            if self.profile.curve.form is not Form.COMPOSED:
                 raise
             with self._limit(asked, _BY_CHORDS * MOST_WORK).part():
                 found = self._head_by_chords(eps_h)
@@ -265,6 +263,9 @@ class Request:
 
     def _head_by_chords(self, eps_h: Fraction) -> _Found | None:
         """Measure a head by δ at single ε; None where that says nothing."""
+        # what is not composed does without losses
+        from gdpbridge.measure.chords import by_chords
+
         curve, failure = self.profile.curve, self._failure_at(eps_h)
         end = eps_h if curve.end is None else min(eps_h, upper_bound(curve.end))
         problem = Problem(curve, end, self.tol, self.progress)
