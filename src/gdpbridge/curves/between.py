@@ -79,7 +79,8 @@ class BetweenCurve(BoundedCurve):
         """A mass that is nothing beside the probability to fail, and beside 1 - δ(0)."""
         with precision(_BITS):
             found = [number_ball(failure_of(factors)) for factors in self.directions]
-            failing = to_fraction(_largest(found).lower())
+            # what is not known to be positive leaves nothing to spare
+            failing = max(to_fraction(_largest(found).lower()), Fraction(0))
         _, deviation = Moments(self.directions[0]).shape(0.0)
         # 1 - δ(0) of a Gaussian of that deviation has a quarter of these digits
         bits = math.ceil(min(deviation**2, _MOST_VARIANCE) / 2 / math.log(2))

@@ -236,6 +236,8 @@ def between(
         points: how many multiples of the unit the sum may span.
         spare: a mass that may count as a failure above, and be left out below.
     """
+    # less than nothing would be taken from what fails
+    assert spare >= 0
     failure = failure_of(factors)
     few, rest, unit = _parted(factors, points, spare)
     found = []
