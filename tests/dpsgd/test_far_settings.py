@@ -24,13 +24,18 @@ def run(sigma: float, rate: float, steps: int, **more: Any) -> gdp.profiles.DPSG
     return gdp.profiles.DPSGD(noise_multiplier=sigma, sample_rate=rate, steps=steps, **more)
 
 
-def test_epsilon_where_chernoffs_bound_jumps() -> None:
+@pytest.mark.parametrize(
+    ("setting", "delta"),
+    [((5.338, 6.102e-5, 111), "1e-10"), ((1.721, 0.001582, 45), "1e-5")],
+    ids=["rare noise", "where it seems to be no line is of use"],
+)
+def test_epsilon_where_chernoffs_bound_jumps(setting: tuple[float, float, int], delta: str) -> None:
     """Beyond the tilt at which rare noise outweighs all else Chernoff's bound tells nothing."""
-    one = run(5.338, 6.102e-5, 111)
+    one = run(*setting)
     with within("ε", "", FEW):
-        found = epsilon_at(one, 1e-10)
+        found = epsilon_at(one, delta)
         assert found.high - found.low < found.low / 10**11
-        assert delta_at(one, found.low).low >= Decimal("1e-10") >= delta_at(one, found.high).high
+        assert delta_at(one, found.low).low >= Decimal(delta) >= delta_at(one, found.high).high
 
 
 def test_mu_where_lines_are_dear() -> None:

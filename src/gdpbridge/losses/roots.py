@@ -35,6 +35,8 @@ TILTS = 2.0 ** np.arange(-8, 23, 0.5)
 _LEAST = Fraction(1, 10**30)
 # times the usual losses
 _BEYOND_USUAL = 4
+# of the upper end: a lower end below tells that no line was close enough
+_FAR_APART = Fraction(1, 2)
 # doublings of the distance from the root found to the ε that are proved
 _PADS = 60
 
@@ -54,9 +56,24 @@ def least_epsilon(direction: Direction, delta: Fraction) -> tuple[Fraction, Frac
         aim = float(share.log().mid()) if certainly(share > 0) else -math.inf
         with _aimed(direction, aim):
             at, top = _begun(direction, target, share, aim)
-            if at > 0:
-                at = _root(direction, at, top, target, Fraction(1, 10**direction.digits))
-            return (at, at) if at == 0 else _proved(direction, at, target)
+            found = _about(direction, at, top, target)
+            if found[0] < found[1] * _FAR_APART:
+                # where it began, no line tells δ from the number: from the usual losses one may
+                usual = _guessed(direction, aim)[0] or top / 4
+                with suppress(UndecidedError, WorkLimitError):
+                    near = _nearly(direction, usual, top, target)
+                    low, high = _about(direction, near, top, target)
+                    found = max(found[0], low), min(found[1], high)
+            return found
+
+
+def _about(
+    direction: Direction, at: Fraction, top: Fraction, target: arb
+) -> tuple[Fraction, Fraction]:
+    """Return proved ends of the ε that is found from one near it, or 0 twice if that is it."""
+    if at > 0:
+        at = _root(direction, at, top, target, Fraction(1, 10**direction.digits))
+    return (at, at) if at == 0 else _proved(direction, at, target)
 
 
 def _begun(direction: Direction, target: arb, share: arb, aim: float) -> tuple[Fraction, Fraction]:
