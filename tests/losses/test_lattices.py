@@ -112,6 +112,24 @@ def test_exact_laws_list_all_outcomes(parts: list[tuple[FiniteTransform, int]]) 
             assert delta(law, eps).overlaps(want)
 
 
+def test_many_runs_of_losses_without_a_unit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their masses are the binomial ones, without products with all digits of a factorial."""
+    monkeypatch.delattr(math, "factorial")
+    runs, share = 4000, Fraction(1, 4)
+    pair = FiniteTransform([lambda: arb(2).sqrt() - 2, lambda: arb(3).log()], [share, 1 - share])
+    law = exactly(factors((pair, runs)))
+    assert law is not None
+    assert law.losses.size == runs + 1
+    for number in (0, 1000, 3010, runs):
+        expected = math.comb(runs, number) * (1 - share) ** number * share ** (runs - number)
+        with precision(256):
+            ratio = law.mass(number) / (arb(expected.numerator) / expected.denominator)
+            assert ratio.contains(1)
+            assert float(ratio.rad()) < 1e-60
+            loss = number * arb(3).log() + (runs - number) * (arb(2).sqrt() - 2)
+            assert law.loss(number).overlaps(loss)
+
+
 def laplace_mix(widths: list[float], atoms: list[tuple[float, float]], eps: float) -> float:
     """δ(ε) of Laplace noise and a finite law, by integrating one density after the other.
 

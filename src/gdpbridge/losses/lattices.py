@@ -146,6 +146,7 @@ class _Runs:
         with precision(_BITS):
             sums = counts @ np.array([float(number_ball(loss)) for loss in atoms.losses])
             self._tables: tuple[int, list[list[arb]]] = 0, []
+            self._balls: tuple[int, list[arb]] = 0, []
             order = np.argsort(sums, kind="stable")
             self._counts, self.losses = counts[order], np.asarray(sums[order], np.float64)
             logs = [float(self.mass(number).log()) for number in range(order.size)]
@@ -153,16 +154,19 @@ class _Runs:
 
     def loss(self, number: int) -> arb:
         """Add up the losses."""
-        pairs = zip(self._counts[number].tolist(), self._atoms.losses, strict=True)
-        return sum((count * number_ball(loss) for count, loss in pairs), arb(0))
+        bits = working_precision()
+        if self._balls[0] != bits:
+            self._balls = bits, [number_ball(loss) for loss in self._atoms.losses]
+        pairs = zip(self._counts[number].tolist(), self._balls[1], strict=True)
+        return sum((count * loss for count, loss in pairs), arb(0))
 
     def mass(self, number: int) -> arb:
         """Multiply the masses' powers over their factorials."""
         bits = working_precision()
         if self._tables[0] != bits:
             tables = [self._powers(mass) for mass in self._atoms.masses()]
-            # once, as it has very many digits
-            orders = arb(math.factorial(self._atoms.times))
+            # rounded: with all its digits each product would take long
+            orders = arb.fac_ui(self._atoms.times)
             self._tables = bits, [[orders * one for one in tables[0]], *tables[1:]]
         found = arb(1)
         for count, table in zip(self._counts[number].tolist(), self._tables[1], strict=True):
