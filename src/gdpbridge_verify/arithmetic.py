@@ -41,6 +41,10 @@ class Arithmetic:
         self.root_two = Interval(self, self.down.sqrt(2), self.up.sqrt(2))
         self.just_below_one = self.exactly(1 - Fraction(1, 1 << (precision - 1)))
 
+    def charge(self, cost: float) -> None:
+        """Spend what takes so long with 256 bits or fewer, and longer with more."""
+        self.work.charge(cost * max(1.0, self.precision / 256) ** 0.8)
+
     def exactly(self, value: Fraction | int) -> Interval:
         """Return the smallest interval around a rational number."""
         top, bottom = gmpy2.mpz(value.numerator), gmpy2.mpz(value.denominator)

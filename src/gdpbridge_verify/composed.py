@@ -296,7 +296,7 @@ class Line:
         of, field, up = self.of, self.field, self.field.up
         terms, sizes, radii = self._terms
         count = len(terms)
-        of.work.charge(count * _COST_OF_TURN)
+        of.charge(count * _COST_OF_TURN)
         turn = field.of(0, -self.data.h * at).exp()
         off = up.mul(count, up.log1p(up.add(turn.radius, up.mul(2, field.unit))))
         error = up.add(up.mul(sizes, up.expm1(off)), up.mul(radii, up.exp(off)))
@@ -317,7 +317,7 @@ class Line:
         """Return a_k, twice for k > 0, with the sign of the curve; sums of sizes, and of radii."""
         data, field, of, up = self.data, self.field, self.of, self.field.up
         count, sizes, radii = data.count + 1, mpfr(0), mpfr(0)
-        of.work.charge(count * len(self.parts) * 3 * _COST_OF_BALL)
+        of.charge(count * len(self.parts) * 3 * _COST_OF_BALL)
         columns = [
             one.transform.on_line(field, one.place, data.h, count, nodes)
             for one, nodes in zip(self._directed, data.nodes, strict=True)

@@ -75,7 +75,7 @@ class FixedSizeGaussian(Transform):
         total = self._atom(of)
         for tilt in (w, 1 - w):
             nodes = self._usual_nodes(tilt)
-            of.work.charge((nodes.last - nodes.first) * _COST_OF_BALL)
+            of.charge((nodes.last - nodes.first) * _COST_OF_BALL)
             for j in range(nodes.first, nodes.last + 1):
                 log, base = self._at_node(of, nodes.step, j)
                 total += (base + log * tilt).exp()
@@ -97,7 +97,7 @@ class FixedSizeGaussian(Transform):
         """Enclose log g, and log of φ·(du/ds)·η, at a node on the real line."""
         key = of.precision, step, j
         if key not in self._known:
-            of.work.charge(3 * _COST_OF_BALL)
+            of.charge(3 * _COST_OF_BALL)
             log_x = of.exactly(step * j)
             x = log_x.exp()
             log = ((x * self.apart).expm1() * self.rate).log1p()
@@ -117,7 +117,7 @@ class FixedSizeGaussian(Transform):
         if nodes.shift != nodes.strip:
             raise Malformed("evidence.lines: strip", nodes.strip, "the shift, half of the sector")
         numbers = nodes.numbers()
-        of.work.charge(6 * (nodes.last - nodes.first) * _COST_OF_BALL)
+        of.charge(6 * (nodes.last - nodes.first) * _COST_OF_BALL)
         scale = field.of((of.exactly(nodes.step) / (2 * of.pi).sqrt()).log())
         logs, bases = [], []
         for j in numbers:
@@ -187,7 +187,7 @@ class FixedSizeGaussian(Transform):
         width = _GROWTH / (steep + 1)
         reach = steep / Fraction(float(sector.double.low)) + _REACH
         count = -(-reach // width)
-        of.work.charge(count * _COST_OF_BOX)
+        of.charge(count * _COST_OF_BOX)
         total = of.exactly(0)
         for low, high in pairwise(width * number for number in range(count + 1)):
             weight = self._weight(of, sector, of.exactly(low))
@@ -237,7 +237,7 @@ class FixedSizeGaussian(Transform):
 
     def _points(self, of: Arithmetic, nodes: Nodes) -> Iterator[Interval]:
         numbers = nodes.numbers("evidence.lines: far")
-        of.work.charge(8 * (nodes.last - nodes.first) * _COST_OF_BALL)
+        of.charge(8 * (nodes.last - nodes.first) * _COST_OF_BALL)
         yield of.exactly(0)
         for j in numbers:
             yield of.exactly(nodes.step * j).exp()

@@ -141,7 +141,7 @@ class Gaussian(Transform):
         self, field: Complexes, w: Fraction, h: Fraction, count: int, nodes: Nodes | None
     ) -> list[Ball]:
         """Enclose F(w + ikh)."""
-        field.arithmetic.work.charge(count * _COST_OF_BALL)
+        field.arithmetic.charge(count * _COST_OF_BALL)
         half, places = self.tail_variance / 2, [h * k for k in range(count)]
         return [field.of(half * (w * w - w - y * y), half * (2 * w - 1) * y).exp() for y in places]
 
@@ -259,7 +259,7 @@ class SampledGaussian(Transform):
     def _log_mixture(self, field: Complexes, nodes: Nodes, sign: int) -> list[Ball]:
         """Enclose log g(±u) at the nodes."""
         numbers = nodes.numbers()
-        field.arithmetic.work.charge(3 * len(numbers) * _COST_OF_BALL)
+        field.arithmetic.charge(3 * len(numbers) * _COST_OF_BALL)
         drift, turn = 1 / (2 * self.sigma**2), sign * nodes.shift / self.sigma
         kept, rate = field.of(1 - self.rate), field.of(self.rate)
         places = [sign * nodes.step * j / self.sigma - drift for j in numbers]
@@ -268,7 +268,7 @@ class SampledGaussian(Transform):
     def _weighted(self, field: Complexes, w: Fraction, nodes: Nodes) -> tuple[Balls, Balls]:
         """Enclose L, and the terms φ·e^{b + wL}·η at the nodes."""
         of, (logs, bases) = field.arithmetic, self._logs(field, nodes)
-        of.work.charge(len(logs) * _COST_OF_BALL)
+        of.charge(len(logs) * _COST_OF_BALL)
         scale = field.of((of.exactly(nodes.step) / (2 * of.pi).sqrt()).log())
         tilt, weights = field.of(w), list[Ball]()
         for j, log, base in zip(nodes.numbers(), logs, bases, strict=True):
@@ -347,7 +347,7 @@ def power_sums(
     and a = (|z| + s)·(1 + unit), a term is off by at most (r + A·k·(a - |z|))·max(1, a)^k.
     """
     of, up = field.arithmetic, field.up
-    of.work.charge(count * len(weights) * _COST_OF_TERM)
+    of.charge(count * len(weights) * _COST_OF_TERM)
     step = field.of(0, h)
     turns = [(step * log).exp() for log in logs]
     error, total = mpfr(0), mpfr(0)
