@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import gdpbridge as gdp
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.profiles import PLD, ApproxDP, PureDP, Sequence
 
@@ -96,3 +97,19 @@ def test_bounds_hold(
         low, high = profile.delta_bounds(float(one))
         assert low <= exact * (1 + 1e-12) + 1e-15
         assert exact <= high * (1 + 1e-12) + 1e-15
+
+
+def test_a_largest_place_just_before_the_end() -> None:
+    """Only coarse lines show it at first: no more than p is left at the end itself."""
+    rare = gdp.profiles.ApproxDP(epsilon=1, delta=1e-6).subsample(rate=0.1).compose(1000)
+    noise = gdp.profiles.Laplace(scale=3).subsample(rate=0.02).compose(500)
+    runs = gdp.profiles.Sequence(parts=[rare, noise])
+    found = gdp.measure(runs)
+    mu, p = found.mu, found.failure
+    assert p is not None
+    assert 0 < mu.low <= mu.high
+    assert float(mu.high) - float(mu.low) < 1e-8
+    at = [float(found.attained_at) * share for share in (0.5, 0.9, 0.99, 0.999)]
+    for eps in at:
+        low, _ = runs.delta_bounds(eps)
+        assert low <= float(p) + (1 - float(p)) * gdp.delta(float(mu.high), eps) + 1e-15

@@ -12,6 +12,7 @@ less is not below what some ε is known to ask for.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -56,6 +57,8 @@ _ROUNDS = 3
 _LOOSE_DIGITS = 4, 2
 # how often a place where G is larger may be found
 _RAISES = 40
+# looks at G before an ε where only a coarse line showed it
+_HALVINGS = 17
 # a piece is made sharper so far about a place where it does not do, as a share of it
 _ABOUT = 0.125
 # how far past p, relative to ε: beyond the error of its place, and no matter for μ
@@ -114,6 +117,9 @@ class _Search:
         pieces = [list(look.pieces(number)) for number in range(len(self.coarse.directions))]
         self.seen, self.evaluations = look.seen, look.evaluations
         self._accept(*look.best, pieces)
+        if not self.low and self.seen > self.problem.tol and look.best[1]:
+            with suppress(UndecidedError, WorkLimitError):
+                self._look_before(*look.best, pieces)
         # a coarse line may have shown more than there is
         self.seen = float(self.low) or self.seen
         for _ in range(_RAISES):
@@ -136,6 +142,14 @@ class _Search:
                 looser=self._looser if self._loose_tol else None,
             ),
         )
+
+    def _look_before(self, number: int, eps: Fraction, pieces: list[list[Piece]]) -> None:
+        """Look ever nearer to an ε where no more than p is shown: G may be large before it."""
+        for halvings in range(1, _HALVINGS):
+            before = self.low
+            self._accept(number, eps - eps / 2**halvings, pieces)
+            if self.low == before > 0:
+                break
 
     def _looser(self) -> tuple[Fraction, Fraction, Proof]:
         """Measure to few digits."""
