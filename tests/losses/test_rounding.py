@@ -145,11 +145,12 @@ def test_many_runs_that_may_fail_on_samples() -> None:
     assert _multinomial(0.1, 1e-6, 0.01, 100_000, 0.5) * (1 - 1e-9) <= high <= low * (1 + 1e-4)
 
 
+@pytest.mark.parametrize("least", [-3, -400])
 @pytest.mark.parametrize("runs", [1, 2, 7, 50])
-def test_what_is_trimmed_is_rare(runs: int) -> None:
+def test_what_is_trimmed_is_rare(runs: int, least: int) -> None:
     """Of the same law in a window no mass is larger, and together they lack what may be lost."""
     steps = [
-        Step((-3, 0, 1), lambda: [arb("0.001"), arb("0.5"), arb("0.499")], runs),
+        Step((least, 0, 1), lambda: [arb("0.001"), arb("0.5"), arb("0.499")], runs),
         Step((-1, 2), lambda: [arb("0.75"), arb("0.25")], 5),
     ]
     unit, spare = TENTH, Fraction(1, 10**6)
@@ -160,7 +161,10 @@ def test_what_is_trimmed_is_rare(runs: int) -> None:
         found = {int(place): part.mass(k) for k, place in enumerate(part.places)}
         assert all(float(mass - known.get(place, arb(0))) <= 1e-60 for place, mass in found.items())
         assert 0 <= float(sum(known.values()) - sum(found.values())) <= float(spare)
-    assert runs < 50 or len(found) < len(known) / 2
+    assert (runs, least) != (50, -3) or len(found) < len(known) / 2
+    # far between the usual losses, masses are left out as well as at the ends
+    inside = list(found.values())[1:-1]
+    assert (runs, least) != (50, -400) or sum(one == 0 for one in inside) > len(inside) / 2
     assert part.losses == pytest.approx([float(HALF + place * unit) for place in found])
 
 

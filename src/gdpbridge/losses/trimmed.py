@@ -2,7 +2,8 @@
 
 The law of T runs is made by squaring, and after each product what is at both ends is left out as
 long as it is rare enough: a window about the mean, which grows like √T, in place of a range that
-grows like T. What is left out in all, a mass, is at most what was given.
+grows like T; so are masses between that are as rare. What is left out in all, a mass, is at most
+what was given.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ _BITS = 256
 _PRODUCT, _FALL = 1.1, 0.0016
 # a first place, and the masses from there on
 _Piece = tuple[int, arb_poly]
+# where a piece begins and ends, and what is left out between
+_Cut = tuple[int, int, list[int]]
 
 
 class TrimmedSum(LatticeSum):
@@ -54,7 +57,7 @@ class TrimmedSum(LatticeSum):
     ) -> None:
         self._spare = spare
         # where pieces were cut, the first time: with more bits they are cut there again
-        self._cuts: list[tuple[int, int]] = []
+        self._cuts: list[_Cut] = []
         super().__init__(unit, steps, failure, start)
 
     @cached_property
@@ -123,19 +126,23 @@ class TrimmedSum(LatticeSum):
         self._offset = total[0]
         return total[1]
 
-    def _cut(
-        self, piece: _Piece, budget: Fraction, again: Iterator[tuple[int, int]] | None
-    ) -> _Piece:
-        """Leave out what is rare at both ends, or what was left out before."""
+    def _cut(self, piece: _Piece, budget: Fraction, again: Iterator[_Cut] | None) -> _Piece:
+        """Leave out what is rare at both ends and between, or what was left out before."""
         first, poly = piece
         masses = poly.coeffs()
         if again is None:
-            most = ball(budget / 2).lower()
-            cut = _rare(masses, most), len(masses) - _rare(masses[::-1], most)
+            most, least = ball(budget / 4).lower(), ball(budget / 2 / len(masses)).lower()
+            start, stop = _rare(masses, most), len(masses) - _rare(masses[::-1], most)
+            # products of masses whose sizes vary far take long
+            faint = [at for at in range(start, stop) if certainly(masses[at].upper() <= least)]
+            cut = start, stop, faint
             self._cuts.append(cut)
         else:
             cut = next(again)
-        return first + cut[0], arb_poly(masses[cut[0] : cut[1]])
+        start, stop, faint = cut
+        for at in faint:
+            masses[at] = arb(0)
+        return first + start, arb_poly(masses[start:stop])
 
 
 def _times(one: _Piece, other: _Piece) -> _Piece:
