@@ -15,13 +15,12 @@ from standalone_checker import (
     ZERO,
     Checker,
     Concentrated,
-    decided,
     gauss,
     le,
     number,
     numbers,
 )
-from standalone_composed import Composed
+from standalone_composed import Composed, answer_of
 from standalone_lattice import OnLattice
 from standalone_parts import signed
 
@@ -249,16 +248,7 @@ def one_document(document):
         raise ValueError("no answer is there")
     whole = Answers(document) if document["claim"].get("answers") else checker_of(document)
     checker = whole.checker if isinstance(whole, Answers) else whole
-    for name, holds in whole.lines():
-        answer = None
-        for bits in PRECISIONS:
-            checker.bits = bits
-            answer = decided(holds, bits)
-            if answer is not None:
-                break
-        if not answer:
-            return f"{'undecided' if answer is None else 'refused'}: line {name}"
-    return "valid"
+    return answer_of(checker, PRECISIONS, whole.lines)
 
 
 def ends(claim):

@@ -401,9 +401,12 @@ class Composed(Checker):
         yield "6", lambda: self.below(self.w, low)
 
 
-def answer_of(checker, precisions):
-    """The first line that is not shown at any of some precisions, in words; else valid."""
-    for name, holds in checker.lines():
+def answer_of(checker, precisions, lines=None):
+    """The first line that is not shown at any of some precisions, in words; else valid.
+
+    The lines are the checker's, or those of what it is part of.
+    """
+    for name, holds in (lines or checker.lines)():
         answer = None
         for bits in precisions:
             checker.bits = bits
