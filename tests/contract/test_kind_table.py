@@ -14,6 +14,8 @@ from oracles import ORACLES, TRANSFORMED, Oracle
 
 import gdpbridge as gdp
 from gdpbridge.cli.kinds import described
+from gdpbridge.cli.mechanism import mechanism_of
+from gdpbridge.cli.parameters import fields_of
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import transformations
 from gdpbridge.profiles import kinds
@@ -99,6 +101,45 @@ def test_it_does_what_it_says_that_it_can(kind: str) -> None:
         else:
             with pytest.raises(gdp.InputError):
                 profile.subsample(scheme=scheme, **size).delta_bounds(0.3)
+
+
+def words_of(kind: str) -> str:
+    """The example of a kind as it is typed."""
+    words, fields = [kind], kinds()[kind].parameters()
+    for name, value in ORACLES[kind].given.items():
+        option = f"--{name.replace('_', '-')}"
+        if value is True:
+            words.append(option)
+        elif isinstance(value, dict):
+            words += [f"{option} {key}={number}" for key, number in value.items()]
+        elif isinstance(value, list):
+            rows = value if all(isinstance(row, list) for row in value) and kind == "matrix" else 0
+            items = value if not rows else [",".join(map(str, row)) for row in rows]
+            groups = [
+                ":".join(map(str, one)) if isinstance(one, list | tuple) else str(one)
+                for one in items
+            ]
+            words.append(f"{option} '{(';' if rows else ',').join(groups)}'")
+        elif fields[name].is_required() and isinstance(value, str) and name == "text":
+            words.append(f"'{value}'")
+        else:
+            words.append(f"{option} '{value}'")
+    return " ".join(words)
+
+
+@pytest.mark.parametrize("kind", ORACLES)
+def test_it_is_the_same_however_it_is_said(kind: str) -> None:
+    """Typed, written in a file, or in Python: each is the same mechanism."""
+    found = example(kind).specification()
+    assert mechanism_of(words_of(kind), "--and").specification() == found
+    assert gdp.load_profile({"kind": kind, **ORACLES[kind].given}).specification() == found
+
+
+@pytest.mark.parametrize("kind", ORACLES)
+def test_each_parameter_can_be_typed(kind: str) -> None:
+    """All of them are options or words, but what is no number or text at all."""
+    declared = set(fields_of(kinds()[kind])) - {"neighbours"}
+    assert declared == set(kinds()[kind].parameters()) - {"function"}
 
 
 def test_every_transformation_has_an_oracle() -> None:
