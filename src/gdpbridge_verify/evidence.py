@@ -12,10 +12,14 @@ from gdpbridge_verify.refusal import Malformed
 MAX_CELLS = 100_000
 MAX_NODES = 200_000
 MAX_RELEASES = 100
+# characters of a number in a row
+MAX_NUMBER = 400
 
 # as people write them, or as a logarithm of 0
 _NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?"
-Number = Annotated[str, Text("a decimal number", 400, f"{_NUMBER}|-inf")]
+Number = Annotated[
+    str, Text("a decimal number, or p/q", MAX_NUMBER, f"{_NUMBER}|[0-9]+/[1-9][0-9]*|-inf")
+]
 Row = Annotated[tuple[Number, ...], Most(2)]
 Column = Literal["eps", "delta", "log_delta", "alpha", "beta", "epsilon"]
 Delimiter = Literal[",", ";", "\t"]

@@ -29,8 +29,8 @@ from gdpbridge.curves.nature import Nature
 from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import register
-from gdpbridge.numeric.exact import exact, is_decimal
-from gdpbridge.reading.named import exact_number, pairs_of_file
+from gdpbridge.numeric.exact import exact
+from gdpbridge.reading.named import exact_number, pairs_of_file, too_long_because
 
 if TYPE_CHECKING:
     from gdpbridge.losses.moments import Losses
@@ -159,10 +159,8 @@ class TradeoffFunction(Profile):
 
     @property
     def beyond_certificates(self) -> str:
-        """They hold the corners of what is known, as decimals."""
-        if any(not is_decimal(one) for point in self._corners for one in point):
-            return "there is no certificate for a trade-off function that is not in decimals"
-        return ""
+        """They hold the corners of what is known, as numbers that are not too long."""
+        return too_long_because(self._corners)
 
     def build_curve(self) -> Curve:
         """Return the lines of the envelope of the function and its inverse."""
