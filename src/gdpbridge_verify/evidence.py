@@ -28,6 +28,10 @@ FileName = Annotated[str, Text("the name of a file", 200, r"[^/\\\x00-\x1f]+")]
 Hash = Annotated[str, Text("a SHA-256 in hexadecimal", 64, "[0-9a-f]{64}")]
 
 
+Touching = Annotated[tuple[Binary, ...], Most(100)]
+RowNumbers = Annotated[tuple[Annotated[int, Whole(0, MAX_CELLS)], ...], Most(MAX_CELLS)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Breakpoint:
     """A bracket about a point at which the profile's formula changes."""
@@ -115,6 +119,9 @@ class Tangent:
     outside: Annotated[Binary, "log (1-q)/(1-p) where it touches"]
 
 
+Tangents = Annotated[tuple[Tangent, ...], Most(MAX_CELLS)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Event:
     """An event, whose mechanism shows that δ is no smaller."""
@@ -184,3 +191,6 @@ class Release:
     file: Annotated[FileName, "the certificate's name, without a folder"]
     sha256: Annotated[Hash, "of its bytes"]
     count: Annotated[int, Whole(1, 10**9)] = 1
+
+
+Releases = Annotated[tuple[Release, ...], Most(MAX_RELEASES)]
