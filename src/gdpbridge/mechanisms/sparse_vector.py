@@ -150,7 +150,7 @@ class SparseVector(Profile):
 def _split(given: dict[str, Any]) -> dict[str, float]:
     """Return the scales of a budget, each rounded up; none where there is no budget."""
     defaults = {"epsilon": None, "sensitivity": 1, "count": 1}
-    found = [given.get(name, default) for name, default in defaults.items()]
+    found: list[Any] = [given.get(name, default) for name, default in defaults.items()]
     if not all(isinstance(one, int | float) and 0 < one < math.inf for one in found):
         return {}
     epsilon, sensitivity, count = map(exact, found)

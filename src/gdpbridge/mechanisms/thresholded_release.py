@@ -262,7 +262,7 @@ def _passes(noise: str, away: arb) -> arb:
 def _threshold(given: dict[str, Any]) -> float | None:
     """Return a threshold hardly above the least with 1 - (1 - p)^k ≤ δ₀; none without a δ₀."""
     defaults = {"delta": None, "scale": None, "contribution": 1, "groups": 1}
-    found = [given.get(name, default) for name, default in defaults.items()]
+    found: list[Any] = [given.get(name, default) for name, default in defaults.items()]
     noise = given.get("noise")
     if noise not in ("gaussian", "laplace") or not all(
         isinstance(one, int | float) and 0 < one < math.inf for one in found
