@@ -1,8 +1,8 @@
 """Runs of a trade-off function, for the checker: the losses of the pair that attains it.
 
-f is linear between rows (α, β), from α = 0 on, where P has 1 - β that Q never has, to β = 0, beyond
-which Q has 1 - α that P never has. Between two rows Q has the mass by which α rises, P that by which
-β falls, and the loss is the logarithm of their ratio.
+f is linear between rows (α, β), from α = 0, where P has 1 - β that Q never has, to β = 0, where Q
+has 1 - α that P never has. Between two rows Q has the mass by which α rises, P that by which β
+falls, and the loss is the logarithm of their ratio.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from fractions import Fraction
 from itertools import pairwise
 
-from gdpbridge_verify.arithmetic import Arithmetic
+from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.bounded import Atom, Pair
 from gdpbridge_verify.listed import RATIO, ratio
 from gdpbridge_verify.refusal import Malformed
@@ -41,7 +41,8 @@ class Slopes(Atomic):
         """Return the losses."""
         of.work.charge(_COST_OF_LOSS * len(self._masses))
         losses = [of.exactly(p / q).log() for p, q in self._masses]
-        over = [Fraction(0), *(loss - losses[0] for loss in losses[1:])]
+        over: list[Fraction | Interval] = [loss - losses[0] for loss in losses]
+        over[0] = Fraction(0)
         found = [
             Atom(loss, of.exactly(p), of.exactly(q))
             for loss, (p, q) in zip(over, self._masses, strict=True)
