@@ -39,7 +39,7 @@ class Slopes(Atomic):
 
     def bounded(self, of: Arithmetic) -> Pair:
         """Return the losses."""
-        of.work.charge(_COST_OF_LOSS * len(self._masses))
+        of.charge(_COST_OF_LOSS * len(self._masses))
         losses = [of.exactly(p / q).log() for p, q in self._masses]
         over: list[Fraction | Interval] = [loss - losses[0] for loss in losses]
         over[0] = Fraction(0)
