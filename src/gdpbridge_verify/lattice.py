@@ -18,19 +18,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import NamedTuple
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, exact
+from gdpbridge_verify.bounded import Density, Pair
 from gdpbridge_verify.document import Evidence
 from gdpbridge_verify.evidence import Point
-from gdpbridge_verify.exponentials import Exponential
-from gdpbridge_verify.finite import Atoms, DiscreteGaussian, Finite, Unit, finite_of
+from gdpbridge_verify.finite import Atoms, Finite, Unit
 from gdpbridge_verify.law import DiscreteCheck, Law
 from gdpbridge_verify.numbers import about
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed, OutOfWork
-from gdpbridge_verify.samples import Atom, Density, Sampled, SampledLaplace
-from gdpbridge_verify.transforms import Transform
 
 # of one run's losses
 _MOST_PLACES = 1 << 18
@@ -76,53 +73,6 @@ class Placed(Finite):
         return found._replace(total=found.total * (self._start * tilt).exp())
 
 
-class Pair(NamedTuple):
-    """One run in one direction.
-
-    Attributes:
-        lowest: its lowest loss.
-        atoms: losses with a probability of their own, growing.
-        density: what else there is, of the direction of removal.
-        backward: whether the direction is the other one.
-        failure: the probability of an infinite loss.
-    """
-
-    lowest: Interval
-    atoms: list[Atom]
-    density: Density | None
-    backward: bool
-    failure: Fraction
-
-
-def pair_of(one: Transform, of: Arithmetic) -> Pair:
-    """Return the losses of a run.
-
-    Raises:
-        Malformed: if they are not bounded.
-    """
-    if isinstance(one, Exponential):
-        width, atom = of.exactly(one.width), of.exactly(one.atom)
-        far = atom * (-width).exp()
-        ends = [Atom(Fraction(0), far, atom), Atom(2 * one.width, atom, far)]
-        between = Density(one.width, Fraction(1), one.density(of))
-        return Pair(-width, ends, between, False, one.failure)
-    if isinstance(one, Sampled):
-        density = one.density if isinstance(one, SampledLaplace) else None
-        return Pair(*one.atoms(of), density, one.backward, one.failure)
-    known = finite_of(one)
-    if known is None or isinstance(known, DiscreteGaussian):
-        raise Malformed("evidence.unit", "given", "null, where a loss is not bounded")
-    of.work.charge(_COST_OF_ATOM * len(known.places))
-    size, first = known.unit.enclosed(of), known.places[0]
-    found = []
-    for place, mass in zip(known.places, known.masses(of), strict=True):
-        over: Fraction | Interval = size * (place - first)
-        if not known.unit.is_log or place == first:
-            over = (Fraction(0) if known.unit.is_log else known.unit.value) * (place - first)
-        found.append(Atom(over, mass, mass * (-(size * place)).exp()))
-    return Pair(size * first, found, None, False, known.failure)
-
-
 class _Masses:
     """Masses under P at multiples of the unit."""
 
@@ -154,7 +104,7 @@ class _Masses:
 def above(pair: Pair, unit: Fraction, of: Arithmetic) -> Placed:
     """Return a law that dominates that of a run."""
     found = _Masses(unit, of)
-    of.work.charge(_COST_OF_ATOM * len(pair.atoms))
+    of.charge(_COST_OF_ATOM * len(pair.atoms))
     for atom in pair.atoms:
         first, last = found.about(atom.over)
         if first == last:
@@ -176,49 +126,31 @@ def _share(pair: Pair, density: Density, found: _Masses) -> None:
     _, last = found.about(pair.atoms[-1].over)
     if last > _MOST_PLACES:
         raise OutOfWork
-    of.work.charge(_COST_OF_CELL * last)
+    of.charge(_COST_OF_CELL * last)
     whole, step = -of.exactly(-unit).expm1(), of.exactly(unit).exp()
-    base, before = pair.lowest.exp(), _end(pair, density, of, first=True)
+    before, end = density.ends(of)
+    base = pair.lowest.exp()
     for place in range(last):
         ratio = base * step
-        if place < last - 1:
-            after = density.place(1 / ratio if pair.backward else ratio)
-        else:
-            after = _end(pair, density, of, first=False)
-        p, q = _masses(pair, density, before, after)
+        after = density.place(ratio) if place < last - 1 else end
+        p, q = density.between(before, after)
         upper = (p - q * base) / whole
         found.add(place, p - upper)
         found.add(place + 1, upper)
         before, base = after, ratio
 
 
-def _end(pair: Pair, density: Density, of: Arithmetic, *, first: bool) -> Interval:
-    """Return where the losses begin, or end."""
-    return density.ends(of)[0 if first != pair.backward else 1]
-
-
-def _masses(
-    pair: Pair, density: Density, one: Interval, other: Interval
-) -> tuple[Interval, Interval]:
-    """Return the masses between two places, in the order of losses, of the direction's pair."""
-    if not pair.backward:
-        return density.between(one, other)
-    p, q = density.between(other, one)
-    return q, p
-
-
 def below(pair: Pair, unit: Fraction, of: Arithmetic) -> Placed:
     """Return a law that is dominated by that of a run."""
     found = _Masses(unit, of)
-    of.work.charge(_COST_OF_ATOM * len(pair.atoms))
+    of.charge(_COST_OF_ATOM * len(pair.atoms))
     for atom in pair.atoms:
         found.add(found.about(atom.over)[0], atom.p)
     if pair.density is not None:
         for low, high in _cells(pair, pair.density, found):
-            p, _ = _masses(pair, pair.density, low, high)
-            middle = pair.density.merged(low, high)
-            middle = -middle if pair.backward else middle
-            found.add(found.about(middle - pair.lowest)[0], p)
+            p, _ = pair.density.between(low, high)
+            middle = pair.density.merged(low, high) - pair.lowest
+            found.add(found.about(middle)[0], p)
     return found.placed(pair)
 
 
@@ -226,11 +158,11 @@ def _cells(pair: Pair, density: Density, found: _Masses) -> Iterator[tuple[Inter
     """Yield cells whose middles have losses hardly above multiples; floats say where they are."""
     of, unit = found.of, found.unit
     _, last = found.about(pair.atoms[-1].over)
-    rate, sign = float(density.rate), -1 if pair.backward else 1
+    rate, sign = float(density.rate), -1 if density.backward else 1
     # a rate may be too small for floats
     if last > _MOST_PLACES or density.width > _WIDEST or not rate:
         raise OutOfWork
-    of.work.charge(_COST_OF_CELL * last)
+    of.charge(_COST_OF_CELL * last)
     step, lowest = float(unit), float(pair.lowest.low)
     end = float(density.width)
 
@@ -241,7 +173,7 @@ def _cells(pair: Pair, density: Density, found: _Masses) -> Iterator[tuple[Inter
         return math.log1p(max(math.expm1(sign * (lowest + over)) / rate, _LEAST))
 
     at, place = -sign * end, 0
-    exact, farthest = (_end(pair, density, of, first=first) for first in (True, False))
+    exact, farthest = density.ends(of)
     while True:
         place = max(place + 1, math.ceil(loss(at) / step + 0.5))
         if place >= last:
@@ -277,7 +209,7 @@ class LatticeCheck(DiscreteCheck):
         """Return the law of all runs on the side in question."""
         place = above if self._is_above else below
         parts = self.towards(backward=bool(self.direction))
-        pairs = [(pair_of(one, self.arithmetic), times) for one, times in parts]
+        pairs = [(one.bounded(self.arithmetic), times) for one, times in parts]
         placed = [(place(pair, self._unit, self.arithmetic), times) for pair, times in pairs]
         return Law(placed, tilt, self.arithmetic)
 

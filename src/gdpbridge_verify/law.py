@@ -29,7 +29,7 @@ from gdpbridge_verify.evidence import Point
 from gdpbridge_verify.finite import Atoms, DiscreteGaussian, Finite, Unit, finite_of
 from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.profile import Tail
-from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused, Undecided
+from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused
 
 # multiples of one unit, and sums of all losses, that a law may have
 _MOST_PLACES, _MOST_SUMS = 1 << 20, 1 << 17
@@ -97,12 +97,11 @@ class Law:
         # from `first` on losses are certainly larger, before `last` certainly not
         first = bisect_right(self._lows, eps.high)
         last = bisect_left(self._lows, self.of.down.sub(eps.low, self._widest))
-        self.of.work.charge(_COST_OF_SHARE * (1 + first - last))
+        self.of.charge(_COST_OF_SHARE * (1 + first - last))
         kept = self.of.exactly(0)
         if first < len(self._lows):
             over = self._losses[first] - eps
-            p, q = self._fixed(*self._p[first]), self._fixed(*self._q[first])
-            kept = (-self._tilt * over).exp() * (p - (-over).exp() * q)
+            kept = (-self._tilt * over).exp() * (self._p[first] - (-over).exp() * self._q[first])
         for number in range(last, first):
             over = self._losses[number] - eps
             share = (-(-over).expm1()).positive() * (-self._tilt * over).exp()
@@ -116,41 +115,28 @@ class Law:
         first, last = bisect_right(self._lows, low.high), bisect_left(self._lows, high.low)
         return self._lows[(first + last) // 2] if first < last else None
 
-    def _tails(self, rate: Fraction) -> list[tuple[int, int]]:
-        """Bound Σ q(y)·e^{-rate·(y - x)} over y ≥ x for each loss x, in multiples of 2^{-bits}."""
-        self.of.work.charge(len(self._masses) * (3 + self.bits / 100))
-        found: list[tuple[int, int]] = []
-        low = high = 0
-        decays: dict[int, tuple[int, int]] = {}
+    def _tails(self, rate: Fraction) -> list[Interval]:
+        """Enclose Σ q(y)·e^{-rate·(y - x)} over y ≥ x for each loss x."""
+        of, total, found = self.of, self.of.exactly(0), list[Interval]()
+        of.work.charge(len(self._masses) * (3 + self.bits / 100))
+        decays: dict[int, Interval] = {}
         for number in reversed(range(len(self._masses))):
             if found:
                 # on one lattice few gaps differ
                 key = self._steps[number + 1] - self._steps[number] if self._steps else number
                 if key not in decays:
-                    decays[key] = self._decay(rate, number)
-                least, most = decays[key]
-                low, high = (low * least) >> self.bits, -((-high * most) >> self.bits)
-            low, high = low + self._masses[number], high + self._masses[number]
-            found.append((low, high))
+                    of.work.charge(15 + self.bits / 30)
+                    gap = self._losses[number + 1] - self._losses[number]
+                    decays[key] = (gap * -rate).exp()
+                total = total * decays[key]
+            total += self._fixed(self._masses[number])
+            found.append(total)
         return found[::-1]
 
-    def _decay(self, rate: Fraction, number: int) -> tuple[int, int]:
-        """Bound e^{-rate·g} for the gap g after a loss, in the same multiples."""
-        self.of.work.charge(15 + self.bits / 30)
-        of, gap = self.of, self._losses[number + 1] - self._losses[number]
-        value = (-of.exactly(rate) * gap).exp()
-        if not value.high <= 2:
-            raise Undecided("the order of the losses")
-        return (
-            int(of.down.floor(of.down.mul_2exp(value.low, self.bits))),
-            int(of.up.ceil(of.up.mul_2exp(value.high, self.bits))),
-        )
-
-    def _fixed(self, low: int, high: int | None = None) -> Interval:
-        """Return multiples of 2^{-bits}."""
+    def _fixed(self, mass: int) -> Interval:
+        """Return a mass in multiples of 2^{-bits}."""
         of, one = self.of, mpz(1) << self.bits
-        top = low if high is None else high
-        return Interval(of, of.down.div(mpz(low), one), of.up.div(mpz(top), one))
+        return Interval(of, of.down.div(mpz(mass), one), of.up.div(mpz(mass), one))
 
     # --- masses on one lattice ---------------------------------------------------------------
 
@@ -327,14 +313,12 @@ class DiscreteCheck(LossesCheck):
         """
         if not self.high:
             return super().touching(low, high)
-        self.arithmetic.work.charge(_COST_OF_CHORD)
-        ends = self.enclosed(low), self.enclosed(high)
+        self.arithmetic.charge(_COST_OF_CHORD)
         fall = self._delta(low) - self._delta(high)
-        b = fall / (ends[1].exp() - ends[0].exp()) / (1 - self.aside)
-        y = _normal_place(b)
+        width = self.enclosed(high).exp() - self.enclosed(low).exp()
+        y, mu = _normal_place(fall / width / (1 - self.aside)), self.bound.mu
         if y is None:
             return super().touching(low, high)
-        mu = self.bound.mu
         return min(max(_top(mu * (y - mu / 2)), low), high)
 
     def below(self, line: str, at: Fraction, level: Level) -> None:

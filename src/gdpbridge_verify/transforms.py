@@ -6,7 +6,6 @@ The mathematics is that of docs/check-a-mu.md. |F(w)| ≤ F(Re w), and F(1 + s) 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,6 +15,7 @@ import gmpy2
 from gmpy2 import mpc, mpfr
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
+from gdpbridge_verify.bounded import Atom, Pair
 from gdpbridge_verify.complexes import Ball, Complexes, cosine
 from gdpbridge_verify.evidence import MAX_NODES, Nodes
 from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused, Undecided
@@ -30,7 +30,7 @@ _MODEST = 8
 Balls = list[Ball]
 
 
-class Transform(ABC):
+class Transform:
     """F of one run.
 
     Attributes:
@@ -52,15 +52,19 @@ class Transform(ABC):
         """μ² of a Gaussian mechanism that dominates one run; 0 where none is known."""
         return self.tail_variance
 
-    @abstractmethod
     def on_line(
         self, field: Complexes, w: Fraction, h: Fraction, count: int, nodes: Nodes | None
     ) -> list[Ball]:
         """Enclose F(w + ikh) for k = 0, …, count - 1."""
+        raise Malformed("evidence.unit", None, "a unit, for what is known on a lattice alone")
 
-    @abstractmethod
     def at(self, of: Arithmetic, w: Fraction) -> Interval:
         """Enclose F(w), or bound it from above by the upper end."""
+        raise Malformed("evidence.unit", None, "a unit, for what is known on a lattice alone")
+
+    def bounded(self, of: Arithmetic) -> Pair:
+        """Return the losses of a run, if they are bounded."""
+        raise Malformed("evidence.unit", "given", "null, where a loss is not bounded")
 
     def beyond(self, field: Complexes, w: Fraction, y: Fraction, nodes: Nodes | None) -> Interval:
         """Bound |F(w + iy')| for every y' ≥ y by the upper end."""
@@ -122,6 +126,11 @@ class Nothing(Transform):
     def at(self, of: Arithmetic, w: Fraction) -> Interval:
         """Enclose F."""
         return of.exactly(1 - self.failure)
+
+    def bounded(self, of: Arithmetic) -> Pair:
+        """Return the only finite loss, 0."""
+        kept = of.exactly(1 - self.failure)
+        return Pair(of.exactly(0), [Atom(Fraction(0), kept, kept)], None, self.failure)
 
     def largest(self, of: Arithmetic) -> Fraction:
         """Return 0."""

@@ -99,7 +99,7 @@ _NUMBERS = {
     "measure/pieces.py": {"log >= 0"},
     "measure/statements.py": {"p >= self.profile.least_failure", "0 < rough < 1"},
     "numeric/kinds.py": {"x > -np.log(2.0)"},
-    "sources/dp_accounting.py": {"depth > 1", "interval > 0"},
+    "sources/dp_accounting.py": {"depth > 1", "largest < 1"},
     "transformations/clip_rectify.py": {
         "run.start == following.start",
         "run.start > following.start",

@@ -30,7 +30,7 @@ from gdpbridge_verify.arithmetic import Arithmetic, Interval, exact
 from gdpbridge_verify.composition import composition_of
 from gdpbridge_verify.document import Cell, Claim, Direction, Range
 from gdpbridge_verify.evidence import CurvePiece
-from gdpbridge_verify.lattice import LatticeCheck, pair_of
+from gdpbridge_verify.lattice import LatticeCheck
 from gdpbridge_verify.refusal import OutOfWork
 from gdpbridge_verify.transforms import Runs
 
@@ -211,7 +211,7 @@ def _losses(parts: Sequence[Runs]) -> Iterator[_Losses]:
     """Yield what all parts' losses are."""
     of = Arithmetic(_BITS)
     for part in parts:
-        pair = pair_of(part.transform, of)
+        pair = part.transform.bounded(of)
         over = np.array([float(_low(atom.over)) for atom in pair.atoms])
         masses = np.array([float(atom.p.low) for atom in pair.atoms])
         last = pair.atoms[-1].over

@@ -24,8 +24,8 @@ from gdpbridge.guarantees.boundary import Bound
 from gdpbridge.guarantees.renyi import renyi_curve
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import register
-from gdpbridge.numeric.exact import exact, is_decimal
-from gdpbridge.reading.named import exact_number, pairs_of_file
+from gdpbridge.numeric.exact import exact
+from gdpbridge.reading.named import exact_number, pairs_of_file, too_long_because
 
 __all__ = ["Renyi"]
 
@@ -98,9 +98,8 @@ class Renyi(Profile):
 
     @property
     def beyond_certificates(self) -> str:
-        """They hold numbers as decimals."""
-        exactly = all(is_decimal(part) for one in self._bounds for part in (one.tilt, one.value))
-        return "" if exactly else "there is no certificate for divergences that are no decimals"
+        """They hold numbers that are not too long."""
+        return too_long_because((1 + one.tilt, one.value) for one in self._bounds)
 
     @property
     def composed_is(self) -> Nature:

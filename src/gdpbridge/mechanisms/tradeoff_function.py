@@ -22,15 +22,15 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PlainSerializer, PrivateAttr
 
-from gdpbridge.curves.base import DEFAULT_FAILURE, Curve
+from gdpbridge.curves.base import Curve, failure_above
 from gdpbridge.curves.constants import logarithm
 from gdpbridge.curves.corners import Corner, corner_curve, lower_hull
 from gdpbridge.curves.nature import Nature
 from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import register
-from gdpbridge.numeric.exact import exact, is_decimal
-from gdpbridge.reading.named import exact_number, pairs_of_file
+from gdpbridge.numeric.exact import exact
+from gdpbridge.reading.named import exact_number, pairs_of_file, too_long_because
 
 if TYPE_CHECKING:
     from gdpbridge.losses.moments import Losses
@@ -159,10 +159,8 @@ class TradeoffFunction(Profile):
 
     @property
     def beyond_certificates(self) -> str:
-        """They hold the corners of what is known, as decimals."""
-        if any(not is_decimal(one) for point in self._corners for one in point):
-            return "there is no certificate for a trade-off function that is not in decimals"
-        return ""
+        """They hold the corners of what is known, as numbers that are not too long."""
+        return too_long_because(self._corners)
 
     def build_curve(self) -> Curve:
         """Return the lines of the envelope of the function and its inverse."""
@@ -177,7 +175,7 @@ class TradeoffFunction(Profile):
         rest = max(1 - self._corners[0][1], 1 - self._first_zero())
         if not rest or self.profile_is is Nature.CLASS:
             return None
-        return DEFAULT_FAILURE if rest < DEFAULT_FAILURE / 10**5 else DEFAULT_FAILURE + rest
+        return failure_above(rest)
 
     @property
     def least_failure(self) -> Fraction:
