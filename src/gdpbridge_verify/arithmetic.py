@@ -43,7 +43,7 @@ class Arithmetic:
 
     def charge(self, cost: float) -> None:
         """Spend what takes so long with 256 bits or fewer, and longer with more."""
-        self.work.charge(cost * max(1.0, self.precision / 256) ** 0.8)
+        self.work.charge(cost * max(1.0, self.precision / 256) ** 1.2)
 
     def exactly(self, value: Fraction | int) -> Interval:
         """Return the smallest interval around a rational number."""

@@ -104,7 +104,7 @@ class _Masses:
 def above(pair: Pair, unit: Fraction, of: Arithmetic) -> Placed:
     """Return a law that dominates that of a run."""
     found = _Masses(unit, of)
-    of.work.charge(_COST_OF_ATOM * len(pair.atoms))
+    of.charge(_COST_OF_ATOM * len(pair.atoms))
     for atom in pair.atoms:
         first, last = found.about(atom.over)
         if first == last:
@@ -126,7 +126,7 @@ def _share(pair: Pair, density: Density, found: _Masses) -> None:
     _, last = found.about(pair.atoms[-1].over)
     if last > _MOST_PLACES:
         raise OutOfWork
-    of.work.charge(_COST_OF_CELL * last)
+    of.charge(_COST_OF_CELL * last)
     whole, step = -of.exactly(-unit).expm1(), of.exactly(unit).exp()
     before, end = density.ends(of)
     base = pair.lowest.exp()
@@ -143,7 +143,7 @@ def _share(pair: Pair, density: Density, found: _Masses) -> None:
 def below(pair: Pair, unit: Fraction, of: Arithmetic) -> Placed:
     """Return a law that is dominated by that of a run."""
     found = _Masses(unit, of)
-    of.work.charge(_COST_OF_ATOM * len(pair.atoms))
+    of.charge(_COST_OF_ATOM * len(pair.atoms))
     for atom in pair.atoms:
         found.add(found.about(atom.over)[0], atom.p)
     if pair.density is not None:
@@ -162,7 +162,7 @@ def _cells(pair: Pair, density: Density, found: _Masses) -> Iterator[tuple[Inter
     # a rate may be too small for floats
     if last > _MOST_PLACES or density.width > _WIDEST or not rate:
         raise OutOfWork
-    of.work.charge(_COST_OF_CELL * last)
+    of.charge(_COST_OF_CELL * last)
     step, lowest = float(unit), float(pair.lowest.low)
     end = float(density.width)
 

@@ -97,7 +97,7 @@ class Law:
         # from `first` on losses are certainly larger, before `last` certainly not
         first = bisect_right(self._lows, eps.high)
         last = bisect_left(self._lows, self.of.down.sub(eps.low, self._widest))
-        self.of.work.charge(_COST_OF_SHARE * (1 + first - last))
+        self.of.charge(_COST_OF_SHARE * (1 + first - last))
         kept = self.of.exactly(0)
         if first < len(self._lows):
             over = self._losses[first] - eps
@@ -313,7 +313,7 @@ class DiscreteCheck(LossesCheck):
         """
         if not self.high:
             return super().touching(low, high)
-        self.arithmetic.work.charge(_COST_OF_CHORD)
+        self.arithmetic.charge(_COST_OF_CHORD)
         fall = self._delta(low) - self._delta(high)
         width = self.enclosed(high).exp() - self.enclosed(low).exp()
         y, mu = _normal_place(fall / width / (1 - self.aside)), self.bound.mu

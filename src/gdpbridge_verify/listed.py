@@ -87,7 +87,7 @@ def of_rows(field: str, text: str) -> Finite:
     middle = [0] if not rows[0][0] else []
 
     def masses(of: Arithmetic) -> list[Interval]:
-        of.work.charge(_COST_OF_ROW * len(rows))
+        of.charge(_COST_OF_ROW * len(rows))
         places = [of.exactly(-1), *(of.exactly(eps).exp() for eps, _ in rows)]
         values = [Fraction(1), *(delta for _, delta in rows)]
         falls = [

@@ -40,7 +40,7 @@ class Sampled(Transform):
     def bounded(self, of: Arithmetic) -> Pair:
         """Return the losses in the direction."""
         found = self.removal(of)
-        of.work.charge(_COST_OF_LOSS * len(found))
+        of.charge(_COST_OF_LOSS * len(found))
         if self.backward:
             found = [(-loss, q, p) for loss, p, q in reversed(found)]
         (lowest, p, q), *rest = found
@@ -93,7 +93,7 @@ class SampledFinite(Sampled):
         """Enclose F(w + ikh)."""
         of = field.arithmetic
         pairs = [(loss, field.of((loss * (w - 1)).exp() * mass)) for loss, mass in self._losses(of)]
-        of.work.charge(len(pairs) * count * _COST_OF_BALL)
+        of.charge(len(pairs) * count * _COST_OF_BALL)
         found, zero = [], of.exactly(0)
         for k in range(count):
             terms = (field.of(zero, loss * (h * k)).exp() * weight for loss, weight in pairs)

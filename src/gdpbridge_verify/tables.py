@@ -107,12 +107,12 @@ class TableCheck(RowsCheck):
     def below(self, line: str, at: Fraction, level: Level) -> None:
         """Compare the chord between the corners beside an ε."""
         places, deltas = self._corners
-        self.arithmetic.work.charge(_COST_OF_ROW)
+        self.arithmetic.charge(_COST_OF_ROW)
         self.below_chord(line, at, level, places, deltas.__getitem__)
 
     def falls_to(self, value: Fraction, at: Fraction) -> bool:
         """Whether a row says so, as it is written."""
-        self.arithmetic.work.charge(_COST_OF_ROW * len(self.rows) / 10)
+        self.arithmetic.charge(_COST_OF_ROW * len(self.rows) / 10)
         rows = [delta for eps, delta in self.rows if eps <= at]
         return any(
             self._is_zero(delta) or (delta is not None and not self._is_log and delta <= value)
@@ -122,7 +122,7 @@ class TableCheck(RowsCheck):
     def allows(self, line: str, p: Fraction, q: Fraction) -> None:
         """Prove that δ of the event is at most each row's, in both orders of the pair."""
         exactly = self.arithmetic.exactly
-        self.arithmetic.work.charge(_COST_OF_ROW * len(self.rows))
+        self.arithmetic.charge(_COST_OF_ROW * len(self.rows))
         inside, outside, rest, other = (exactly(one) for one in (p, q, 1 - q, 1 - p))
         for number, (eps, written) in enumerate(self.rows):
             t, delta = exactly(eps).exp(), self._delta(written)
@@ -159,7 +159,7 @@ class TradeoffCheck(RowsCheck):
     def below(self, line: str, at: Fraction, level: Level) -> None:
         """Compare every line."""
         exactly = self.arithmetic.exactly
-        self.arithmetic.work.charge(_COST_OF_ROW * len(self.rows))
+        self.arithmetic.charge(_COST_OF_ROW * len(self.rows))
         t = exactly(at).exp()
         for p, q in self._events():
             self.hold(line, level.value - (exactly(p) - exactly(q) * t))
@@ -169,7 +169,7 @@ class TradeoffCheck(RowsCheck):
         if value == 0:
             return self.vanishes_at(at)
         exactly = self.arithmetic.exactly
-        self.arithmetic.work.charge(_COST_OF_ROW * len(self.rows))
+        self.arithmetic.charge(_COST_OF_ROW * len(self.rows))
         t = exactly(at).exp()
         return all(
             exactly(value) >= exactly(p) - exactly(q) * t if q else p <= value
@@ -178,6 +178,6 @@ class TradeoffCheck(RowsCheck):
 
     def allows(self, line: str, p: Fraction, q: Fraction) -> None:
         """Find a point whose test tells more."""
-        self.arithmetic.work.charge(_COST_OF_ROW * len(self.rows) / 10)
+        self.arithmetic.charge(_COST_OF_ROW * len(self.rows) / 10)
         if not any(p <= inside and q >= outside for inside, outside in self._events()):
             raise Refused(line, "no point of the function allows it")

@@ -99,18 +99,19 @@ class Table(Profile):
         json_schema_extra={
             "symbol": "FILE",
             "word": True,
+            "instead": "pairs",
             "allowed": "a CSV, TSV, JSON or Parquet file, or - for standard input",
         },
     )
     pairs: Annotated[Any, PlainSerializer(_plain)] = Field(
         default=None,
         description="the pairs themselves, instead of a file",
-        json_schema_extra={"untyped": True, "allowed": "pairs of ε and δ"},
+        json_schema_extra={"untyped": True, "typed": "0:0.3,1:0.08", "allowed": "pairs of ε and δ"},
     )
     log: bool = Field(
         default=False,
         description="whether the second number of each pair is log δ",
-        json_schema_extra={"untyped": True, "allowed": "true or false"},
+        json_schema_extra={"allowed": "true or false"},
     )
     eps_column: str | None = Field(
         default=None,

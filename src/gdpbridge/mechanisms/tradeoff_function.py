@@ -75,19 +75,23 @@ class TradeoffFunction(Profile):
         json_schema_extra={
             "symbol": "FILE",
             "word": True,
-            "instead": "formula",
+            "instead": "formula, or alpha and beta",
             "allowed": "a CSV, TSV or JSON file, or - for standard input",
         },
     )
     alpha: Annotated[Any, PlainSerializer(_plain)] = Field(
         default=None,
         description="the type I errors themselves, instead of a file",
-        json_schema_extra={"untyped": True, "allowed": "numbers in [0, 1]"},
+        json_schema_extra={"untyped": True, "typed": "0,0.2,1", "allowed": "numbers in [0, 1]"},
     )
     beta: Annotated[Any, PlainSerializer(_plain)] = Field(
         default=None,
         description="the least type II error at each",
-        json_schema_extra={"untyped": True, "allowed": "numbers in [0, 1], as many as alpha"},
+        json_schema_extra={
+            "untyped": True,
+            "typed": "1,0.4,0",
+            "allowed": "numbers in [0, 1], as many as alpha",
+        },
     )
     formula: str | None = Field(
         default=None,
