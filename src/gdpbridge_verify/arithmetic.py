@@ -23,10 +23,10 @@ class Work:
         self.margins: dict[str, float] = {}
 
     def charge(self, cost: float) -> None:
-        """Spend some of the budget."""
-        self.spent += cost
-        if self.spent > self.limit:
+        """Spend some of the budget; what would be too much is not done, nor charged."""
+        if self.spent + cost > self.limit:
             raise OutOfWork
+        self.spent += cost
 
 
 class Arithmetic:

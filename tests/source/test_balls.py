@@ -53,14 +53,10 @@ _NUMBERS = {
         "place.mid() == at.mid()",
         "place.rad() == at.rad()",
     },
+    "losses/brackets.py": {"halvings < most_halvings", "one.loss.failure > 0"},
     "losses/geometric.py": {"self.masses >= _LEAST"},
-    "losses/lattices.py": {
-        "span([Step(one.places, one.masses, one.times)]) > _SPARSE * most",
-        "one.loss.failure > 0",
-    },
     "losses/near_gaussian.py": {"variance > _MOST_MU ** 2"},
     "losses/roots.py": {"at == 0", "at > 0"},
-    "losses/rounding.py": {"pools.made[donor][0] < rest.place"},
     "losses/sides.py": {
         "line.bits > working_precision()",
         "one <= -self.digits * math.log(10)",
