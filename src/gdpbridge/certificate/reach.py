@@ -68,7 +68,9 @@ def uncertifiable_because(profile: Profile) -> str:
             return f"there is no certificate yet for samples of {one.inner[0].kind}"
         if one.kind == "grouped" and not _is_per_record(one.inner[0]):
             return f"there is no certificate for groups of {one.inner[0].kind} yet"
-        whole = known.alone or (known.discrete and named.kind not in ONLY_COMPOSED)
+        whole = (known.alone or known.discrete) and not (
+            known.composes and named.kind in ONLY_COMPOSED
+        )
         if whole and one is not named and named.kind != "grouped":
             return f"there is no certificate yet for what is made of {one.kind}"
     if (kind := _sampled_without_lines(named)) and not is_bounded(named):

@@ -73,6 +73,8 @@ def write(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     Raises:
         UndecidedError: if the checker cannot be convinced of a cell.
     """
+    if claim.statement == "approximate" and Fraction(claim.failure_probability) >= 1:
+        raise UndecidedError("there is nothing to prove of what may always fail")
     try:
         # the mechanism's own δ may be all that is possible in a class
         named = profile.certified_as

@@ -30,6 +30,8 @@ def with_formula(bare: Certificate, proof: Proof, profile: Profile) -> Certifica
     cells = tuple(cell for proved in proof.cells for cell in accepted(checker, proved))
     if not checker.proves_ends():
         raise UndecidedError("the lower end could not be certified")
+    if not cells and not checker.proves_upper():
+        raise UndecidedError("the upper end could not be certified")
     return replace(bare, evidence=replace(evidence, directions=directions_of_formula(cells)))
 
 

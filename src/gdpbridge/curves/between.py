@@ -10,7 +10,7 @@ from functools import cache, cached_property
 import numpy as np
 from flint import arb
 
-from gdpbridge.curves.base import DEFAULT_FAILURE, BoundedCurve, Curve, Floats, Form
+from gdpbridge.curves.base import BoundedCurve, Curve, Floats, Form, failure_above
 from gdpbridge.curves.constants import Constant, upper_bound
 from gdpbridge.curves.loss_distribution import larger_constant, loss_curve
 from gdpbridge.curves.smooth import SmoothCurve, zero_curve
@@ -114,7 +114,7 @@ class BetweenCurve(BoundedCurve):
         if isinstance(self.tail, CutOffTail) and self.tail.close() is not None:
             # one μ for every ε is known, and closely
             return None
-        return DEFAULT_FAILURE + upper_bound(level.value)
+        return failure_above(upper_bound(level.value))
 
     # --- values -----------------------------------------------------------------------------
 

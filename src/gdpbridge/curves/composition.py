@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from flint import arb
 
-from gdpbridge.curves.base import DEFAULT_FAILURE, Curve
+from gdpbridge.curves.base import Curve, failure_above
 from gdpbridge.curves.closed_forms import closed_curve
 from gdpbridge.curves.constants import square_root, upper_bound
 from gdpbridge.curves.discrete_gaussian import discrete_gaussian_curve, gaussian_above
@@ -189,8 +189,7 @@ class _CutOff(LinearCurve):
     def default_failure(self) -> Fraction:
         """Above what is beyond, which is known to be small."""
         level = self.tail.level
-        rest = Fraction(0) if level is None else upper_bound(level.value)
-        return DEFAULT_FAILURE if rest < DEFAULT_FAILURE / 10**5 else DEFAULT_FAILURE + rest
+        return failure_above(Fraction(0) if level is None else upper_bound(level.value))
 
 
 def _decays(moments: Moments) -> bool:

@@ -26,7 +26,7 @@ from flint import arb, arb_series
 from pydantic import Field
 
 from gdpbridge.curves.atoms import atoms_curve
-from gdpbridge.curves.base import DEFAULT_FAILURE, Curve
+from gdpbridge.curves.base import Curve, failure_above
 from gdpbridge.curves.composition import cut_off_curve
 from gdpbridge.curves.constants import square_root
 from gdpbridge.curves.gains import gain_of
@@ -248,7 +248,7 @@ class Densities(Profile):
         rest = max(self.pair.rest)
         if not rest:
             return None
-        return DEFAULT_FAILURE if rest < DEFAULT_FAILURE / 10**5 else DEFAULT_FAILURE + rest
+        return failure_above(rest)
 
     @property
     def least_failure(self) -> Fraction:

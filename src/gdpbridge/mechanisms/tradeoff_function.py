@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PlainSerializer, PrivateAttr
 
-from gdpbridge.curves.base import DEFAULT_FAILURE, Curve
+from gdpbridge.curves.base import Curve, failure_above
 from gdpbridge.curves.constants import logarithm
 from gdpbridge.curves.corners import Corner, corner_curve, lower_hull
 from gdpbridge.curves.nature import Nature
@@ -175,7 +175,7 @@ class TradeoffFunction(Profile):
         rest = max(1 - self._corners[0][1], 1 - self._first_zero())
         if not rest or self.profile_is is Nature.CLASS:
             return None
-        return DEFAULT_FAILURE if rest < DEFAULT_FAILURE / 10**5 else DEFAULT_FAILURE + rest
+        return failure_above(rest)
 
     @property
     def least_failure(self) -> Fraction:
