@@ -159,8 +159,8 @@ class Law:
             for place, mass in zip(places, atoms.masses, strict=True):
                 masses[place] = self._rounded(mass)
             found = self._product(found, self._power(_Row(0, masses), times))
-        pairs = enumerate(found.masses, found.first)
-        return [(start + stride * at, mass) for at, mass in pairs if mass]
+        sums = enumerate(found.masses, found.first)
+        return [(start + stride * at, mass) for at, mass in sums if mass]
 
     def _rounded(self, mass: Interval) -> int:
         """Return the lower end in multiples of 2^{-bits}, rounded down."""

@@ -109,7 +109,7 @@ def _reader(hint: Any, most: int = 0) -> Reader:
     if origin is tuple:
         return partial(_list, _reader(inner[0]), most)
     if origin is dict:
-        return partial(_table, *map(_reader, inner), most)
+        return partial(_table, _reader(inner[0]), _reader(inner[1]), most)
     words, rest = list[object](), None
     for one in inner if origin in (Union, UnionType) else (hint,):
         if one in (bool, type(None)) or get_origin(one) is Literal:
