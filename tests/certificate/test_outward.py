@@ -22,7 +22,7 @@ from gdpbridge_verify.law import Law
 from gdpbridge_verify.parts import Part
 from gdpbridge_verify.rectified import _within
 from gdpbridge_verify.refusal import Refused
-from gdpbridge_verify.transforms import SampledGaussian, power_sums
+from gdpbridge_verify.transforms import SampledGaussian, power_sums, turns_of
 
 HALF, TWO = Fraction(1, 2), Fraction(2)
 
@@ -63,7 +63,8 @@ def test_sums_of_growing_powers_are_off_by_what_is_said() -> None:
     """z = e^{1 + i}, of 20 bits: the error of z^k grows with its size."""
     field = Complexes(Arithmetic(20))
     log = Ball(field, mpc(1, -1), mpfr(0))
-    sums, error = power_sums(field, [Ball(field, mpc(1), mpfr(0))], [log], Fraction(1), 30)
+    turns = turns_of(field, [log], Fraction(1))
+    sums, error = power_sums(field, [Ball(field, mpc(1), mpfr(0))], turns, 30)
     with mpmath.workdps(40):
         for k, found in enumerate(sums):
             truth = mpmath.exp(mpmath.mpc(1, 1) * k)
@@ -160,10 +161,17 @@ def test_what_is_positive_or_larger_is_enclosed() -> None:
 
 
 def test_whole_multiples_are_rounded_outward() -> None:
-    """Of 2^-8: 1/3 is 85 of them and a little, e^-1 94 and a little."""
-    law: Any = SimpleNamespace(of=OF, bits=8, _losses=[OF.exactly(0), OF.exactly(1)])
+    """Of 2^-8: 1/3 is 85 of them and a little; sums over e^{-x} are enclosed."""
+    losses = [OF.exactly(0), OF.exactly(1)]
+    law: Any = SimpleNamespace(of=OF, bits=8, _losses=losses, _masses=[64, 128], _steps=None)
+    law._fixed = lambda mass: Law._fixed(law, mass)
     assert Law._rounded(law, OF.exactly(Fraction(1, 3))) == 85
-    assert Law._decay(law, Fraction(1), 0) == (94, 95)
+    first, last = Law._tails(law, Fraction(1))
+    assert _ends(last) == (HALF, HALF)
+    with mpmath.workdps(60):
+        truth = Fraction(str(mpmath.mpf(1) / 4 + mpmath.exp(-1) / 2))
+    low, high = (_rational(end) for end in (first.low, first.high))
+    assert low < truth < high < low + Fraction(1, 10**25)
 
 
 def test_events_are_looked_at_up_to_their_own_end() -> None:
