@@ -52,7 +52,7 @@ class Exponential(Transform):
     ) -> list[Ball]:
         """Enclose F(w + ikh)."""
         of, width = field.arithmetic, self.width
-        of.work.charge(4 * count * _COST_OF_BALL)
+        of.charge(4 * count * _COST_OF_BALL)
         scale = self.density(of) * of.exactly(-width / 2).exp() / 2
         found = [field.of(self.at(of, w))]
         for k in range(1, count):

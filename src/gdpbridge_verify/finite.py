@@ -98,7 +98,7 @@ class Finite(Transform):
         """Enclose F(w + ikh)."""
         of = field.arithmetic
         atoms = self.atoms(of, w - 1)
-        of.work.charge(len(atoms.places) * count * _COST_OF_BALL)
+        of.charge(len(atoms.places) * count * _COST_OF_BALL)
         turn = of.exactly(h) * self.unit.enclosed(of)
         weights = [field.of(mass) for mass in atoms.masses]
         # atoms left out turn to any side
@@ -113,7 +113,7 @@ class Finite(Transform):
 
     def bounded(self, of: Arithmetic) -> Pair:
         """Return the losses, of which Q has e^{-L} times as much."""
-        of.work.charge(_COST_OF_ATOM * len(self.places))
+        of.charge(_COST_OF_ATOM * len(self.places))
         size, first, found = self.unit.enclosed(of), self.places[0], list[Atom]()
         for place, mass in zip(self.places, self.masses(of), strict=True):
             over = self.unit.times(place - first, of)

@@ -85,8 +85,10 @@ class FixedSizeGaussian(Transform):
         return Interval(of, mpfr(0), total.high)
 
     def _usual_nodes(self, w: Fraction) -> Nodes:
-        rate = float(self.rate)
-        widest = math.atan(min(0.5, 0.45 * math.pi / math.log((2 - rate) / rate)))
+        odds = (2 - self.rate) / self.rate
+        # no float is as small as a rate may be, or as close to 1
+        log_odds = math.log(odds.numerator) - math.log(odds.denominator)
+        widest = math.atan(min(0.5, 0.45 * math.pi / max(log_odds, 1.0)))
         half = Fraction(math.floor(widest * 0.45 * 2**20), 2**20)
         step = Fraction(math.floor(4 * math.pi * float(half) / _FAINT * 2**20), 2**20)
         steep = max(w, Fraction(0)) * self.apart

@@ -103,7 +103,7 @@ class _Masses:
 def law_above(pair: Pair, unit: Fraction, of: Arithmetic) -> Placed:
     """Return a law that dominates that of a run."""
     found = _Masses(unit, of)
-    of.work.charge(_COST_OF_ATOM * len(pair.atoms))
+    of.charge(_COST_OF_ATOM * len(pair.atoms))
     for atom in pair.atoms:
         first, last = found.about(atom.over)
         if first == last:
@@ -124,7 +124,7 @@ def _count(pair: Pair, found: _Masses) -> int:
     _, last = found.about(pair.atoms[-1].over)
     if last > _MOST_PLACES:
         raise OutOfWork
-    found.of.work.charge(_COST_OF_CELL * last)
+    found.of.charge(_COST_OF_CELL * last)
     return last
 
 
@@ -147,7 +147,7 @@ def _share(pair: Pair, density: Density, found: _Masses) -> None:
 def law_below(pair: Pair, unit: Fraction, of: Arithmetic) -> Placed:
     """Return a law that is dominated by that of a run."""
     found = _Masses(unit, of)
-    of.work.charge(_COST_OF_ATOM * len(pair.atoms))
+    of.charge(_COST_OF_ATOM * len(pair.atoms))
     for atom in pair.atoms:
         found.add(found.about(atom.over)[0], atom.p)
     if pair.density is not None:

@@ -36,7 +36,7 @@ from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused
 _MOST_PLACES, _MOST_SUMS = 1 << 20, 1 << 17
 _JOINT_PLACES = 1 << 19
 # microseconds
-_COST_OF_SHARE, _COST_OF_CHORD = 15.0, 80.0
+_COST_OF_SHARE, _COST_OF_SUM, _COST_OF_CHORD = 15.0, 4.0, 80.0
 # below it floats have fewer digits
 _LEAST_FLOAT = 1e-300
 
@@ -98,7 +98,7 @@ class Law:
         # from `first` on losses are certainly larger, before `last` certainly not
         first = bisect_right(self._lows, eps.high)
         last = bisect_left(self._lows, self.of.down.sub(eps.low, self._widest))
-        self.of.work.charge(_COST_OF_SHARE * (1 + first - last))
+        self.of.charge(_COST_OF_SHARE * (1 + first - last))
         kept = self.of.exactly(0)
         if first < len(self._lows):
             over = self._losses[first] - eps
@@ -119,14 +119,14 @@ class Law:
     def _tails(self, rate: Fraction) -> list[Interval]:
         """Enclose Σ q(y)·e^{-rate·(y - x)} over y ≥ x for each loss x."""
         of, total, found = self.of, self.of.exactly(0), list[Interval]()
-        of.work.charge(len(self._masses) * (3 + self.bits / 100))
+        of.charge(_COST_OF_SUM * len(self._masses))
         decays: dict[int, Interval] = {}
         for number in reversed(range(len(self._masses))):
             if found:
                 # on one lattice few gaps differ
                 key = self._steps[number + 1] - self._steps[number] if self._steps else number
                 if key not in decays:
-                    of.work.charge(15 + self.bits / 30)
+                    of.charge(_COST_OF_SHARE)
                     gap = self._losses[number + 1] - self._losses[number]
                     decays[key] = (gap * -rate).exp()
                 total = total * decays[key]
@@ -291,7 +291,7 @@ class DiscreteCheck(LossesCheck):
         """
         if not self.high:
             return super().touching(low, high)
-        self.arithmetic.work.charge(_COST_OF_CHORD)
+        self.arithmetic.charge(_COST_OF_CHORD)
         fall = self._delta(low) - self._delta(high)
         width = self.enclosed(high).exp() - self.enclosed(low).exp()
         y, mu = _normal_place(fall / width / (1 - self.aside)), self.bound.mu

@@ -264,7 +264,8 @@ class Check(ABC):
     touching = parting
 
     def _proved(self, line: str, low: Fraction, high: Fraction, centre: Fraction) -> None:
-        (work := self.arithmetic.work).charge(_COST_OF_CELL)
+        self.arithmetic.charge(_COST_OF_CELL)
+        work = self.arithmetic.work
         margin = work.margins.get(line, math.inf)
         try:
             self.below_tangent(line, low, high, centre)

@@ -91,7 +91,7 @@ class Thresholded:
         return log_kept.exp() * shared - log_kept.expm1()
 
     def _shared(self, groups: int, eps: Interval) -> Interval:
-        self.of.work.charge(_COST)
+        self.of.charge(_COST)
         if groups == 0:
             return self.of.exactly(0)
         if self._curves:

@@ -60,18 +60,23 @@ class Renyi(Profile):
         json_schema_extra={
             "symbol": "FILE",
             "word": True,
+            "instead": "orders and epsilons",
             "allowed": "a CSV, TSV or JSON file, or - for standard input",
         },
     )
     orders: Annotated[Any, PlainSerializer(_plain)] = Field(
         default=None,
         description="the orders α themselves, instead of a file",
-        json_schema_extra={"untyped": True, "allowed": "numbers above 1"},
+        json_schema_extra={"untyped": True, "typed": "2,4,8", "allowed": "numbers above 1"},
     )
     epsilons: Annotated[Any, PlainSerializer(_plain)] = Field(
         default=None,
         description="the bound of the divergence at each order",
-        json_schema_extra={"untyped": True, "allowed": "numbers > 0, as many as orders"},
+        json_schema_extra={
+            "untyped": True,
+            "typed": "0.1,0.2,0.5",
+            "allowed": "numbers > 0, as many as orders",
+        },
     )
     _bounds: tuple[Bound, ...] = PrivateAttr()
 
@@ -130,6 +135,8 @@ class Renyi(Profile):
 
 
 def _paired(orders: Any, epsilons: Any) -> list[tuple[Any, Any]]:
+    if epsilons is None:
+        raise InputError.missing("epsilons", "give as many numbers as there are orders")
     try:
         return list(zip(orders, epsilons, strict=True))
     except (TypeError, ValueError):

@@ -75,19 +75,23 @@ class TradeoffFunction(Profile):
         json_schema_extra={
             "symbol": "FILE",
             "word": True,
-            "instead": "formula",
+            "instead": "formula, or alpha and beta",
             "allowed": "a CSV, TSV or JSON file, or - for standard input",
         },
     )
     alpha: Annotated[Any, PlainSerializer(_plain)] = Field(
         default=None,
         description="the type I errors themselves, instead of a file",
-        json_schema_extra={"untyped": True, "allowed": "numbers in [0, 1]"},
+        json_schema_extra={"untyped": True, "typed": "0,0.2,1", "allowed": "numbers in [0, 1]"},
     )
     beta: Annotated[Any, PlainSerializer(_plain)] = Field(
         default=None,
         description="the least type II error at each",
-        json_schema_extra={"untyped": True, "allowed": "numbers in [0, 1], as many as alpha"},
+        json_schema_extra={
+            "untyped": True,
+            "typed": "1,0.4,0",
+            "allowed": "numbers in [0, 1], as many as alpha",
+        },
     )
     formula: str | None = Field(
         default=None,
@@ -161,6 +165,17 @@ class TradeoffFunction(Profile):
     def beyond_certificates(self) -> str:
         """They hold the corners of what is known, as numbers that are not too long."""
         return too_long_because(self._corners)
+
+    def specification(self) -> dict[str, str | None]:
+        """Return kind and relation, and the corners as ``α:β α:β …`` up to where f is 0."""
+        last = [beta for _, beta in self._corners].index(_ZERO)
+        rows = " ".join(f"{alpha}:{beta}" for alpha, beta in self._corners[: last + 1])
+        return {**self.stated(), "rows": rows}
+
+    def stated(self) -> dict[str, str | None]:
+        """Return kind and relation, and whether the corners only bound what was given."""
+        found = {"kind": self.kind, "neighbours": self.neighbours}
+        return found | ({} if self.profile_is is Nature.CLASS else {"bound": "true"})
 
     def build_curve(self) -> Curve:
         """Return the lines of the envelope of the function and its inverse."""
