@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -30,9 +30,13 @@ class Text:
     pattern: str = "(.|\n)*"
     meaning: Callable[[str], Any] = str
 
+    @cached_property
+    def _form(self) -> re.Pattern[str]:
+        return re.compile(self.pattern)
+
     def read(self, value: object, place: str) -> Any:
         """Return what a text is read as."""
-        if isinstance(value, str) and len(value) <= self.most and re.fullmatch(self.pattern, value):
+        if isinstance(value, str) and len(value) <= self.most and self._form.fullmatch(value):
             return self.meaning(value)
         raise Malformed(place, value, f"{self.allowed}, of at most {self.most} characters")
 
