@@ -81,7 +81,8 @@ def test_what_is_rounded_to_0_need_not_be_0() -> None:
         assert ball.middle == 0 < ball.radius
     # e^{10^8} of what is rounded to 0 may be in it
     assert wide.radius > tiny.radius * mpfr(2) ** 10**8
-    sums, error = power_sums(field, [small], [field.of(-(10**9))], Fraction(1), 4)
+    turns = turns_of(field, [field.of(-(10**9))], Fraction(1))
+    sums, error = power_sums(field, [small], turns, 4)
     assert error >= 3 * tiny.radius
     assert len(sums) == 4
 
