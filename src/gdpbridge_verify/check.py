@@ -91,6 +91,9 @@ def verify(
         raise Undecided("undecided: more work than is allowed for one certificate") from None
     except Undecided as undecided:
         raise Undecided(f"{undecided}: undecided with {MAX_PRECISION} bits of precision") from None
+    except ArithmeticError:
+        # floats tell where to look and what takes long: of what is beyond them nothing is proved
+        raise Undecided("undecided: it needs a number beyond every float") from None
 
 
 def _proved(document: Certificate, folder: Path, together: Work) -> Verification:

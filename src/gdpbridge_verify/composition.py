@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from gdpbridge_verify import exponentials, finite, listed
 from gdpbridge_verify.allocation import allocated
-from gdpbridge_verify.arithmetic import Work
+from gdpbridge_verify.arithmetic import Arithmetic, Work, exact
 from gdpbridge_verify.document import Certificate
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
 from gdpbridge_verify.grouped import ungrouped
@@ -24,9 +24,11 @@ from gdpbridge_verify.transforms import Gaussian, Nothing, Runs, SampledGaussian
 _MOST_RUNS = 10**15
 _MOST_PARTS = 1000
 # microseconds, for reading all parts: the sensitivity of a matrix, or losses that are listed
-_MOST_WORK, _COST_OF_PART = 1.5e6, 50.0
+_MOST_WORK, _COST_OF_PART, _COST_OF_SLOPE = 1.5e6, 50.0, 20.0
 # of all different denominators together, as sums have them all
 _MOST_BITS = 1 << 17
+# of the chance of a failure that is no rational number: it is rounded up, and to no less than this
+_BITS, _LEAST_FAILURE = 192, Fraction(1, 1 << 2000)
 # whose losses are bounded, and the noise among them: samples of these are composed
 _NOISE = ("laplace", "discrete-laplace")
 _BOUNDED = ("pure-dp", "approx-dp", *_NOISE)
@@ -226,12 +228,46 @@ def _rows(spec: Spec, times: int, work: Work) -> Composition:
     return _of(found, times, KINDS["table"].nature)
 
 
+def _slopes(spec: Spec, times: int, work: Work) -> Composition:
+    """Read a trade-off function, which one pair of distributions attains."""
+    from gdpbridge_verify.slopes import of_tradeoff
+
+    own = dict(spec)
+    rows = own.pop("rows", None) or ""
+    is_bound = parameters_of(own)["bound"]
+    work.charge(_COST_OF_SLOPE * rows.count(":"))
+    runs = of_tradeoff("mechanism.rows", rows, times)
+    return Composition((runs,), "bound" if is_bound else KINDS["tradeoff-function"].nature)
+
+
 def _allocated(spec: Spec, times: int, work: Work) -> Composition:
     """Read epochs in each of which a record is in one step, drawn at random."""
     values = parameters_of(spec)
     found = allocated(1 / values["noise_multiplier"], int(values["steps"]))
     runs = Runs(found.forward, times * int(values["epochs"]), found.backward)
     return Composition((runs,), KINDS["random-allocation"].nature, found.cost)
+
+
+def _thresholded(spec: Spec, times: int, work: Work) -> Composition:
+    """Read noisy counts above a threshold: as if a record that is given away counted in all groups.
+
+    With κ of j groups of k, 1 - κ + κ·δ_{k-j}(ε - log κ) ≤ p + (1 - p)·δ_k(ε), p that of all k: as
+    much fails in either direction, and otherwise the noise in all groups is seen.
+    """
+    from gdpbridge_verify.thresholded import log_kept
+
+    values = parameters_of(spec)
+    groups, ratio = int(values["groups"]), values["contribution"] / values["scale"]
+    of = Arithmetic(_BITS, work)
+    chance = -(groups * log_kept(values, of)).expm1()
+    failure = exact(chance.larger(of.exactly(_LEAST_FAILURE)).high)
+    if not values["noise"]:
+        parts = (Runs(_gaussian(groups * ratio**2), times), Runs(Nothing(failure), times))
+        return Composition(parts, "bound")
+    half = (1 - failure) / 2
+    noise = exponentials.Exponential(ratio, half, lambda given: given.exactly(half), failure)
+    rest = (Runs(exponentials.Laplace(ratio), times * (groups - 1)),) if groups > 1 else ()
+    return Composition((Runs(noise, times), *rest), "bound")
 
 
 def _steps(spec: Spec, times: int, work: Work) -> Composition:
@@ -261,4 +297,6 @@ _OTHERS: dict[str, Callable[[Spec, int, Work], Composition]] = {
     "sequence": _sequence,
     "subsampled": _subsampled,
     "table": _rows,
+    "thresholded-release": _thresholded,
+    "tradeoff-function": _slopes,
 }

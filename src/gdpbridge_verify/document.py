@@ -10,11 +10,12 @@ from typing import Annotated, Literal
 
 from gdpbridge_verify import evidence as more
 from gdpbridge_verify.numbers import Binary, Decimal, MuDecimal
-from gdpbridge_verify.reader import Most, Text, Whole
+from gdpbridge_verify.reader import Most, Text
 
 Name = Annotated[str, Text("a name", 40)]
 # numbers are short; what is long lists losses and their probabilities
-Parameter = Annotated[str, Text("a text", 100_000)]
+MAX_TEXT = 100_000
+Parameter = Annotated[str, Text("a text", MAX_TEXT)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +78,9 @@ class Direction:
     cells: Annotated[Cells, "adjacent ranges from 0 on"]
 
 
+Directions = Annotated[tuple[Direction, ...], Most(2)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
     """What the claim's proof needs besides the mechanism."""
@@ -89,26 +93,12 @@ class Evidence:
         "Gaussian curve, or no finite μ exists",
     ]
     tail_from: Annotated[Binary | None, "from here on the rate of decay is the proof, not cells"]
-    directions: Annotated[
-        tuple[Direction, ...] | None, Most(2), "of a composed loss: one if both are the same"
-    ] = None
-    unit: Annotated[
-        more.Ratio | None, "of bounded losses: on its multiples are a law above and one below"
-    ] = None
+    directions: Annotated[Directions | None, "of a composed loss: one if both are the same"] = None
+    unit: Annotated[more.Ratio | None, "of bounded losses: that of laws above and below"] = None
     witness_line: Annotated[more.WitnessLine | None, "of a composed loss: δ at the witness"] = None
-    tangents: Annotated[
-        tuple[more.Tangent, ...] | None,
-        Most(more.MAX_CELLS),
-        "of bounds on divergences, in order of ε",
-    ] = None
-    corners: Annotated[
-        tuple[Annotated[int, Whole(0, more.MAX_CELLS)], ...] | None,
-        Most(more.MAX_CELLS),
-        "of a table: the rows that chords are drawn between, in order of ε",
-    ] = None
-    touching: Annotated[
-        tuple[Binary, ...] | None, Most(100), "of a formula: where lines touch it"
-    ] = None
+    tangents: Annotated[more.Tangents | None, "of bounds on divergences, in order of ε"] = None
+    corners: Annotated[more.RowNumbers | None, "of a table: rows between chords, in order"] = None
+    touching: Annotated[more.Touching | None, "of a formula: where lines touch it"] = None
     event: Annotated[more.Event | None, "of a class: an event that attains mu.low"] = None
     points: Annotated[tuple[more.Point, ...] | None, Most(1000), "one for each answer"] = None
 
@@ -134,8 +124,4 @@ class Certificate:
     evidence: Evidence
     table: Annotated[more.Table | None, "the rows that the mechanism is known by, if it is"] = None
     beyond: Annotated[Beyond | None, "of a calibrated parameter: its other end"] = None
-    releases: Annotated[
-        tuple[more.Release, ...] | None,
-        Most(more.MAX_RELEASES),
-        "of a composition: what is composed",
-    ] = None
+    releases: Annotated[more.Releases | None, "of a composition: what is composed"] = None

@@ -12,16 +12,24 @@ from gdpbridge_verify.refusal import Malformed
 MAX_CELLS = 100_000
 MAX_NODES = 200_000
 MAX_RELEASES = 100
+# characters of a number in a row
+MAX_NUMBER = 400
 
 # as people write them, or as a logarithm of 0
 _NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?"
-Number = Annotated[str, Text("a decimal number", 400, f"{_NUMBER}|-inf")]
+Number = Annotated[
+    str, Text("a decimal number, or p/q", MAX_NUMBER, f"{_NUMBER}|[0-9]+/[1-9][0-9]*|-inf")
+]
 Row = Annotated[tuple[Number, ...], Most(2)]
 Column = Literal["eps", "delta", "log_delta", "alpha", "beta", "epsilon"]
 Delimiter = Literal[",", ";", "\t"]
 Ratio = Annotated[str, Text("a fraction p/q, above 0", 200, "[1-9][0-9]*(/[1-9][0-9]*)?")]
 FileName = Annotated[str, Text("the name of a file", 200, r"[^/\\\x00-\x1f]+")]
 Hash = Annotated[str, Text("a SHA-256 in hexadecimal", 64, "[0-9a-f]{64}")]
+
+
+Touching = Annotated[tuple[Binary, ...], Most(100)]
+RowNumbers = Annotated[tuple[Annotated[int, Whole(0, MAX_CELLS)], ...], Most(MAX_CELLS)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +119,9 @@ class Tangent:
     outside: Annotated[Binary, "log (1-q)/(1-p) where it touches"]
 
 
+Tangents = Annotated[tuple[Tangent, ...], Most(MAX_CELLS)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Event:
     """An event, whose mechanism shows that δ is no smaller."""
@@ -180,3 +191,6 @@ class Release:
     file: Annotated[FileName, "the certificate's name, without a folder"]
     sha256: Annotated[Hash, "of its bytes"]
     count: Annotated[int, Whole(1, 10**9)] = 1
+
+
+Releases = Annotated[tuple[Release, ...], Most(MAX_RELEASES)]

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
+from gdpbridge_verify.bounded import Atom, Density, Pair
 from gdpbridge_verify.complexes import Ball, Complexes
 from gdpbridge_verify.evidence import Nodes
 from gdpbridge_verify.transforms import Transform
@@ -51,7 +52,7 @@ class Exponential(Transform):
     ) -> list[Ball]:
         """Enclose F(w + ikh)."""
         of, width = field.arithmetic, self.width
-        of.work.charge(4 * count * _COST_OF_BALL)
+        of.charge(4 * count * _COST_OF_BALL)
         scale = self.density(of) * of.exactly(-width / 2).exp() / 2
         found = [field.of(self.at(of, w))]
         for k in range(1, count):
@@ -76,6 +77,13 @@ class Exponential(Transform):
         """Bound the sine by cosh/y: what is left are the two atoms."""
         of = field.arithmetic
         return self._ends(of, w) * (self.atom + self.density(of) / (2 * y))
+
+    def bounded(self, of: Arithmetic) -> Pair:
+        """Return the two atoms, and what is between them."""
+        width, near = of.exactly(self.width), of.exactly(self.atom)
+        far = near * (-width).exp()
+        ends = [Atom(Fraction(0), far, near), Atom(2 * self.width, near, far)]
+        return Pair(-width, ends, Density(self.width, self.density(of)), self.failure)
 
     def largest(self, of: Arithmetic) -> Fraction:
         """Return r."""

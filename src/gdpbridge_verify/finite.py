@@ -12,13 +12,14 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
+from gdpbridge_verify.bounded import Atom, Pair
 from gdpbridge_verify.complexes import Ball, Complexes
 from gdpbridge_verify.evidence import Nodes
 from gdpbridge_verify.numbers import about
 from gdpbridge_verify.refusal import Malformed
 from gdpbridge_verify.transforms import Nothing, Transform
 
-_COST_OF_BALL, _COST_OF_MASS = 12.0, 10.0
+_COST_OF_BALL, _COST_OF_MASS, _COST_OF_ATOM = 12.0, 10.0, 30.0
 MOST_ATOMS = 100_000
 _MOST_SENSITIVITY = 10_000
 
@@ -32,6 +33,10 @@ class Unit(NamedTuple):
     def enclosed(self, of: Arithmetic) -> Interval:
         """Enclose it."""
         return of.exactly(self.value).log() if self.is_log else of.exactly(self.value)
+
+    def times(self, count: int, of: Arithmetic) -> Fraction | Interval:
+        """Return a multiple, exactly if it is rational."""
+        return (self.enclosed(of) if self.is_log else self.value) * count
 
 
 class Atoms(NamedTuple):
@@ -93,7 +98,7 @@ class Finite(Transform):
         """Enclose F(w + ikh)."""
         of = field.arithmetic
         atoms = self.atoms(of, w - 1)
-        of.work.charge(len(atoms.places) * count * _COST_OF_BALL)
+        of.charge(len(atoms.places) * count * _COST_OF_BALL)
         turn = of.exactly(h) * self.unit.enclosed(of)
         weights = [field.of(mass) for mass in atoms.masses]
         # atoms left out turn to any side
@@ -106,10 +111,18 @@ class Finite(Transform):
             found.append(value * total)
         return found
 
+    def bounded(self, of: Arithmetic) -> Pair:
+        """Return the losses, of which Q has e^{-L} times as much."""
+        of.charge(_COST_OF_ATOM * len(self.places))
+        size, first, found = self.unit.enclosed(of), self.places[0], list[Atom]()
+        for place, mass in zip(self.places, self.masses(of), strict=True):
+            over = self.unit.times(place - first, of)
+            found.append(Atom(over, mass, mass * (-(size * place)).exp()))
+        return Pair(size * first, found, None, self.failure)
+
     def largest(self, of: Arithmetic) -> Fraction | Interval | None:
         """Return the last loss."""
-        unit, last = self.unit, self.places[-1]
-        return unit.enclosed(of) * last if unit.is_log else unit.value * last
+        return self.unit.times(self.places[-1], of)
 
 
 def two_valued(epsilon: Fraction, failure: Fraction = Fraction(0)) -> Finite:
@@ -229,6 +242,6 @@ class DiscreteGaussian(Finite):
         rest = 2 * first / (1 - of.exactly(rate * (2 * reach + 1)).exp())
         return kept, sum(kept.values(), of.exactly(0)) + rest.hull(of.exactly(0))
 
-    def largest(self, of: Arithmetic) -> Fraction | Interval | None:
-        """Return None: there is none."""
-        return None
+    # its losses have no end
+    bounded = Transform.bounded
+    largest = Transform.largest

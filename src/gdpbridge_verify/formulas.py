@@ -276,7 +276,7 @@ class FormulaCheck(ConvexCheck):
         found = self._value(one, at)
         if self.is_solved and not found > 0:
             if found <= 0:
-                raise Refused("mechanism.text", f"it has no solution at ε = {float(at):.12g}")
+                raise Refused("mechanism.text", f"it has no solution at ε = {about(at)}")
             raise Undecided("mechanism.text")
         return found.positive()
 
@@ -350,6 +350,6 @@ class FormulaCheck(ConvexCheck):
             return True
         point = self._values.about(difference, exactly(centre))[0]
         if point < 0:
-            raise Refused("evidence.event", f"δ is smaller at ε = {float(centre):.12g}")
+            raise Refused("evidence.event", f"δ is smaller at ε = {about(centre)}")
         away = self.arithmetic.between(low - centre, high - centre)
         return point + coefficient(cell, 1) * away > 0

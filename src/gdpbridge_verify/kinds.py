@@ -44,7 +44,7 @@ class Kind:
     has_breakpoints: bool = False  # its formula changes at places that are not rational
     composes: bool = False  # it may be run among others, or several times
     of_others: bool = False  # it is made of other mechanisms
-    alone: bool = False  # nothing else may be made of it
+    alone: bool = False  # nothing else may be made of it, but runs of what composes
     discrete: bool = False  # δ is had from the law of its losses alone
     has_rows: bool = False  # rows of numbers are what is known of it
     # its module, and the class of what checks it there
@@ -171,11 +171,16 @@ KINDS = {
         relations=(_ADDED,),
         words={"noise": ("gaussian", "laplace")},
         alone=True,
+        composes=True,
         check="thresholded.ThresholdedCheck",
     ),
     "tradeoff": Kind(nature="bound", alone=True, check="formulas.FormulaCheck"),
     "tradeoff-function": Kind(
-        nature="class", alone=True, has_rows=True, check="tables.TradeoffCheck"
+        nature="class",
+        words={"bound": _FLAG},
+        alone=True,
+        has_rows=True,
+        check="tables.TradeoffCheck",
     ),
     "truncated-laplace": Kind(
         {

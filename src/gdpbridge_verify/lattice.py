@@ -18,28 +18,24 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import NamedTuple
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, exact
+from gdpbridge_verify.bounded import Density, Pair
 from gdpbridge_verify.document import Evidence
 from gdpbridge_verify.evidence import Point
-from gdpbridge_verify.exponentials import Exponential
-from gdpbridge_verify.finite import Atoms, DiscreteGaussian, Finite, Unit, finite_of
+from gdpbridge_verify.finite import Atoms, Finite, Unit
 from gdpbridge_verify.law import DiscreteCheck, Law
-from gdpbridge_verify.numbers import about
+from gdpbridge_verify.numbers import about, binary
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed, OutOfWork
-from gdpbridge_verify.samples import Atom, Density, Sampled, SampledLaplace
-from gdpbridge_verify.transforms import Transform
 
 # of one run's losses
 _MOST_PLACES = 1 << 18
 # microseconds: of a cell, and of an atom
 _COST_OF_CELL, _COST_OF_ATOM = 60.0, 30.0
-# of a density, in floats: its width, and the least e^x - 1 with a logarithm
-_WIDEST, _LEAST = 600, 2.0**-53 - 1
-# of a cell's middle, by which floats may be off: it is moved so far past a multiple
-_HAIR = 2.0**-44
+_HALF = Fraction(1, 2)
+# of the unit, by which a cell's middle is moved past a multiple: no rounding puts it before
+_HAIR = Fraction(1, 1 << 44)
 
 
 class Placed(Finite):
@@ -76,53 +72,6 @@ class Placed(Finite):
         return found._replace(total=found.total * (self._start * tilt).exp())
 
 
-class Pair(NamedTuple):
-    """One run in one direction.
-
-    Attributes:
-        lowest: its lowest loss.
-        atoms: losses with a probability of their own, growing.
-        density: what else there is, of the direction of removal.
-        backward: whether the direction is the other one.
-        failure: the probability of an infinite loss.
-    """
-
-    lowest: Interval
-    atoms: list[Atom]
-    density: Density | None
-    backward: bool
-    failure: Fraction
-
-
-def pair_of(one: Transform, of: Arithmetic) -> Pair:
-    """Return the losses of a run.
-
-    Raises:
-        Malformed: if they are not bounded.
-    """
-    if isinstance(one, Exponential):
-        width, atom = of.exactly(one.width), of.exactly(one.atom)
-        far = atom * (-width).exp()
-        ends = [Atom(Fraction(0), far, atom), Atom(2 * one.width, atom, far)]
-        between = Density(one.width, Fraction(1), one.density(of))
-        return Pair(-width, ends, between, False, one.failure)
-    if isinstance(one, Sampled):
-        density = one.density if isinstance(one, SampledLaplace) else None
-        return Pair(*one.atoms(of), density, one.backward, one.failure)
-    known = finite_of(one)
-    if known is None or isinstance(known, DiscreteGaussian):
-        raise Malformed("evidence.unit", "given", "null, where a loss is not bounded")
-    of.work.charge(_COST_OF_ATOM * len(known.places))
-    size, first = known.unit.enclosed(of), known.places[0]
-    found = []
-    for place, mass in zip(known.places, known.masses(of), strict=True):
-        over: Fraction | Interval = size * (place - first)
-        if not known.unit.is_log or place == first:
-            over = (Fraction(0) if known.unit.is_log else known.unit.value) * (place - first)
-        found.append(Atom(over, mass, mass * (-(size * place)).exp()))
-    return Pair(size * first, found, None, False, known.failure)
-
-
 class _Masses:
     """Masses under P at multiples of the unit."""
 
@@ -151,10 +100,10 @@ class _Masses:
         return Placed(self.unit, pair.lowest, places, masses, pair.failure)
 
 
-def above(pair: Pair, unit: Fraction, of: Arithmetic) -> Placed:
+def law_above(pair: Pair, unit: Fraction, of: Arithmetic) -> Placed:
     """Return a law that dominates that of a run."""
     found = _Masses(unit, of)
-    of.work.charge(_COST_OF_ATOM * len(pair.atoms))
+    of.charge(_COST_OF_ATOM * len(pair.atoms))
     for atom in pair.atoms:
         first, last = found.about(atom.over)
         if first == last:
@@ -170,93 +119,60 @@ def above(pair: Pair, unit: Fraction, of: Arithmetic) -> Placed:
     return found.placed(pair)
 
 
-def _share(pair: Pair, density: Density, found: _Masses) -> None:
-    """Share a density between the multiples about it."""
-    of, unit = found.of, found.unit
+def _count(pair: Pair, found: _Masses) -> int:
+    """Return how many multiples there are to the end of the losses, if not too many."""
     _, last = found.about(pair.atoms[-1].over)
     if last > _MOST_PLACES:
         raise OutOfWork
-    of.work.charge(_COST_OF_CELL * last)
+    found.of.charge(_COST_OF_CELL * last)
+    return last
+
+
+def _share(pair: Pair, density: Density, found: _Masses) -> None:
+    """Share a density between the multiples about it."""
+    of, unit, last = found.of, found.unit, _count(pair, found)
     whole, step = -of.exactly(-unit).expm1(), of.exactly(unit).exp()
-    base, before = pair.lowest.exp(), _end(pair, density, of, first=True)
+    before, end = density.ends(of)
+    base = pair.lowest.exp()
     for place in range(last):
         ratio = base * step
-        if place < last - 1:
-            after = density.place(1 / ratio if pair.backward else ratio)
-        else:
-            after = _end(pair, density, of, first=False)
-        p, q = _masses(pair, density, before, after)
+        after = density.place(ratio) if place < last - 1 else end
+        p, q = density.between(before, after)
         upper = (p - q * base) / whole
         found.add(place, p - upper)
         found.add(place + 1, upper)
         before, base = after, ratio
 
 
-def _end(pair: Pair, density: Density, of: Arithmetic, *, first: bool) -> Interval:
-    """Return where the losses begin, or end."""
-    return density.ends(of)[0 if first != pair.backward else 1]
-
-
-def _masses(
-    pair: Pair, density: Density, one: Interval, other: Interval
-) -> tuple[Interval, Interval]:
-    """Return the masses between two places, in the order of losses, of the direction's pair."""
-    if not pair.backward:
-        return density.between(one, other)
-    p, q = density.between(other, one)
-    return q, p
-
-
-def below(pair: Pair, unit: Fraction, of: Arithmetic) -> Placed:
+def law_below(pair: Pair, unit: Fraction, of: Arithmetic) -> Placed:
     """Return a law that is dominated by that of a run."""
     found = _Masses(unit, of)
-    of.work.charge(_COST_OF_ATOM * len(pair.atoms))
+    of.charge(_COST_OF_ATOM * len(pair.atoms))
     for atom in pair.atoms:
         found.add(found.about(atom.over)[0], atom.p)
     if pair.density is not None:
         for low, high in _cells(pair, pair.density, found):
-            p, _ = _masses(pair, pair.density, low, high)
-            middle = pair.density.merged(low, high)
-            middle = -middle if pair.backward else middle
-            found.add(found.about(middle - pair.lowest)[0], p)
+            p, _ = pair.density.between(low, high)
+            middle = pair.density.merged(low, high) - pair.lowest
+            found.add(found.about(middle)[0], p)
     return found.placed(pair)
 
 
 def _cells(pair: Pair, density: Density, found: _Masses) -> Iterator[tuple[Interval, Interval]]:
-    """Yield cells whose middles have losses hardly above multiples; floats say where they are."""
-    of, unit = found.of, found.unit
-    _, last = found.about(pair.atoms[-1].over)
-    rate, sign = float(density.rate), -1 if pair.backward else 1
-    # a rate may be too small for floats
-    if last > _MOST_PLACES or density.width > _WIDEST or not rate:
-        raise OutOfWork
-    of.work.charge(_COST_OF_CELL * last)
-    step, lowest = float(unit), float(pair.lowest.low)
-    end = float(density.width)
-
-    def loss(x: float) -> float:
-        return sign * math.log1p(max(rate * math.expm1(x), _LEAST)) - lowest
-
-    def x_of(over: float) -> float:
-        return math.log1p(max(math.expm1(sign * (lowest + over)) / rate, _LEAST))
-
-    at, place = -sign * end, 0
-    exact, farthest = (_end(pair, density, of, first=first) for first in (True, False))
-    while True:
-        place = max(place + 1, math.ceil(loss(at) / step + 0.5))
-        if place >= last:
+    """Yield cells whose middles have losses hardly above multiples: a·b is the middle's square."""
+    (before, end), place = density.ends(found.of), 0
+    for _ in range(_count(pair, found)):
+        reached = (density.merged(before, before) - pair.lowest) / found.unit
+        # no cell is much narrower than the others
+        place = max(place + 1, math.ceil(exact(reached.high) + _HALF))
+        middle = density.place((pair.lowest + found.unit * (place + _HAIR)).exp())
+        _, after = (middle.square() / before).ends()
+        low, high = (end, before) if density.backward else (before, end)
+        if not low < after < high:
             break
-        middle = x_of(place * step) + sign * _HAIR * (1 + end)
-        after = 2 * middle - at
-        if not sign * after < end or not sign * (after - at) > 0:
-            break
-        reached = of.exactly(Fraction(math.exp(after / 2)))
-        # floats may be off by more than what is left: no cell has a mass below 0
-        if not sign * (reached - exact) > 0 or not sign * (farthest - reached) > 0:
-            break
-        yield exact, reached
-        at, exact = after, reached
-    yield exact, farthest
+        yield before, after
+        before = after
+    yield before, end
 
 
 class LatticeCheck(DiscreteCheck):
@@ -273,13 +189,12 @@ class LatticeCheck(DiscreteCheck):
             raise Malformed("evidence.unit", about(self._unit), "null, where a loss has no end")
         return tail
 
-    def _made(self, tilt: Fraction) -> Law:
+    def law(self, tilt: str, backward: bool, above: bool) -> Law:
         """Return the law of all runs on the side in question."""
-        place = above if self._is_above else below
-        parts = self.towards(backward=bool(self.direction))
-        pairs = [(pair_of(one, self.arithmetic), times) for one, times in parts]
+        place, parts = law_above if above else law_below, self.towards(backward=backward)
+        pairs = [(one.bounded(self.arithmetic), times) for one, times in parts]
         placed = [(place(pair, self._unit, self.arithmetic), times) for pair, times in pairs]
-        return Law(placed, tilt, self.arithmetic)
+        return Law(placed, binary(tilt), self.arithmetic)
 
     def at_witness(self, at: Fraction) -> tuple[Fraction, Fraction]:
         """Return what is at least δ at an ε, and what is at most δ there."""

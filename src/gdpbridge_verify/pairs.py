@@ -175,7 +175,7 @@ class Pair:
         """Return a cell; True for one that does not matter, None for one to be halved."""
         reach, middle = (high - low) / 2, (low + high) / 2
         around = self.of.between(low, high)
-        self.of.work.charge(_COST_OF_CELL)
+        self.of.charge(_COST_OF_CELL)
         wide = [self.taylor.about(node, around) for node in self.nodes]
         values = [one[0] for one in wide]
         tops = [one.high for one in values]
@@ -256,7 +256,7 @@ class Pair:
             low, high = (middle + 1, high) if order.least[middle] >= t.high else (low, middle)
         p, q = order.sums[low]
         total = p - t * q
-        self.of.work.charge(len(order.least) * 0.5)
+        self.of.charge(len(order.least) * 0.5)
         for number in range(low, len(order.least)):
             if order.largest[number] > t.low:
                 total += self._above(order, number, t)
@@ -269,7 +269,7 @@ class Pair:
         """Enclose what a cell adds; of where p/q hardly differs from t, nothing but its size."""
         of, piece = self.of, order.pieces[number]
         if order.largest[number] < mpfr("inf"):
-            of.work.charge(_COST_OF_TERM)
+            of.charge(_COST_OF_TERM)
             least, largest = (
                 Interval(of, end, end) for end in (order.least[number], order.largest[number])
             )
@@ -286,7 +286,7 @@ class Pair:
         """Enclose the integral of the positive part of p - t·q on a cell."""
         if not piece.reach:
             return (piece.p.mass - t * piece.q.mass).positive()
-        self.of.work.charge(_COST_OF_TERM * len(piece.p.series))
+        self.of.charge(_COST_OF_TERM * len(piece.p.series))
         series = [a - t * b for a, b in zip(piece.p.series, piece.q.series, strict=True)]
         total = self.of.exactly(0)
         for found in self._parts(series, piece.reach):
@@ -298,7 +298,7 @@ class Pair:
         waiting, cuts = [(-reach, reach)], 0
         while waiting:
             low, high = waiting.pop()
-            self.of.work.charge(2 * _COST_OF_TERM * len(series))
+            self.of.charge(2 * _COST_OF_TERM * len(series))
             around = self.of.between(low, high)
             slope = slope_of(series, around)
             if slope >= 0 or slope <= 0:
@@ -339,7 +339,7 @@ class Pair:
         bits, down = self.of.precision, self.of.down
         most = mpfr(width * (1 << bits))
         for _ in range(_MOST_STEPS):
-            self.of.work.charge(2 * _COST_OF_TERM * len(series))
+            self.of.charge(2 * _COST_OF_TERM * len(series))
             place = self.of.exactly(at)
             slope = slope_of(series, place)
             if not (slope > 0 or slope < 0):
@@ -355,7 +355,7 @@ class Pair:
             if near:
                 break
         for power in range(bits // 2, 2, -8):
-            self.of.work.charge(2 * _COST_OF_TERM * len(series))
+            self.of.charge(2 * _COST_OF_TERM * len(series))
             left, right = at - width / (1 << power), at + width / (1 << power)
             before = left <= low or value_of(series, self.of.exactly(left)) * sign <= 0
             after = right >= high or value_of(series, self.of.exactly(right)) * sign >= 0
@@ -395,7 +395,7 @@ class Pair:
             if not waiting:
                 return Interval(of, low, high)
             left, right = waiting.pop()
-            of.work.charge(6 * _COST_OF_TERM * len(piece.p.series))
+            of.charge(6 * _COST_OF_TERM * len(piece.p.series))
             around = of.between(left, right)
             p, q = (value_of(one.series, around) for one in (piece.p, piece.q))
             if p.high <= 0:

@@ -24,8 +24,8 @@ from gdpbridge_verify.refusal import Malformed, Refused
 _ENTRY = re.compile(r"(-?)0x([0-9a-f]{1,16})p([+-][0-9]{1,4})")
 _MOST_POWER = 1200
 _MOST_COLUMNS = 1024
-# microseconds of a product
-_COST = 0.15
+# microseconds of a product, more of it for each bit of its numbers, and of a pair of columns
+_COST, _COST_OF_BIT, _COST_OF_PAIR = 0.15, 0.00004, 3.0
 
 
 def square_of(values: Values, text: str, work: Work) -> tuple[Fraction, bool]:
@@ -52,22 +52,25 @@ def square_of(values: Values, text: str, work: Work) -> tuple[Fraction, bool]:
             raise Malformed("mechanism.steps", steps, f"at most {_MOST_COLUMNS} of such entries")
         columns = [(*(mpz(0),) * n, *first, *(mpz(0),) * steps)[:steps] for n in range(steps)]
 
+    cost = _COST + _COST_OF_BIT * max(one.bit_length() for column in columns for one in column)
+
     def product(i: int, j: int) -> mpz:
-        work.charge(_COST * len(columns[0]))
+        work.charge(_COST_OF_PAIR + cost * len(columns[0]))
         return sum((a * b for a, b in zip(columns[i], columns[j], strict=True)), mpz(0))
 
+    squares = [product(i, i) for i in range(steps)]
     if most == 1:
-        return Fraction(int(max(product(i, i) for i in range(steps))), scale), True
-    products = {(i, j): product(i, j) for i in range(steps) for j in range(i + 1)}
+        return Fraction(int(max(squares)), scale), True
     if values["fixed"]:
+        products = {(i, j): product(i, j) for i in range(steps) for j in range(i + 1)}
         patterns = [range(start, steps, apart)[:most] for start in range(steps)]
         work.charge(_COST * sum(len(pattern) ** 2 for pattern in patterns))
         found = max(_sum(products, pattern) for pattern in patterns)
         return Fraction(int(found), scale), min(products.values()) >= 0
-    if any(one and i - j >= apart for (i, j), one in products.items()):
+    if any(product(i, j) for i in range(apart, steps) for j in range(i - apart + 1)):
         raise Refused("mechanism.entries", "of such steps the sensitivity is not known")
     work.charge(_COST * steps**2)
-    found = _best([products[i, i] for i in range(steps)], min(most, steps), apart)
+    found = _best(squares, min(most, steps), apart)
     return Fraction(int(found), scale), True
 
 

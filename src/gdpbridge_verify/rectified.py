@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
 from gdpbridge_verify.mechanisms import FormulasCheck, formulas_of, part_on
-from gdpbridge_verify.numbers import binary
+from gdpbridge_verify.numbers import about, binary
 from gdpbridge_verify.parameters import apart
 from gdpbridge_verify.parts import Bracket, Formulas, Part
 from gdpbridge_verify.profile import Tail
@@ -107,12 +107,12 @@ def _point(bound: Formulas, at: Fraction, of: Arithmetic) -> _Knot:
     """Enclose a bound at a point."""
     eps, (parts, tail) = of.exactly(at), bound
     if tail.vanishes_from is not None and not eps < tail.vanishes_from:
-        raise Malformed("mechanism.knots", f"{float(at):.12g}", "below where the bound ends")
+        raise Malformed("mechanism.knots", about(at), "below where the bound ends")
     try:
         return _Knot(eps, part_on(parts, at, at).level(eps))
     except Refused:
         allowed = "outside of evidence.breakpoints"
-        raise Malformed("mechanism.knots", f"{float(at):.12g}", allowed) from None
+        raise Malformed("mechanism.knots", about(at), allowed) from None
 
 
 def _within(parts: tuple[Part, ...], start: Fraction, stop: Fraction | None) -> Iterator[Part]:

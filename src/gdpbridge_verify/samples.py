@@ -8,13 +8,12 @@ loss L becomes ℓ(L) = log(1 - γ + γe^L), and Q keeps its masses. Where P is 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from fractions import Fraction
-from typing import NamedTuple
 
 from gmpy2 import mpfr
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
+from gdpbridge_verify.bounded import Atom, Density, Pair
 from gdpbridge_verify.complexes import Ball, Complexes
 from gdpbridge_verify.evidence import Nodes
 from gdpbridge_verify.exponentials import Laplace
@@ -26,104 +25,21 @@ from gdpbridge_verify.transforms import Runs, Transform
 _COST_OF_LOSS, _COST_OF_BALL = 25.0, 12.0
 
 
-class Atom(NamedTuple):
-    """A loss, over the lowest one, and its probabilities under P and Q."""
-
-    over: Fraction | Interval
-    p: Interval
-    q: Interval
-
-
-class Density(NamedTuple):
-    """Laplace noise between its atoms: losses ℓ(x) for x in [-r, r], under Q e^{-(x+r)/2}/4.
-
-    A place x stands as e^{x/2}.
-
-    Attributes:
-        width: r.
-        rate: γ; 1 without sampling.
-        amount: D, 1/2 of Laplace noise.
-    """
-
-    width: Fraction
-    rate: Fraction
-    amount: Interval | Fraction = Fraction(1, 2)
-
-    def ends(self, of: Arithmetic) -> tuple[Interval, Interval]:
-        """Return the places -r and r."""
-        top = of.exactly(self.width / 2).exp()
-        return 1 / top, top
-
-    def place(self, ratio: Interval) -> Interval:
-        """Return the place whose loss is the logarithm of a number."""
-        return ((ratio - 1 + self.rate) / self.rate).sqrt()
-
-    def between(self, low: Interval, high: Interval) -> tuple[Interval, Interval]:
-        """Return the masses between two places under P' and Q; P is e^{(x-r)/2}/4."""
-        scale = low.of.exactly(-self.width / 2).exp() * self.amount
-        q, p = (1 / low - 1 / high) * scale, (high - low) * scale
-        return q * (1 - self.rate) + p * self.rate, q
-
-    def merged(self, low: Interval, high: Interval) -> Interval:
-        """Return the logarithm of their ratio."""
-        return ((low * high - 1) * self.rate).log1p()
-
-
-class Sampled(Transform):
-    """One run on a sample, in one direction."""
-
-    def __init__(self, rate: Fraction, failure: Fraction, *, backward: bool) -> None:
-        self.rate, self.failure, self.backward = rate, failure, backward
-
-    @abstractmethod
-    def atoms(self, of: Arithmetic) -> tuple[Interval, list[Atom]]:
-        """Return the lowest loss, and the losses that have a probability of their own, growing."""
+class Bounded(Transform):
+    """Losses of which `bounded` tells all."""
 
     def largest(self, of: Arithmetic) -> Interval:
         """Return the largest finite loss."""
-        lowest, atoms = self.atoms(of)
-        return lowest + atoms[-1].over
-
-    def _directed(
-        self, of: Arithmetic, pairs: Sequence[tuple[Interval, Interval, Interval]]
-    ) -> tuple[Interval, list[Atom]]:
-        """Return losses ℓ, with masses under P' and Q, as those of the direction."""
-        of.work.charge(_COST_OF_LOSS * len(pairs))
-        if self.backward:
-            pairs = [(-loss, q, p) for loss, p, q in reversed(pairs)]
-        lowest = pairs[0][0]
-        rest = [Atom(loss - lowest, p, q) for loss, p, q in pairs[1:]]
-        return lowest, [Atom(Fraction(0), *pairs[0][1:]), *rest]
-
-    def _moved(self, loss: Interval, q: Interval) -> tuple[Interval, Interval, Interval]:
-        """Return ℓ and its masses under P' and Q, of a loss and its mass under Q."""
-        ratio = 1 + loss.expm1() * self.rate
-        return ratio.log(), ratio * q, q
+        found = self.bounded(of)
+        return found.lowest + found.atoms[-1].over
 
 
-class SampledFinite(Sampled):
-    """Finitely many losses: F(w) = Σ p·e^{(w-1)·ℓ}."""
-
-    def __init__(self, base: Finite, rate: Fraction, *, backward: bool) -> None:
-        failure = Fraction(0) if backward else rate * base.failure
-        super().__init__(rate, failure, backward=backward)
-        self.base = base
-
-    def atoms(self, of: Arithmetic) -> tuple[Interval, list[Atom]]:
-        """Return the lowest loss, and all of them."""
-        unit, base = self.base.unit.enclosed(of), self.base
-        found = []
-        if base.failure:
-            q = of.exactly(base.failure)
-            found.append((of.exactly(1 - self.rate).log(), q * (1 - self.rate), q))
-        for place, mass in zip(base.places, base.masses(of), strict=True):
-            loss = unit * place
-            found.append(self._moved(loss, mass * (-loss).exp()))
-        return self._directed(of, found)
+class Atomic(Bounded):
+    """Finitely many losses without a common unit: F(w) = Σ p·e^{(w-1)·ℓ}."""
 
     def _losses(self, of: Arithmetic) -> list[tuple[Interval, Interval]]:
-        lowest, atoms = self.atoms(of)
-        return [(lowest + atom.over, atom.p) for atom in atoms]
+        found = self.bounded(of)
+        return [(found.lowest + atom.over, atom.p) for atom in found.atoms]
 
     def at(self, of: Arithmetic, w: Fraction) -> Interval:
         """Enclose F(w)."""
@@ -136,7 +52,7 @@ class SampledFinite(Sampled):
         """Enclose F(w + ikh)."""
         of = field.arithmetic
         pairs = [(loss, field.of((loss * (w - 1)).exp() * mass)) for loss, mass in self._losses(of)]
-        of.work.charge(len(pairs) * count * _COST_OF_BALL)
+        of.charge(len(pairs) * count * _COST_OF_BALL)
         found, zero = [], of.exactly(0)
         for k in range(count):
             terms = (field.of(zero, loss * (h * k)).exp() * weight for loss, weight in pairs)
@@ -144,37 +60,67 @@ class SampledFinite(Sampled):
         return found
 
 
+class Sampled(Bounded):
+    """One run on a sample, in one direction."""
+
+    density: Density | None = None
+
+    def __init__(self, rate: Fraction, failure: Fraction, *, backward: bool) -> None:
+        self.rate, self.failure, self.backward = rate, failure, backward
+
+    @abstractmethod
+    def removal(self, of: Arithmetic) -> list[tuple[Interval, Interval, Interval]]:
+        """Return losses ℓ that have a probability of their own, growing, and it under P' and Q."""
+
+    def bounded(self, of: Arithmetic) -> Pair:
+        """Return the losses in the direction."""
+        found = self.removal(of)
+        of.charge(_COST_OF_LOSS * len(found))
+        if self.backward:
+            found = [(-loss, q, p) for loss, p, q in reversed(found)]
+        (lowest, p, q), *rest = found
+        others = [Atom(loss - lowest, *masses) for loss, *masses in rest]
+        return Pair(lowest, [Atom(Fraction(0), p, q), *others], self.density, self.failure)
+
+    def _moved(self, loss: Interval, q: Interval) -> tuple[Interval, Interval, Interval]:
+        """Return ℓ and its masses under P' and Q, of a loss and its mass under Q."""
+        ratio = 1 + loss.expm1() * self.rate
+        return ratio.log(), ratio * q, q
+
+
+class SampledFinite(Sampled, Atomic):
+    """Finitely many losses."""
+
+    def __init__(self, base: Finite, rate: Fraction, *, backward: bool) -> None:
+        failure = Fraction(0) if backward else rate * base.failure
+        super().__init__(rate, failure, backward=backward)
+        self.base = base
+
+    def removal(self, of: Arithmetic) -> list[tuple[Interval, Interval, Interval]]:
+        """Return all losses; where P is 0, P' has a share of Q."""
+        unit, base = self.base.unit.enclosed(of), self.base
+        found = []
+        if base.failure:
+            q = of.exactly(base.failure)
+            found.append((of.exactly(1 - self.rate).log(), q * (1 - self.rate), q))
+        for place, mass in zip(base.places, base.masses(of), strict=True):
+            loss = unit * place
+            found.append(self._moved(loss, mass * (-loss).exp()))
+        return found
+
+
 class SampledLaplace(Sampled):
-    """Laplace noise: two atoms, and a density between them."""
+    """Laplace noise: two atoms, and a density between them; F is not known on a line."""
 
     def __init__(self, base: Laplace, rate: Fraction, *, backward: bool) -> None:
         super().__init__(rate, Fraction(0), backward=backward)
-        self.base = base
+        self.base, self.density = base, Density(base.width, Fraction(1, 2), rate, backward)
 
-    @property
-    def density(self) -> Density:
-        """What is between the atoms, of removal."""
-        return Density(self.base.width, self.rate)
-
-    def atoms(self, of: Arithmetic) -> tuple[Interval, list[Atom]]:
-        """Return the lowest loss, and those of both ends."""
+    def removal(self, of: Arithmetic) -> list[tuple[Interval, Interval, Interval]]:
+        """Return the losses of both ends."""
         width, half = of.exactly(self.base.width), of.exactly(Fraction(1, 2))
         ends = ((-width, half), (width, half * (-width).exp()))
-        return self._directed(of, [self._moved(loss, q) for loss, q in ends])
-
-    def at(self, of: Arithmetic, w: Fraction) -> Interval:
-        """Refuse: it is known on a lattice alone."""
-        raise _not_on_a_line()
-
-    def on_line(
-        self, field: Complexes, w: Fraction, h: Fraction, count: int, nodes: Nodes | None
-    ) -> list[Ball]:
-        """Refuse: it is known on a lattice alone."""
-        raise _not_on_a_line()
-
-
-def _not_on_a_line() -> Malformed:
-    return Malformed("evidence.unit", None, "a unit, for Laplace noise on samples")
+        return [self._moved(loss, q) for loss, q in ends]
 
 
 def sampled(base: Runs, rate: Fraction) -> Runs:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -35,7 +36,7 @@ class RowsCheck(ConvexCheck):
 
     def build(self) -> Tail:
         """Read the rows, and return what is known of the tail."""
-        parameters_of(self.spec)
+        self.values = parameters_of(self.spec)
         given = self.document.table
         if given is None or not given.rows or given.columns not in self.columns:
             allowed = " or ".join(map(" and ".join, self.columns))
@@ -107,12 +108,12 @@ class TableCheck(RowsCheck):
     def below(self, line: str, at: Fraction, level: Level) -> None:
         """Compare the chord between the corners beside an ε."""
         places, deltas = self._corners
-        self.arithmetic.work.charge(_COST_OF_ROW)
+        self.arithmetic.charge(_COST_OF_ROW)
         self.below_chord(line, at, level, places, deltas.__getitem__)
 
     def falls_to(self, value: Fraction, at: Fraction) -> bool:
         """Whether a row says so, as it is written."""
-        self.arithmetic.work.charge(_COST_OF_ROW * len(self.rows) / 10)
+        self.arithmetic.charge(_COST_OF_ROW * len(self.rows) / 10)
         rows = [delta for eps, delta in self.rows if eps <= at]
         return any(
             self._is_zero(delta) or (delta is not None and not self._is_log and delta <= value)
@@ -122,7 +123,7 @@ class TableCheck(RowsCheck):
     def allows(self, line: str, p: Fraction, q: Fraction) -> None:
         """Prove that δ of the event is at most each row's, in both orders of the pair."""
         exactly = self.arithmetic.exactly
-        self.arithmetic.work.charge(_COST_OF_ROW * len(self.rows))
+        self.arithmetic.charge(_COST_OF_ROW * len(self.rows))
         inside, outside, rest, other = (exactly(one) for one in (p, q, 1 - q, 1 - p))
         for number, (eps, written) in enumerate(self.rows):
             t, delta = exactly(eps).exp(), self._delta(written)
@@ -138,6 +139,11 @@ class TradeoffCheck(RowsCheck):
 
     def far_tail(self) -> Tail:
         """Return where the last line ends, or the constant that one of them is."""
+        found = self._end()
+        # of rows below the function that was given
+        return replace(found, nature="bound") if self.values["bound"] else found
+
+    def _end(self) -> Tail:
         for number, (alpha, beta) in enumerate(self.rows):
             if beta is None or not (alpha >= 0 and beta >= 0 and 0 < alpha + beta <= 1):
                 raise Malformed(f"table.rows[{number}]", about(alpha), "errors, 0 < α + β ≤ 1")
@@ -159,7 +165,7 @@ class TradeoffCheck(RowsCheck):
     def below(self, line: str, at: Fraction, level: Level) -> None:
         """Compare every line."""
         exactly = self.arithmetic.exactly
-        self.arithmetic.work.charge(_COST_OF_ROW * len(self.rows))
+        self.arithmetic.charge(_COST_OF_ROW * len(self.rows))
         t = exactly(at).exp()
         for p, q in self._events():
             self.hold(line, level.value - (exactly(p) - exactly(q) * t))
@@ -169,7 +175,7 @@ class TradeoffCheck(RowsCheck):
         if value == 0:
             return self.vanishes_at(at)
         exactly = self.arithmetic.exactly
-        self.arithmetic.work.charge(_COST_OF_ROW * len(self.rows))
+        self.arithmetic.charge(_COST_OF_ROW * len(self.rows))
         t = exactly(at).exp()
         return all(
             exactly(value) >= exactly(p) - exactly(q) * t if q else p <= value
@@ -178,6 +184,6 @@ class TradeoffCheck(RowsCheck):
 
     def allows(self, line: str, p: Fraction, q: Fraction) -> None:
         """Find a point whose test tells more."""
-        self.arithmetic.work.charge(_COST_OF_ROW * len(self.rows) / 10)
+        self.arithmetic.charge(_COST_OF_ROW * len(self.rows) / 10)
         if not any(p <= inside and q >= outside for inside, outside in self._events()):
             raise Refused(line, "no point of the function allows it")

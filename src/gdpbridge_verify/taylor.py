@@ -89,7 +89,7 @@ class Taylor:
     def about(self, node: Node, x: Interval) -> Series:
         """Return the series of a formula about each point of an interval."""
         name, parts = node.name, node.parts
-        self.of.work.charge(_COST_OF_NODE)
+        self.of.charge(_COST_OF_NODE)
         if name == "number":
             return [self.of.exactly(node.value)]
         if name == PI:
@@ -122,7 +122,7 @@ class Taylor:
 
     def _product(self, a: Series, b: Series) -> Series:
         count = min(len(a) + len(b) - 1, self.order + 1)
-        self.of.work.charge(_COST * min(len(a), len(b)) * count)
+        self.of.charge(_COST * min(len(a), len(b)) * count)
         return [self._term(a, b, n, 0) for n in range(count)]
 
     def _term(self, a: Series, b: Series, n: int, first: int) -> Interval:
@@ -133,7 +133,7 @@ class Taylor:
 
     def _exp(self, a: Series) -> Series:
         found, slopes = [a[0].exp()], [one * k for k, one in enumerate(a)]
-        self.of.work.charge(10 + _COST * len(a) * self.order)
+        self.of.charge(10 + _COST * len(a) * self.order)
         for n in range(1, self._last(a) + 1):
             found.append(self._term(slopes, found, n, 1) / n)
         return found
@@ -145,7 +145,7 @@ class Taylor:
                 found[0] = a[0].log()
             return found
         found, last = [a[0].log()], self._last(a)
-        self.of.work.charge(10 + _COST * len(a) * last)
+        self.of.charge(10 + _COST * len(a) * last)
         slopes = [self._zero]
         for n in range(1, last + 1):
             own = a[n] * n if n < len(a) else self._zero
@@ -161,7 +161,7 @@ class Taylor:
         if not (a[0] > 0 or a[0] < 0):
             return self._nothing()
         found, last = [1 / a[0]], self._last(a)
-        self.of.work.charge(_COST * len(a) * last)
+        self.of.charge(_COST * len(a) * last)
         for n in range(1, last + 1):
             found.append(-self._term(a, found, n, 1) / a[0])
         return found
@@ -194,7 +194,7 @@ class Taylor:
                 found[0] = a[0].sqrt()
             return found
         found, last = [a[0].sqrt()], self._last(a)
-        self.of.work.charge(10 + _COST * last * last)
+        self.of.charge(10 + _COST * last * last)
         for n in range(1, last + 1):
             own = a[n] if n < len(a) else self._zero
             found.append((own - self._term(found[:n], found[:n], n, 1)) / (2 * found[0]))

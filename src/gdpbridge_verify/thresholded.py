@@ -42,6 +42,18 @@ class ThresholdedCheck(FormulasCheck):
             self.parts = whole
 
 
+def log_kept(values: Values, of: Arithmetic) -> Interval:
+    """Enclose log(1 - p)."""
+    away = (values["threshold"] - values["contribution"]) / values["scale"]
+    if away < 0:
+        raise Malformed("mechanism.threshold", "below it", "at least the contribution")
+    if values["noise"]:
+        given_away = of.exactly(-away).exp()
+    else:
+        given_away = (of.exactly(away) / of.exactly(2).sqrt()).erfc()
+    return (given_away / -2).log1p()
+
+
 class Thresholded:
     """δ of one such mechanism.
 
@@ -53,20 +65,14 @@ class Thresholded:
     def __init__(self, values: Values, of: Arithmetic) -> None:
         self.of, self.groups = of, int(values["groups"])
         ratio = values["contribution"] / values["scale"]
-        away = values["threshold"] / values["scale"] - ratio
-        if away < 0:
-            raise Malformed("mechanism.threshold", "below it", "at least the contribution")
         counts = range(1, self.groups + 1)
         self.square: Fraction | None = None
         self._ends = [count * ratio for count in counts]
         self._curves: list[GaussianCurve] = []
-        if values["noise"]:
-            given_away = of.exactly(-away).exp()
-        else:
-            given_away = (of.exactly(away) / of.exactly(2).sqrt()).erfc()
+        if not values["noise"]:
             self.square = self.groups * ratio**2
             self._curves = [GaussianCurve(of.exactly(n * ratio**2).sqrt()) for n in counts]
-        self._log_kept = (given_away / -2).log1p()
+        self._log_kept = log_kept(values, of)
         is_bound = not self._curves and self.groups > 1
         floor = -(self.groups * self._log_kept).expm1()
         self.tail = Tail.constant(floor, nature="bound" if is_bound else "own")
@@ -85,7 +91,7 @@ class Thresholded:
         return log_kept.exp() * shared - log_kept.expm1()
 
     def _shared(self, groups: int, eps: Interval) -> Interval:
-        self.of.work.charge(_COST)
+        self.of.charge(_COST)
         if groups == 0:
             return self.of.exactly(0)
         if self._curves:

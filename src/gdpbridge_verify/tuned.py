@@ -128,7 +128,7 @@ class TunedCheck(RenyiCheck):
 
     def most(self, order: Fraction) -> Interval:
         """Enclose the least bound at that order or a larger one."""
-        self.arithmetic.work.charge(20 * len(self.rows))
+        self.arithmetic.charge(20 * len(self.rows))
         log_mean = self.enclosed(self._values["mean"]).log()
         known = [
             log_mean / (alpha - 1) + most + self._extra_at(number)
@@ -169,7 +169,7 @@ class TunedCheck(RenyiCheck):
         return high
 
     def _is_most(self, line: str, at: Fraction, value: Fraction) -> bool:
-        self.arithmetic.work.charge(_COST_OF_DELTA)
+        self.arithmetic.charge(_COST_OF_DELTA)
         try:
             self._single.at_most(line, at, value)
         except (Refused, Undecided):
@@ -217,7 +217,7 @@ class TunedCheck(RenyiCheck):
 
     def _mean(self, size: Fraction) -> Interval:
         """Enclose E[K] at γ = e^{-s}."""
-        self.arithmetic.work.charge(20)
+        self.arithmetic.charge(20)
         shape, odds = self._values["shape"], self.enclosed(size).expm1()
         if shape == 0:
             return odds / size

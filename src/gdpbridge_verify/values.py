@@ -32,7 +32,7 @@ def runs_of_range(values: Values, _: list[Bracket], of: Arithmetic) -> Formulas:
     def at_most(number: int, eps: Interval) -> Interval:
         if eps >= (runs - number) * width:
             return of.exactly(0)
-        of.work.charge(_COST * (runs + number))
+        of.charge(_COST * (runs + number))
         t = (eps + (number + 1) * width) / (runs + 1)
         high = ((-t).exp() - least).positive() / norm
         low, total, power = -(-t).expm1() / norm, of.exactly(0), of.exactly(1)
@@ -70,7 +70,7 @@ class Skellam:
         bits, deviation = of.precision, math.isqrt(math.ceil(variance)) + 1
         most = shift + deviation * (6 + bits // 12) + bits // 4
         last = max(2 * most, math.ceil(variance)) + bits
-        of.work.charge(_COST * last)
+        of.charge(_COST * last)
         one = of.exactly(1)
         ratio = Interval(of, mpfr(0), mpfr(1))
         ratios = []
@@ -99,7 +99,7 @@ class Skellam:
         count, t = len(self._inside), eps.exp()
 
         def gain(place: int) -> Interval:
-            self.of.work.charge(_COST)
+            self.of.charge(_COST)
             return self._inside[place] - t * self._outside[place]
 
         first, last = 0, count

@@ -165,7 +165,7 @@ class RenyiCheck(TangentsCheck, RowsCheck):
 
     def most(self, order: Fraction) -> Interval:
         """Enclose the least bound at that order or a larger one."""
-        self.arithmetic.work.charge(2 * len(self.rows))
+        self.arithmetic.charge(2 * len(self.rows))
         known = [most for alpha, most in self.rows if alpha >= order and most is not None]
         if not known:
             raise Refused("evidence.tangents: order", "nothing is known of it")
@@ -181,7 +181,7 @@ class RenyiCheck(TangentsCheck, RowsCheck):
         """Prove every bound, in both orders of the pair, for the law of one event."""
         if not 0 < q <= p < 1:
             raise Malformed(line, "out of range", "two probabilities between 0 and 1")
-        self.arithmetic.work.charge(60 * len(self.rows))
+        self.arithmetic.charge(60 * len(self.rows))
         inside, outside, others, rest = (
             self.arithmetic.exactly(one).log() for one in (p, q, 1 - p, 1 - q)
         )

@@ -46,6 +46,15 @@ EXAMPLES = {
         ),
         {"failure": 0.002},
     ),
+    "given away": (
+        profiles.Sequence(
+            parts=(
+                profiles.ThresholdedRelease(noise="gaussian", scale=2, threshold=7, groups=2),
+                profiles.PureDP(epsilon=0.5, neighbours="add-remove"),
+            )
+        ),
+        {"failure": 0.01},
+    ),
 }
 TOL = 1e-9
 
@@ -89,6 +98,15 @@ def atoms_of(spec: dict[str, str | None], backward: bool) -> tuple[Any, list[tup
             if part["kind"] == "gaussian":
                 ratio = mpmath.mpf(part["sensitivity"]) / mpmath.mpf(part["sigma"])
                 variance += ratio**2
+                continue
+            if part["kind"] == "thresholded-release":
+                groups, scale = int(part["groups"]), mpmath.mpf(part["scale"])
+                contribution = mpmath.mpf(part["contribution"])
+                variance += groups * (contribution / scale) ** 2
+                away = (mpmath.mpf(part["threshold"]) - contribution) / scale
+                own = (1 - mpmath.ncdf(-away)) ** groups
+                kept *= own
+                losses = [(loss, weight * own) for loss, weight in losses]
                 continue
             one, own = loss_of(part, backward)
             kept *= own
@@ -270,3 +288,45 @@ def test_each_direction_has_a_failure_of_its_own() -> None:
         assert accepted(document)
         document["claim"] |= {"failure_probability": "0.02", "mu": {"low": "0", "high": "50"}}
         assert not accepted(document)
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+def test_runs_of_a_thresholded_release(noise: str) -> None:
+    """Wherever a record is alone, what two runs give away is below what is certified of them."""
+    runs = profiles.ThresholdedRelease(noise=noise, scale=2, threshold=9).compose(2)
+    document = gdpbridge.measure(runs, failure=0.05).certificate
+    assert document is not None
+    assert gdpbridge.verify(document).valid
+    assert document.claim.profile_is == "bound"
+    mu = mpmath.mpf(document.claim.mu.high)
+    with mpmath.workdps(DIGITS):
+        p = mpmath.ncdf(-4) if noise == "gaussian" else mpmath.exp(-4) / 2
+        for alone in range(3):
+            kept = (1 - p) ** alone
+            for number in range(0, 12, 3):
+                eps = mpmath.mpf(number) / 8
+                own = noisy(2 - alone, eps - mpmath.log(kept), noise)
+                delta = 1 - kept + kept * own
+                low, high = runs.delta_bounds(float(eps))
+                assert low <= high
+                assert delta <= high * (1 + 1e-12)
+                assert delta <= 0.05 + 0.95 * gaussian(eps, mu)
+
+
+def noisy(counts: int, eps: Any, noise: str) -> Any:
+    """E[(1 - e^{ε - L})⁺] of noise of a scale of 2 on so many counts, at most two."""
+    if counts == 0:
+        return max(-mpmath.expm1(eps), mpmath.mpf(0))
+    if noise == "gaussian":
+        return gaussian(eps, mpmath.sqrt(counts) / 2)
+    end, exp = mpmath.mpf(1) / 2, mpmath.exp
+
+    def once(x: Any) -> Any:
+        return max(-mpmath.expm1((x - end) / 2 if x > -end else x), mpmath.mpf(0))
+
+    if counts == 1:
+        return once(eps)
+    # a loss of 1/2 or -1/2, or one with a density between
+    places = sorted({-end, end, *(x for x in (eps - end, eps + end) if -end < x < end)})
+    between = mpmath.quad(lambda loss: exp((loss - end) / 2) * once(eps - loss), places) / 4
+    return (once(eps - end) + exp(-end) * once(eps + end)) / 2 + between

@@ -61,6 +61,10 @@ EXAMPLES = {
         ),
         {"eps_h": 0.5},
     ),
+    "tradeoff in both orders, whose corners are no decimals": (
+        profiles.TradeoffFunction(alpha=[0, 0.2, 0.7], beta=[1, 0.5, 0.1], symmetric=True),
+        {},
+    ),
 }
 
 

@@ -258,8 +258,9 @@ def many_cells(count: int, digits: int, **claim: str) -> dict[str, Any]:
         lambda: many_cells(1, 0),
         lambda: moved_right(8_000, 40),
         lambda: many_rows(20_000),
+        lambda: two_rows(4000),
     ],
-    ids=["many cells", "many digits", "one cell", "slow erfc", "many rows"],
+    ids=["many cells", "many digits", "one cell", "slow erfc", "many rows", "a wide matrix"],
 )
 def test_work_is_bounded(
     attack: Callable[[], dict[str, Any]],
@@ -285,17 +286,24 @@ LISTED = {"kind": "pld", "remove_unit": "1"} | {
 }
 
 
+# on a parabola
+SLOPES = {"kind": "tradeoff-function"} | {
+    "rows": " ".join(f"{i}/900:{(900 - i) ** 2}/810000" for i in range(901))
+}
+
+
 @pytest.mark.parametrize(
     "part",
     [
         lambda number: MATRIX,
         lambda number: LISTED,
+        lambda number: SLOPES,
         lambda number: {"kind": "gaussian", "sigma": f"1.{3**800 + number}", "sensitivity": "1"},
         lambda number: (
             {"kind": "discrete-laplace", "scale": f"1.{3**800 + number}"} | {"sensitivity": "1"}
         ),
     ],
-    ids=["matrices", "losses", "variances", "units"],
+    ids=["matrices", "losses", "slopes", "variances", "units"],
 )
 def test_many_parts_are_read_within_one_limit(
     part: Callable[[int], dict[str, str]], monkeypatch: pytest.MonkeyPatch
@@ -339,6 +347,13 @@ def many_rows(count: int) -> dict[str, Any]:
     changed["table"]["rows"] = [[f"{i}e-4", f"0.{'9' * 300}"] for i in range(count)] + [["9", "0"]]
     changed["evidence"]["corners"] = list(range(count))
     return changed
+
+
+def two_rows(count: int) -> dict[str, Any]:
+    """A matrix of few rows and many columns, each pair of which has a product."""
+    rows = ";".join(" ".join([entry] * count) for entry in ("0x1p+0", "0x3p+0"))
+    mechanism = {"kind": "matrix", "sigma": "1", "steps": str(count), "participations": "9"}
+    return _claiming_delta(mechanism | {"separation": "9", "fixed": "true", "entries": rows})
 
 
 def moved_right(count: int, eps: int) -> dict[str, Any]:
@@ -434,6 +449,59 @@ def test_numbers_beyond_every_float_are_not_written_out() -> None:
         assert tracemalloc.get_traced_memory()[1] < 2e7
     finally:
         tracemalloc.stop()
+
+
+FIXED = {"kind": "dpsgd", "neighbours": "replace-one", "sampling": "fixed-size", "steps": "3"}
+CLIPPED = {"kind": "clip-rectify", "eps_h": "1", "base.kind": "laplace"} | {
+    "base.scale": "1", "base.sensitivity": "1"
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "evidence", "expected"),
+    [
+        ({"noise_multiplier": "1", "sample_rate": "1e-350"}, "0x1p+0", "UndecidedError"),
+        ({"noise_multiplier": "1", "sample_rate": f"0.{'9' * 300}"}, "0x1p+0", "refused"),
+        ({"noise_multiplier": "1e-399", "sample_rate": "0.5"}, "0x1p+0", "UndecidedError"),
+        ({"noise_multiplier": "1", "sample_rate": "0.5"}, "0x1p+900", "UndecidedError"),
+        (CLIPPED | {"runs": "base line", "knots": "0x0p+0 0x1p+999".replace("1p", "f" * 63 + "p")},
+         {}, "InputError"),
+        ({"kind": "tradeoff", "text": "delta = exp(-eps) - 1/100"},
+         {"touching": ["0x1p+5000"]}, "refused"),
+    ],
+    ids=["tiny rate", "rate next to 1", "no noise", "steep", "far knot", "far tangent"],
+)  # fmt: skip
+def test_numbers_that_no_float_holds(
+    mechanism: dict[str, str],
+    evidence: str | dict[str, Any],
+    expected: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Floats say what takes long and where to look: one that overflows is no fault."""
+    from gdpbridge_verify import check
+
+    monkeypatch.setattr(check, "MAX_WORK", 5e5)
+    document = _claiming_delta(FIXED | mechanism if isinstance(evidence, str) else mechanism)
+    if isinstance(evidence, str):
+        piece = {"start": "0x0p+0", "tilt": evidence}
+        evidence = {"directions": [{"pieces": [piece], "cells": []}]}
+    document["evidence"] |= evidence
+    assert outcome(document) == expected
+
+
+def test_many_bits_are_charged_as_what_they_take() -> None:
+    """With thousands of bits an operation takes tens of times as long as with some hundred."""
+    from gdpbridge_verify.arithmetic import Arithmetic, Work
+    from gdpbridge_verify.check import MAX_WORK
+    from gdpbridge_verify.refusal import OutOfWork
+    from gdpbridge_verify.values import Skellam
+
+    values = {"variance": Fraction(10_000), "sensitivity": Fraction(1)}
+    work = Work(MAX_WORK)
+    Skellam(values, Arithmetic(128, work))
+    assert work.spent < MAX_WORK / 20
+    with pytest.raises(OutOfWork):
+        Skellam(values, Arithmetic(8192, Work(MAX_WORK)))
 
 
 json_like = st.recursive(

@@ -441,7 +441,7 @@ def examples() -> dict[str, Oracle]:
         "truncated-batches": Oracle(
             {"noise_multiplier": 1, "sample_rate": 0.1, "steps": 2, "records": 100,
              "max_batch_size": 20},
-            failing(run, cut_batches(2, "0.1", 99, 20)), "bound", *fails, above=1e-3,
+            failing(run, cut_batches(2, "0.1", 99, 20)), "bound", *fails,
         ),
         "truncated-laplace": Oracle({"scale": 1, "delta": 1e-3}, truncated(), "own", *fails),
         "zcdp": Oracle(

@@ -53,6 +53,10 @@ ROWS: list[list[Profile]] = [
         *(one.subsample(0.1) for one in DISCRETE[:2]),
         *(one.subsample(0.1, scheme="without-replacement") for one in DISCRETE[2:]),
     ],
+    [
+        P.DiscreteGaussian(sigma=2).subsample(0.1),
+        P.DiscreteGaussian(sigma=2).subsample(0.1, scheme="without-replacement"),
+    ],
     DISCRETE,
     [P.DiscreteGaussian(sigma=2)],
     [P.PLD(remove=[[0.5, 0.6], [-0.5, 0.3]])],

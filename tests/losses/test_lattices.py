@@ -17,7 +17,8 @@ import gdpbridge as gdp
 from gdpbridge.curves.base import Form
 from gdpbridge.curves.between import BetweenCurve
 from gdpbridge.curves.loss_distribution import loss_curve
-from gdpbridge.losses.lattices import between, exactly
+from gdpbridge.losses.brackets import between
+from gdpbridge.losses.lattices import exactly
 from gdpbridge.losses.moments import Part
 from gdpbridge.losses.sums import Law
 from gdpbridge.losses.transforms.base import Transform, number_ball

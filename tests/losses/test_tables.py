@@ -16,7 +16,7 @@ import pytest
 
 from gdpbridge import profiles
 from gdpbridge.interval import Interval
-from gdpbridge.losses.lattices import between
+from gdpbridge.losses.brackets import between
 from gdpbridge.losses.moments import Factor
 from gdpbridge.losses.transforms.finite import FiniteTransform
 

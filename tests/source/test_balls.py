@@ -53,14 +53,10 @@ _NUMBERS = {
         "place.mid() == at.mid()",
         "place.rad() == at.rad()",
     },
+    "losses/brackets.py": {"halvings < most_halvings", "one.loss.failure > 0"},
     "losses/geometric.py": {"self.masses >= _LEAST"},
-    "losses/lattices.py": {
-        "span([Step(one.places, one.masses, one.times)]) > _SPARSE * most",
-        "one.loss.failure > 0",
-    },
     "losses/near_gaussian.py": {"variance > _MOST_MU ** 2"},
     "losses/roots.py": {"at == 0", "at > 0"},
-    "losses/rounding.py": {"pools.made[donor][0] < rest.place"},
     "losses/sides.py": {
         "line.bits > working_precision()",
         "one <= -self.digits * math.log(10)",
@@ -77,6 +73,7 @@ _NUMBERS = {
     "mechanisms/bounded_range.py": {"log < _LOG_HALF"},
     "mechanisms/callable.py": {"found[1:] > least + slack"},
     "mechanisms/table.py": {"last == 0", "last == 1"},
+    "mechanisms/thresholded_release.py": {"delta >= _HALF", "0 < one < math.inf"},
     "reading/rows.py": {"max(map(len, texts), default=0) <= MAX_DIGITS"},
     "measure/first_look.py": {
         "log[0] <= _NEAR_ONE",
@@ -103,7 +100,7 @@ _NUMBERS = {
     "measure/pieces.py": {"log >= 0"},
     "measure/statements.py": {"p >= self.profile.least_failure", "0 < rough < 1"},
     "numeric/kinds.py": {"x > -np.log(2.0)"},
-    "sources/dp_accounting.py": {"depth > 1", "interval > 0"},
+    "sources/dp_accounting.py": {"depth > 1", "largest < 1"},
     "transformations/clip_rectify.py": {
         "run.start == following.start",
         "run.start > following.start",

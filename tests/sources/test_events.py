@@ -47,9 +47,85 @@ def test_more_events(event: Any, profile: gdp.Profile) -> None:
     assert np.allclose(found.delta(eps), profile.delta(eps), rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "event",
+    [
+        events.ComposedDpEvent([]),
+        events.ComposedDpEvent([events.NoOpDpEvent()]),
+        events.ZCDpEvent(0.0),
+        GAUSSIAN.__class__(math.inf),
+        events.LaplaceDpEvent(math.inf),
+        events.RandomizedResponseDpEvent(0.3, 1),
+        events.PoissonSampledDpEvent(0.1, events.NoOpDpEvent()),
+        events.PoissonSampledDpEvent(0.0, events.LaplaceDpEvent(1.0)),
+        events.SampledWithoutReplacementDpEvent(10, 2, events.NoOpDpEvent()),
+        events.RepeatAndSelectDpEvent(events.NoOpDpEvent(), 5, 1.0),
+    ],
+    ids=str,
+)
+def test_what_gives_nothing_away(event: Any) -> None:
+    """δ is 0 everywhere, as dp_accounting has it where it knows the event."""
+    found = gdp.profile_of(event)
+    assert float(found.delta(0.0)) == 0
+    assert gdp.event_of(found) == events.NoOpDpEvent()
+
+
+def test_samples_of_gaussian_noise() -> None:
+    """Gaussian noise several times on one sample is one step; a sample of a sample is a sample."""
+    several = events.ComposedDpEvent(
+        [events.SelfComposedDpEvent(events.GaussianDpEvent(2.0), 4), events.GaussianDpEvent(3.0)]
+    )
+    found = gdp.profile_of(
+        events.SelfComposedDpEvent(events.PoissonSampledDpEvent(0.05, several), 50)
+    )
+    assert isinstance(found, P.DPSGD)
+    # μ² = 4/4 + 1/9, and less noise is on the safe side
+    assert 0 < 0.9**0.5 - found.noise_multiplier < 1e-15
+    assert (found.sample_rate, found.steps) == (0.05, 50)
+    accountant = rdp.RdpAccountant()
+    accountant.compose(events.SelfComposedDpEvent(events.PoissonSampledDpEvent(0.05, several), 50))
+    assert found.least_epsilon(1e-5) < accountant.get_epsilon(1e-5)
+    twice = events.PoissonSampledDpEvent(0.1, events.PoissonSampledDpEvent(0.5, GAUSSIAN))
+    assert gdp.profile_of(twice) == gdp.profile_of(RATE)
+
+
+def test_other_forms_of_events() -> None:
+    """A builder and a named tuple hold an event; parameters of (ε, δ)-DP are those of a class."""
+    from dp_accounting import dp_event_builder
+    from dp_accounting.pld import common
+
+    builder = dp_event_builder.DpEventBuilder()
+    builder.compose(RATE, 20)
+    nested = events.ComposedDpEvent([events.SelfComposedDpEvent(RATE, 20), GAUSSIAN])
+    for source, event in ((builder, builder.build()), (nested.to_named_tuple(), nested)):
+        assert gdp.profile_of(source) == gdp.profile_of(event)
+    for delta, kind in ((0.0, "pure-dp"), (1e-5, "approx-dp")):
+        parameters = common.DifferentialPrivacyParameters(1.0, delta)
+        assert gdp.profile_of(parameters).kind == kind
+
+
+@pytest.mark.parametrize("relation", list(rdp.RdpAccountant().neighboring_relation.__class__))
+def test_neighbours_of_accountants(relation: Any) -> None:
+    """The curve is stated for the accountant's neighbours."""
+    accountant = rdp.RdpAccountant([2, 4, 8], neighboring_relation=relation)
+    accountant.compose(GAUSSIAN)
+    named = {1: "add-remove", 2: "replace-one", 3: "zero-out"}
+    assert gdp.profile_of(accountant).neighbours == named[relation.value]
+
+
+@pytest.mark.parametrize("orders", [[2, 4], [0.5, 1]])
+def test_an_accountant_that_says_nothing(orders: list[float]) -> None:
+    """No finite divergence above order 1: nothing is known, which is not that nothing is spent."""
+    accountant = rdp.RdpAccountant(orders)
+    accountant.compose(events.NonPrivateDpEvent() if orders[0] > 1 else GAUSSIAN)
+    with pytest.raises(gdp.InputError, match="without a finite divergence of an order above 1"):
+        gdp.profile_of(accountant)
+
+
 @pytest.mark.slow
 def test_concentrated_with_an_offset() -> None:
     """(ξ, ρ)-zCDP is a Rényi curve: its ε is at most what dp_accounting converts it to."""
+    assert gdp.profile_of(events.ZCDpEvent(rho=0.0, xi=0.2)) == P.PureDP(epsilon=0.2)
     found = gdp.profile_of(events.ZCDpEvent(rho=0.1, xi=0.2))
     accountant = rdp.RdpAccountant()
     accountant.compose(events.ZCDpEvent(rho=0.1, xi=0.2))
@@ -96,22 +172,53 @@ def test_repeat_and_select(mean: float, shape: float) -> None:
 @pytest.mark.parametrize(
     ("event", "words"),
     [
-        (events.NonPrivateDpEvent(), "an event of a private mechanism"),
-        (events.UnsupportedDpEvent(), "an event that dp_accounting supports"),
+        (events.NonPrivateDpEvent(), "event is 'NonPrivateDpEvent'.* of a private mechanism"),
+        (events.UnsupportedDpEvent(), "'UnsupportedDpEvent'.* that dp_accounting supports"),
+        (
+            events.PoissonSampledDpEvent(0.1, events.ComposedDpEvent([events.NonPrivateDpEvent()])),
+            "event is 'NonPrivateDpEvent'",
+        ),
+        (
+            events.PoissonSampledDpEvent(
+                0.1, events.ComposedDpEvent([GAUSSIAN, events.LaplaceDpEvent(1.0)])
+            ),
+            "PoissonSampledDpEvent of a ComposedDpEvent: must be one of a single event",
+        ),
+        (events.SingleEpochTreeAggregationDpEvent(1.0, []), r"step_counts is \[\]: must be"),
+        (events.SingleEpochTreeAggregationDpEvent(1.0, 0), "step_counts is 0: must be"),
+        (
+            events.MixtureOfGaussiansDpEvent(2.0, [-1.0, 1.0], [0.5, 0.5]),
+            "MixtureOfGaussiansDpEvent: dp_accounting says: .*negative",
+        ),
     ],
 )
 def test_what_has_no_profile(event: Any, words: str) -> None:
     """It is refused by its name."""
-    with pytest.raises(gdp.InputError, match=f"event is '{type(event).__name__}'.*{words}"):
+    with pytest.raises(gdp.InputError, match=words):
         gdp.profile_of(event)
+
+
+def test_distributions_of_one_direction() -> None:
+    """What dp_accounting makes a distribution of has one direction, and is no distribution yet."""
+    from dp_accounting.pld import pld_pmf, privacy_loss_mechanism
+
+    for source in (
+        pld_pmf.create_pmf({0: 0.5, 1: 0.5}, 0.1, 0, True),
+        privacy_loss_mechanism.GaussianPrivacyLoss(1.0),
+    ):
+        with pytest.raises(gdp.InputError, match="PrivacyLossDistribution, which has both"):
+            gdp.profile_of(source)
 
 
 def test_a_pld_accountant() -> None:
     """It is refused by its name: its ledger is an event."""
     accountant = pytest.importorskip("dp_accounting.pld").PLDAccountant()
     accountant.compose(RATE, 10)
-    with pytest.raises(gdp.InputError, match=r"PLDAccountant'.*pass its ledger"):
+    with pytest.raises(gdp.InputError, match=r"PLDAccountant'.*pass its ledger$"):
         gdp.profile_of(accountant)
+    relation = accountant.neighboring_relation.REPLACE_ONE
+    with pytest.raises(gdp.InputError, match=r"pass its ledger, whose noise .* replaced"):
+        gdp.profile_of(type(accountant)(neighboring_relation=relation))
     assert gdp.profile_of(accountant.ledger).kind == "dpsgd"
 
 
@@ -135,6 +242,7 @@ def test_a_pld_accountant() -> None:
         P.GDP(mu=0),
         P.Matrix(entries=[1.0, 0.5], sigma=2),
         P.OpacusHistory(history=[[1.0, 0.05, 20]]),
+        P.BandedMatrix(entries=[3, 4], sigma=5, bands=2, sample_rate=0.05, steps=4),
         P.DPSGD(noise_multiplier=1, sample_rate=0.05, steps=20, neighbours="zero-out"),
         P.DPSGD(noise_multiplier=1, sample_rate=0.05, steps=0),
         P.Gaussian(sigma=4).tune(2),

@@ -60,9 +60,28 @@ GAUSSIAN = dp.m.make_gaussian(*REAL, scale=2.0)
             P.DiscreteLaplace(scale=3, sensitivity=5),
         ),
         (
+            NUMBERS
+            >> dp.t.then_cast(TOA=float)
+            >> dp.t.then_impute_constant(0.0)
+            >> dp.t.then_clamp((0.0, 10.0))
+            >> dp.t.then_resize(10, 5.0)
+            >> dp.t.then_mean()
+            >> dp.m.then_gaussian(2.0),
+            2,
+            # resizing doubles the distance
+            P.Gaussian(sigma=1),
+        ),
+        (
             dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*REAL, scale=2.0)),
             1.0,
             P.Gaussian(sigma=2),
+        ),
+        (
+            dp.m.make_randomized_response_bitvec(
+                dp.bitvector_domain(max_weight=2), dp.discrete_distance(), f=0.5
+            ),
+            1,
+            P.RandomizedResponse(noise_parameter=0.5).compose(4),
         ),
         (dp.m.make_laplace(*WHOLE_VECTOR, scale=2.0), 3, P.DiscreteLaplace(scale=2, sensitivity=3)),
         (
@@ -99,6 +118,60 @@ def test_by_the_law_of_the_noise(measurement: Any, distance: float, profile: gdp
     told = measurement.map(distance)
     if isinstance(told, float) and measurement.output_measure == dp.max_divergence():
         assert float(profile.delta(told + 1e-9)) == 0
+
+
+@pytest.mark.parametrize(
+    ("measurement", "profile"),
+    [
+        (
+            NUMBERS
+            >> dp.t.then_count_by_categories(["a", "b"], MO="L2Distance<f64>")
+            >> dp.m.then_gaussian(2.0),
+            P.DiscreteGaussian(sigma=2),
+        ),
+        (dp.m.make_laplace(*REAL, scale=2.0) >> (lambda answer: answer + 1), P.Laplace(scale=2)),
+        (
+            dp.c.make_composition([dp.m.make_laplace(*REAL, scale=2.0) >> abs] * 2),
+            P.Laplace(scale=2).compose(2),
+        ),
+    ],
+    ids=["metric", "function", "composed"],
+)
+def test_objects_that_opendp_cannot_write(measurement: Any, profile: gdp.Profile) -> None:
+    """What dp.serialize does not know is read from the object."""
+    with pytest.raises(Exception, match="does not handle"):
+        dp.serialize(measurement)
+    with warnings.catch_warnings(action="ignore"):
+        found = gdp.profile_of(measurement)
+    assert np.allclose(found.delta([0.0, 0.3]), profile.delta([0.0, 0.3]), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("measurement", "words"),
+    [
+        (
+            dp.c.make_adaptive_composition(*REAL, dp.max_divergence(), 1.0, [1.0, 1.0]),
+            "make_adaptive_composition'.* its budget, such as",
+        ),
+        (
+            dp.m.make_user_measurement(*REAL, dp.max_divergence(), abs, abs),
+            "make_user_measurement'.* its budget, such as",
+        ),
+    ],
+    ids=["adaptive", "own"],
+)
+def test_what_to_pass_instead(measurement: Any, words: str) -> None:
+    """A measurement without a profile is refused by its name, with what has one."""
+    with pytest.raises(gdp.InputError, match=words):
+        gdp.profile_of(measurement)
+
+
+@pytest.mark.parametrize("distance", [(1, 1, 1), 0, math.inf, "1"])
+def test_distances(distance: Any) -> None:
+    """One that is no number above 0 is refused."""
+    for source in (GAUSSIAN, dp.serialize(GAUSSIAN)):
+        with pytest.raises(gdp.InputError, match=r"distance is .*: must be a finite number > 0"):
+            gdp.profile_of(source, distance=distance)
 
 
 @pytest.mark.parametrize(

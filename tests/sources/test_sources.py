@@ -157,6 +157,24 @@ class TestDpAccounting:
         assert mu.lower >= 0.506694206271599598 - 1e-9
 
 
+@pytest.mark.parametrize("name", ["gaussian", "laplace", "sampled"])
+def test_a_distribution_several_times(name: str) -> None:
+    """As dp_accounting composes it, or above where a direction is the worse one."""
+    pytest.importorskip("dp_accounting", exc_type=ImportError)
+    from dp_accounting.pld import privacy_loss_distribution as made
+
+    step = {"value_discretization_interval": 1e-2}
+    one = {
+        "gaussian": lambda: made.from_gaussian_mechanism(4.0, **step),
+        "laplace": lambda: made.from_laplace_mechanism(5.0, **step),
+        "sampled": lambda: made.from_gaussian_mechanism(1.0, sampling_prob=0.1, **step),
+    }[name]()
+    theirs = one.self_compose(10).get_epsilon_for_delta(1e-5)
+    ours = gdp.profile_of(one).compose(10).least_epsilon(1e-5)
+    assert ours >= theirs * (1 - 1e-8)
+    assert ours == pytest.approx(theirs, rel=0.03 if name == "sampled" else 1e-8)
+
+
 def test_randomized_response_fifty_times() -> None:
     """Two exact atoms, fifty times: 1.42007917667459628 to 1e-12."""
     share = math.exp(0.2) / (1 + math.exp(0.2))

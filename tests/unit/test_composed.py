@@ -180,7 +180,7 @@ def test_randomized_response() -> None:
     ("p", "field"),
     [
         (profiles.ICEA(messages=20, users=4), "mechanism"),
-        (profiles.DiscreteGaussian(sigma=1).subsample(0.1), "mechanism"),
+        (profiles.ZCDP(rho=0.1).subsample(0.1), "mechanism"),
     ],
     ids=lambda value: value if isinstance(value, str) else value.kind,
 )

@@ -198,11 +198,11 @@ def test_the_lower_end_of_a_bound() -> None:
     [
         (LAPLACE, True, True, "both ends proved in ball arithmetic"),
         (
-            P.TradeoffFunction(alpha=[0, 0.2, 0.7], beta=[1, 0.5, 0.1], symmetric=True),
+            P.TradeoffFunction(alpha=[0, "0." + 450 * "2"], beta=[1, 0.5]),
             True,
             False,
-            "both ends proved in ball arithmetic; there is no certificate for a trade-off function "
-            "that is not in decimals",
+            "both ends proved in ball arithmetic; there is no certificate for numbers of over 400 "
+            "characters",
         ),
     ],
 )

@@ -14,7 +14,7 @@ import pytest
 
 import gdpbridge as gdp
 from gdpbridge.curves.loss_distribution import loss_curve
-from gdpbridge.losses.lattices import between
+from gdpbridge.losses.brackets import between
 from gdpbridge.specification.schema import mechanism_schema
 
 GAUSSIAN = {"kind": "gaussian", "sigma": 2}
@@ -252,7 +252,7 @@ def test_many_sampled_laplace_runs() -> None:
     ("base", "scheme"),
     [
         ({"kind": "laplace", "scale": 1}, "without-replacement"),
-        ({"kind": "discrete-gaussian", "sigma": 2}, "poisson"),
+        ({"kind": "zcdp", "rho": 0.1}, "poisson"),
     ],
 )
 def test_samples_that_do_not_compose(base: dict[str, Any], scheme: str) -> None:

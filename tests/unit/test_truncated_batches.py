@@ -30,11 +30,11 @@ def chance(records: int, most: int, rate: Fraction) -> Fraction:
 
 @pytest.mark.parametrize(("records", "most"), [(300, 20), (40, 3), (40, 39)])
 def test_the_chance_that_a_batch_is_cut(records: int, most: int) -> None:
-    """It is T times a binomial tail, rounded up, and counts as a failure."""
+    """Some of T steps has a binomial tail, rounded up, and that counts as a failure."""
     profile = P.TruncatedBatches(
         noise_multiplier=1, sample_rate=0.01, steps=3, records=records, max_batch_size=most
     )
-    wanted = 3 * chance(records, most, Fraction(1, 100))
+    wanted = 1 - (1 - chance(records, most, Fraction(1, 100))) ** 3
     failing = profile.run.parts[1].exact("delta0")  # type: ignore[attr-defined]
     assert wanted <= failing <= wanted * (1 + Fraction(1, 10**15))
     assert f"at most {float(failing):.6g}, counted as a failure" in profile.remarks[0]

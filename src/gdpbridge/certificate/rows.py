@@ -11,7 +11,7 @@ from pathlib import Path
 from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.table import Table
 from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
-from gdpbridge.numeric.exact import decimal_text
+from gdpbridge.numeric.exact import rational_text
 from gdpbridge_verify import evidence
 from gdpbridge_verify.reader import MAX_BYTES
 from gdpbridge_verify.refusal import Malformed
@@ -50,7 +50,7 @@ def rows_of(
 
 
 def _text(value: Fraction | None) -> str:
-    return "-inf" if value is None else decimal_text(value)
+    return "-inf" if value is None else rational_text(value)
 
 
 def _exact(row: tuple[str, ...]) -> tuple[Fraction, Fraction | None]:

@@ -30,7 +30,7 @@ from gdpbridge_verify.arithmetic import Arithmetic, Interval, exact
 from gdpbridge_verify.composition import composition_of
 from gdpbridge_verify.document import Cell, Claim, Direction, Range
 from gdpbridge_verify.evidence import CurvePiece
-from gdpbridge_verify.lattice import LatticeCheck, pair_of
+from gdpbridge_verify.lattice import LatticeCheck
 from gdpbridge_verify.refusal import OutOfWork
 from gdpbridge_verify.transforms import Runs
 
@@ -134,7 +134,8 @@ def _on(
         cells=(),
     )
     bare = replace(bare, evidence=evidence)
-    claim, lowest = _shown(bare, at)
+    no_finite = bare.claim.mu.low == "inf"
+    claim, lowest = (bare.claim, Fraction(0)) if no_finite else _shown(bare, at)
     if bare.claim.mu.high == "inf":
         found = replace(bare, claim=claim)
         if not CellChecker(found).proves_ends():
@@ -187,6 +188,8 @@ def _near(value: Fraction) -> Decimal:
 
 
 def _rounded_up(value: Fraction) -> Fraction:
+    if not value:
+        return value
     scale = 10**_DIGITS
     while value * scale < 10 ** (_DIGITS - 2):
         scale *= 10
@@ -211,7 +214,7 @@ def _losses(parts: Sequence[Runs]) -> Iterator[_Losses]:
     """Yield what all parts' losses are."""
     of = Arithmetic(_BITS)
     for part in parts:
-        pair = pair_of(part.transform, of)
+        pair = part.transform.bounded(of)
         over = np.array([float(_low(atom.over)) for atom in pair.atoms])
         masses = np.array([float(atom.p.low) for atom in pair.atoms])
         last = pair.atoms[-1].over

@@ -56,7 +56,8 @@ def as_written(error: InputError, options: Mapping[str, Written]) -> CommandLine
         written = options.get(f"--{name[0].replace('_', '-')}")
         # between two names "and" is no option
         if written is None or error.field != name[0] == "and":
-            return name[0]
+            # among other arguments, the word that help calls FILE
+            return "FILE" if error.field != name[0] == "file" else name[0]
         found.append(written)
         return written.option
 

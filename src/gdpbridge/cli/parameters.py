@@ -1,8 +1,9 @@
 """A mechanism's parameters as words of the command line: declared, read, and shown by example.
 
 What a parameter becomes follows from its declaration alone: a number is an option with a value, a
-truth value a switch, a mapping an option that may be repeated (``--set A=2``), a required text a
-word without an option.
+truth value a switch, a mapping an option that may be repeated (``--set A=2``), a list one option
+(``--orders 2,4``, pairs as ``0:0.3,1:0.08``, rows as ``1,0;0.5,1``), a required text a word
+without an option.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ def fields_of(cls: type[Profile]) -> dict[str, FieldInfo]:
     relation = copy(Profile.model_fields["neighbours"])
     relation.default = cls.model_fields["neighbours"].default
     typed = {
-        name: field for name, field in cls.parameters().items() if "untyped" not in _extra(field)
+        name: field
+        for name, field in cls.parameters().items()
+        if "untyped" not in _extra(field) or _is_list(field)
     }
     return {**typed, "neighbours": relation}
 
@@ -48,6 +51,10 @@ def declared(name: str, field: FieldInfo) -> inspect.Parameter:
     elif _is_mapping(field):
         option = typer.Option(_spellings(name)[0], metavar="NAME=NUMBER", help=about)
         annotation, default = Annotated[list[str] | None, option], None
+    elif _is_list(field):
+        about += f", such as {extra['typed']}"
+        option = typer.Option(_spellings(name)[0], metavar="LIST", help=about)
+        annotation, default = Annotated[str | None, option], None
     elif is_word(field):
         word = typer.Argument(metavar=name.upper(), help=about)
         needed = "instead" not in extra
@@ -81,6 +88,9 @@ def read(name: str, given: Any, field: FieldInfo) -> Any:
     """
     if _is_mapping(field):
         return _pairs(name, given)
+    if _is_list(field):
+        rows = [_row(name, row) for row in given.split(";")]
+        return rows if len(rows) > 1 else rows[0]
     if "fraction" in _extra(field) and "/" in given:
         return given
     if "typical" in _extra(field):
@@ -107,6 +117,15 @@ def _pairs(name: str, given: list[str]) -> dict[str, float]:
         if not equals or key in found:
             raise InputError(name, text, "NAME=NUMBER, each name once, such as A=2")
         found[key] = _number(f"{name} {key}", number, "a finite number")
+    return found
+
+
+def _row(name: str, text: str) -> list[Any]:
+    """Read numbers with commas or spaces between, or groups of them as in 0:0.3,1:0.08."""
+    found: list[Any] = []
+    for place, item in enumerate(text.replace(",", " ").split()):
+        parts = [_number(f"{name}[{place}]", part, "a number") for part in item.split(":")]
+        found.append(parts if len(parts) > 1 else parts[0])
     return found
 
 
@@ -152,6 +171,10 @@ def _choices(field: FieldInfo) -> list[str]:
 
 def _is_mapping(field: FieldInfo) -> bool:
     return get_origin(field.annotation) is dict
+
+
+def _is_list(field: FieldInfo) -> bool:
+    return "typed" in _extra(field)
 
 
 def is_shown(field: FieldInfo) -> bool:

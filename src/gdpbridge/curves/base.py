@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from flint import arb
 
-from gdpbridge.curves.constants import Constant
+from gdpbridge.curves.constants import Constant, rational_above
 from gdpbridge.curves.points import (
     delta_interval,
     enclosed,
@@ -39,13 +39,21 @@ from gdpbridge.numeric.kinds import BALLS, Probability, ball
 if TYPE_CHECKING:
     from gdpbridge.curves.smooth import SmoothCurve
 
-__all__ = ["DEFAULT_FAILURE", "BoundedCurve", "Curve", "Floats", "Form"]
+__all__ = ["DEFAULT_FAILURE", "BoundedCurve", "Curve", "Floats", "Form", "failure_above"]
 
 
 # an ε at which little of δ makes G large
 _FAR = 13
 # of an approximate statement where none is asked for: below what is usually asked of a δ
 DEFAULT_FAILURE = Fraction(1, 10**10)
+
+
+def failure_above(level: Fraction) -> Fraction:
+    """Return the p of the default statement about what fails: above its level, and at most 1."""
+    if level < DEFAULT_FAILURE / 10**5:
+        return DEFAULT_FAILURE
+    found = rational_above(DEFAULT_FAILURE + level)
+    return found if found < 1 else min(rational_above((1 + level) / 2), Fraction(1))
 
 
 class Form(StrEnum):

@@ -10,7 +10,7 @@ from functools import cache, cached_property
 import numpy as np
 from flint import arb
 
-from gdpbridge.curves.base import DEFAULT_FAILURE, BoundedCurve, Curve, Floats, Form
+from gdpbridge.curves.base import BoundedCurve, Curve, Floats, Form, failure_above
 from gdpbridge.curves.constants import Constant, upper_bound
 from gdpbridge.curves.loss_distribution import larger_constant, loss_curve
 from gdpbridge.curves.smooth import SmoothCurve, zero_curve
@@ -18,7 +18,8 @@ from gdpbridge.curves.tail import Tail
 from gdpbridge.curves.tails import ConstantTail, CutOffTail
 from gdpbridge.errors import InputError, Words, WorkLimitError
 from gdpbridge.interval import Interval
-from gdpbridge.losses.lattices import MAX_SPAN, between, failure_of
+from gdpbridge.losses.brackets import between
+from gdpbridge.losses.lattices import MAX_SPAN, failure_of
 from gdpbridge.losses.moments import Factor, Moments
 from gdpbridge.losses.transforms.base import number_ball
 from gdpbridge.numeric.effort import what_is_left
@@ -29,6 +30,8 @@ __all__ = ["LEVELS", "BetweenCurve"]
 
 # multiples of the unit that are looked at, the coarsest first; the second for single points
 LEVELS = (MAX_SPAN >> 6, MAX_SPAN >> 3, MAX_SPAN)
+# of what was cut off, which reaches far, and whose unit grows with the runs
+_COARSER = (MAX_SPAN >> 6, MAX_SPAN >> 4, MAX_SPAN >> 2)
 _USUAL = 1
 # of the probability to fail, what rare sums may be left out
 _BITS, _SPARE_BITS, _MOST_VARIANCE = 128, 128, 5000.0
@@ -68,7 +71,8 @@ class BetweenCurve(BoundedCurve):
             return tuple(_past(one, self.failure) for one in low), tuple(
                 _past(one, self.failure) for one in high
             )
-        pairs = [between(factors, LEVELS[level], self._spare) for factors in self.directions]
+        points = (_COARSER if isinstance(self.tail, CutOffTail) else LEVELS)[level]
+        pairs = [between(factors, points, self._spare) for factors in self.directions]
         below, above = (
             tuple(loss_curve([law]) for law in laws) for laws in zip(*pairs, strict=True)
         )
@@ -77,6 +81,9 @@ class BetweenCurve(BoundedCurve):
     @cached_property
     def _spare(self) -> Fraction:
         """A mass that is nothing beside the probability to fail, and beside 1 - δ(0)."""
+        if isinstance(self.tail, CutOffTail):
+            # as much again as was cut off
+            return upper_bound(self.tail.value)
         with precision(_BITS):
             found = [number_ball(failure_of(factors)) for factors in self.directions]
             # what is not known to be positive leaves nothing to spare
@@ -114,7 +121,7 @@ class BetweenCurve(BoundedCurve):
         if isinstance(self.tail, CutOffTail) and self.tail.close() is not None:
             # one μ for every ε is known, and closely
             return None
-        return DEFAULT_FAILURE + upper_bound(level.value)
+        return failure_above(upper_bound(level.value))
 
     # --- values -----------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
-from gdpbridge.curves.base import DEFAULT_FAILURE
+from gdpbridge.curves.base import failure_above
 from gdpbridge.curves.constants import logarithm, square_root
 from gdpbridge.curves.exponential_loss import exponential_loss_curve
 from gdpbridge.curves.gaussian import gaussian_curve
@@ -71,7 +71,7 @@ class _FailingCurve(SmoothCurve):
         """Hardly above it."""
         floor = self.tail
         assert isinstance(floor, FloorTail)
-        return DEFAULT_FAILURE + floor.value
+        return failure_above(floor.value)
 
 
 def _failure_alone(part: Part) -> Fraction | None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from gdpbridge.curves.base import DEFAULT_FAILURE, BoundedCurve, Curve, Floats, Form
+from gdpbridge.curves.base import BoundedCurve, Curve, Floats, Form, failure_above
 from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.pieces import Formula, Piece, past
 from gdpbridge.curves.points import LEAST_SHOWN, each_answered
@@ -119,7 +119,7 @@ class ComposedCurve(BoundedCurve):
             certain = max(float_above(one.moments.failure()) for one in self.loss.directions)
         if self.tail.level is not None and not certain:
             return None
-        return DEFAULT_FAILURE + Fraction(max(certain, 0.0))
+        return failure_above(Fraction(max(certain, 0.0)))
 
     # --- values -----------------------------------------------------------------------------
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from flint import arb
 
-from gdpbridge.curves.base import DEFAULT_FAILURE, Curve
+from gdpbridge.curves.base import Curve, failure_above
 from gdpbridge.curves.closed_forms import closed_curve
 from gdpbridge.curves.constants import square_root, upper_bound
 from gdpbridge.curves.discrete_gaussian import discrete_gaussian_curve, gaussian_above
@@ -24,7 +26,7 @@ from gdpbridge.curves.tails import (
     PlateauTail,
     SettledTail,
 )
-from gdpbridge.errors import InputError
+from gdpbridge.errors import InputError, Words
 from gdpbridge.gaussian.enclosures import variance_of_pure_dp
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball, float_above
@@ -62,6 +64,8 @@ def composed_loss_curve(losses: Losses) -> Curve:
     one = losses[0].transform
     if len(losses) == 1 and isinstance(one, DiscreteGaussianTransform):
         return discrete_gaussian_curve(one, losses[0].times)
+    if any(isinstance(one := p.transform, FiniteTransform) and one.cut_from for p in losses):
+        return _sampled_far_out(losses)
     tail = _tail(losses)
     if (closed := closed_curve(losses, tail)) is not None:
         return closed
@@ -138,6 +142,44 @@ def _cut_off_far_out(losses: Losses, bound: Tail) -> Curve:
     return _CutOff(found.lines, found.pieces, tail)
 
 
+def _sampled_far_out(losses: Losses) -> Curve:
+    """Return the curve of samples of what was cut off, which are no worse than without sampling.
+
+    Raises:
+        InputError: beside losses that have a density.
+    """
+    from gdpbridge.curves.between import BetweenCurve
+    from gdpbridge.losses.moments import Part
+    from gdpbridge.losses.transforms.discrete_gaussian import DiscreteGaussianTransform
+    from gdpbridge.losses.transforms.finite import FiniteTransform
+
+    whole, plain = [], []
+    for part in losses:
+        one = part.transform
+        if isinstance(one, DiscreteGaussianTransform):
+            plain.append(Part(one.cut_off(part.times), 1))
+            whole.append(part)
+            continue
+        if not isinstance(one, FiniteTransform):
+            allowed = "beside discrete losses alone"
+            raise InputError("mechanism", Words("discrete Gaussian noise on samples"), allowed)
+        own = copy(one)
+        own.cut_from = None
+        plain.append(replace(part, transform=own))
+        whole.append(replace(part, transform=one.cut_from or one))
+    found, bound = composed_loss_curve(plain), _tail(whole)
+    level = found.tail.level
+    if level is None or not isinstance(bound, GaussianBoundTail):
+        # what fails anyway is most of it
+        return found
+    # the limit is that of the run without sampling: all may be in all samples
+    tail = CutOffTail(bound.mu, bound.mu_t, level.start, upper_bound(level.value))
+    if isinstance(found, LinearCurve):
+        return _CutOff(found.lines, found.pieces, tail)
+    assert isinstance(found, BetweenCurve)
+    return BetweenCurve(found.directions, tail)
+
+
 def cut_off_curve(
     part: Part, settled: Callable[[PlateauTail, Callable[[arb], arb]], Tail] | None = None
 ) -> Curve:
@@ -189,8 +231,7 @@ class _CutOff(LinearCurve):
     def default_failure(self) -> Fraction:
         """Above what is beyond, which is known to be small."""
         level = self.tail.level
-        rest = Fraction(0) if level is None else upper_bound(level.value)
-        return DEFAULT_FAILURE if rest < DEFAULT_FAILURE / 10**5 else DEFAULT_FAILURE + rest
+        return failure_above(Fraction(0) if level is None else upper_bound(level.value))
 
 
 def _decays(moments: Moments) -> bool:

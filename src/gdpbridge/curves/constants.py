@@ -36,6 +36,8 @@ Constant = Fraction | Callable[[], arb]
 MAX_EPS = 1e5
 
 _DIGITS = 25
+# digits of a number that statements name as it is
+_LONG = 100
 _KEPT = 8
 _LEAST_FLOAT = Decimal("1e-300")
 
@@ -73,10 +75,11 @@ def interval_around(value: Constant, digits: int = _DIGITS) -> Interval:
 
 
 def rational_above(value: Constant) -> Fraction:
-    """Return a constant if it is rational, else a decimal of twenty digits hardly above it."""
-    if isinstance(value, Fraction):
-        return value
-    return Fraction(interval_around(value, 20).high)
+    """Return a constant if it is a short decimal, else one of twenty digits hardly above it."""
+    if not isinstance(value, Fraction):
+        return Fraction(interval_around(value, 20).high)
+    above = decimal_ceiling(value, _LONG)
+    return value if Fraction(above) == value else Fraction(decimal_ceiling(value, 20))
 
 
 def upper_bound(value: Constant) -> Fraction:

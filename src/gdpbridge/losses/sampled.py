@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from gdpbridge.losses.transforms.base import Number, number_ball
+from gdpbridge.losses.transforms.base import Number, Transform, number_ball
 from gdpbridge.losses.transforms.finite import FiniteTransform
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
@@ -24,13 +24,17 @@ __all__ = ["sampled_finite"]
 _BITS = 192
 
 
-def sampled_finite(one: FiniteTransform, gamma: Fraction, *, replaced: bool) -> FiniteTransform:
+def sampled_finite(
+    one: FiniteTransform, gamma: Fraction, *, replaced: bool, cut_from: Transform | None = None
+) -> FiniteTransform:
     """Return the loss of a sampled mechanism with finitely many losses, the same both ways.
 
     Args:
         one: the loss without sampling, symmetric.
         gamma: the chance of a record to be in the sample, in (0, 1).
         replaced: whether neighbours differ in a record's values, of samples without replacement.
+        cut_from: a loss without end that it is no worse than, of which it is what is not rare: its
+            failure bounds what both distributions have besides, and so does that of the sample.
     """
 
     def moved(loss: Number) -> Number:
@@ -51,10 +55,18 @@ def sampled_finite(one: FiniteTransform, gamma: Fraction, *, replaced: bool) -> 
     losses = [moved(loss) for loss in one.losses]
     masses = [shared(*pair) for pair in zip(one.losses, one.masses, strict=True)]
     never = gamma * one.failure if isinstance(one.failure, Fraction) else failure
+    if cut_from is not None:
+        never = one.failure
     if replaced:
         with precision(_BITS):
             first = next(k for k, y in enumerate(one.losses) if certainly(number_ball(y) > 0))
-        return _both_ways(losses[first:], masses[first:], never)
+        found = _both_ways(losses[first:], masses[first:], never)
+        found.cut_from = cut_from
+        return found
+    if cut_from is not None:
+        return FiniteTransform(
+            losses, masses, failure=never, reverse_failure=never, cut_from=cut_from
+        )
     if one.reverse_failure:
         # where p is 0, P' has (1 - γ)Q
         def rest() -> arb:

@@ -80,11 +80,15 @@ class Step:
         places: the losses in units, growing.
         masses: encloses their probabilities at the working precision.
         times: how many runs.
+        others: the same under the other distribution, where the places are no longer the losses.
+        halvings: how often the unit of the places is half of what it is for sums of all runs.
     """
 
     places: tuple[int, ...]
     masses: Callable[[], list[arb]]
     times: int
+    others: Callable[[], list[arb]] | None = None
+    halvings: int = 0
 
 
 class LatticeSum:
@@ -106,15 +110,18 @@ class LatticeSum:
     ) -> None:
         self.unit, self.failure, self._start = unit, failure, start
         self._steps, self._powers, self._sizes = steps, (0, arb_poly()), (0, arb(), arb())
-        self._first = sum(step.times * step.places[0] for step in steps)
-        self._stride = math.gcd(
-            *(place - step.places[0] for step in steps for place in step.places)
-        )
+        self._first, self._stride = self._grid()
         with precision(_BITS):
             self.losses: Floats = self._floats()
             spend(_READ * self.places.size)
             masses = (self.mass(number) for number in range(self.places.size))
             self.log_masses: Floats = np.array([_log(mass) for mass in masses])
+
+    def _grid(self) -> tuple[int, int]:
+        """Return the least multiple, and what all are apart by multiples of."""
+        steps = self._steps
+        gaps = (place - step.places[0] for step in steps for place in step.places)
+        return sum(step.times * step.places[0] for step in steps), math.gcd(*gaps)
 
     @cached_property
     def _kept(self) -> NDArray[np.int64]:

@@ -4,7 +4,9 @@
 with ``integers``. Where p - e^ε·q changes its sign is bracketed, and masses between such places are
 integrals of Taylor polynomials with their remainders, all in ball arithmetic. Instead of one of
 both, their ratio p/q may be given. On a range without end, what lies beyond all that was
-integrated, some 10⁻²³, counts as an outright failure, and δ(ε) is known up to as much.
+integrated, some 10⁻²³, counts as an outright failure, and δ(ε) is known up to as much. Formulas
+that are not smooth at an end, as √x is not at 0, are to be given in another variable: u with x = u²
+gives both p and q a factor 2u.
 
 Several runs are bounded by the composed loss of a pair on a lattice that dominates: δ of one run is
 there the chord of this one, between multiples of a unit of the loss (Doroshenko, Ghazi, Kamath,
@@ -26,7 +28,7 @@ from flint import arb, arb_series
 from pydantic import Field
 
 from gdpbridge.curves.atoms import atoms_curve
-from gdpbridge.curves.base import DEFAULT_FAILURE, Curve
+from gdpbridge.curves.base import Curve, failure_above
 from gdpbridge.curves.composition import cut_off_curve
 from gdpbridge.curves.constants import square_root
 from gdpbridge.curves.gains import gain_of
@@ -248,7 +250,7 @@ class Densities(Profile):
         rest = max(self.pair.rest)
         if not rest:
             return None
-        return DEFAULT_FAILURE if rest < DEFAULT_FAILURE / 10**5 else DEFAULT_FAILURE + rest
+        return failure_above(rest)
 
     @property
     def least_failure(self) -> Fraction:

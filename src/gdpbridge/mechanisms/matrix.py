@@ -60,12 +60,21 @@ class OfMatrix(Profile):
     file: str | None = Field(
         default=None,
         description="the matrix C, or one column: the coefficients of a Toeplitz matrix",
-        json_schema_extra={"symbol": "FILE", "word": True, "allowed": "an npy or CSV file"},
+        json_schema_extra={
+            "symbol": "FILE",
+            "word": True,
+            "instead": "entries",
+            "allowed": "an npy or CSV file",
+        },
     )
     entries: Annotated[Any, PlainSerializer(plain_matrix)] = Field(
         default=None,
         description="the matrix or the coefficients themselves, instead of a file",
-        json_schema_extra={"untyped": True, "allowed": "rows of numbers, or a list of numbers"},
+        json_schema_extra={
+            "untyped": True,
+            "typed": "1,0;0.5,1",
+            "allowed": "rows of numbers, or a list of numbers",
+        },
     )
     sigma: Real = positive(
         "standard deviation σ of the noise over the clipping norm",

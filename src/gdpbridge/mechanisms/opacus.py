@@ -139,6 +139,7 @@ class OpacusHistory(AsRun):
         json_schema_extra={
             "symbol": "FILE",
             "word": True,
+            "instead": "history",
             "allowed": "a JSON file or one written by torch.save, or - for standard input",
         },
     )
@@ -147,6 +148,7 @@ class OpacusHistory(AsRun):
         description="triples of noise multiplier, sample rate and steps, instead of a file",
         json_schema_extra={
             "untyped": True,
+            "typed": "1.0:0.01:500,0.9:0.01:500",
             "columns": ["noise multiplier σ", "sample rate q", "steps T"],
             "allowed": "a list of [noise multiplier, sample rate, steps]",
         },

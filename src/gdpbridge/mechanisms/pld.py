@@ -39,7 +39,11 @@ def _shown(value: Any) -> float | str:
     return "inf" if number == math.inf else number
 
 
-_PAIRS: dict[str, Any] = {"untyped": True, "allowed": "pairs of a loss and its probability"}
+_PAIRS: dict[str, Any] = {
+    "untyped": True,
+    "typed": "-0.5:0.3,0.5:0.7",
+    "allowed": "pairs of a loss and its probability",
+}
 
 
 @register
@@ -54,6 +58,7 @@ class PLD(Profile):
         json_schema_extra={
             "symbol": "FILE",
             "word": True,
+            "instead": "remove",
             "allowed": "a CSV, TSV or JSON file, or - for standard input",
         },
     )

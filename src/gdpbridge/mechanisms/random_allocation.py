@@ -48,7 +48,6 @@ class RandomAllocation(Profile):
 
     nature: ClassVar[Nature] = Nature.BOUND
     stated_for: ClassVar[tuple[Neighbours, ...]] = ("add-remove", "zero-out")
-    samples: ClassVar[bool] = False
     kind: Literal["random-allocation"] = "random-allocation"
     neighbours: Neighbours = "add-remove"
     noise_multiplier: Real = parameter(

@@ -24,8 +24,8 @@ from gdpbridge.guarantees.boundary import Bound
 from gdpbridge.guarantees.renyi import renyi_curve
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import register
-from gdpbridge.numeric.exact import exact, is_decimal
-from gdpbridge.reading.named import exact_number, pairs_of_file
+from gdpbridge.numeric.exact import exact
+from gdpbridge.reading.named import exact_number, pairs_of_file, too_long_because
 
 __all__ = ["Renyi"]
 
@@ -60,18 +60,23 @@ class Renyi(Profile):
         json_schema_extra={
             "symbol": "FILE",
             "word": True,
+            "instead": "orders and epsilons",
             "allowed": "a CSV, TSV or JSON file, or - for standard input",
         },
     )
     orders: Annotated[Any, PlainSerializer(_plain)] = Field(
         default=None,
         description="the orders α themselves, instead of a file",
-        json_schema_extra={"untyped": True, "allowed": "numbers above 1"},
+        json_schema_extra={"untyped": True, "typed": "2,4,8", "allowed": "numbers above 1"},
     )
     epsilons: Annotated[Any, PlainSerializer(_plain)] = Field(
         default=None,
         description="the bound of the divergence at each order",
-        json_schema_extra={"untyped": True, "allowed": "numbers > 0, as many as orders"},
+        json_schema_extra={
+            "untyped": True,
+            "typed": "0.1,0.2,0.5",
+            "allowed": "numbers > 0, as many as orders",
+        },
     )
     _bounds: tuple[Bound, ...] = PrivateAttr()
 
@@ -98,9 +103,8 @@ class Renyi(Profile):
 
     @property
     def beyond_certificates(self) -> str:
-        """They hold numbers as decimals."""
-        exactly = all(is_decimal(part) for one in self._bounds for part in (one.tilt, one.value))
-        return "" if exactly else "there is no certificate for divergences that are no decimals"
+        """They hold numbers that are not too long."""
+        return too_long_because((1 + one.tilt, one.value) for one in self._bounds)
 
     @property
     def composed_is(self) -> Nature:
@@ -131,6 +135,8 @@ class Renyi(Profile):
 
 
 def _paired(orders: Any, epsilons: Any) -> list[tuple[Any, Any]]:
+    if epsilons is None:
+        raise InputError.missing("epsilons", "give as many numbers as there are orders")
     try:
         return list(zip(orders, epsilons, strict=True))
     except (TypeError, ValueError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -99,18 +100,19 @@ class Table(Profile):
         json_schema_extra={
             "symbol": "FILE",
             "word": True,
+            "instead": "pairs",
             "allowed": "a CSV, TSV, JSON or Parquet file, or - for standard input",
         },
     )
     pairs: Annotated[Any, PlainSerializer(_plain)] = Field(
         default=None,
         description="the pairs themselves, instead of a file",
-        json_schema_extra={"untyped": True, "allowed": "pairs of ε and δ"},
+        json_schema_extra={"untyped": True, "typed": "0:0.3,1:0.08", "allowed": "pairs of ε and δ"},
     )
     log: bool = Field(
         default=False,
         description="whether the second number of each pair is log δ",
-        json_schema_extra={"untyped": True, "allowed": "true or false"},
+        json_schema_extra={"allowed": "true or false"},
     )
     eps_column: str | None = Field(
         default=None,
@@ -248,7 +250,7 @@ class Table(Profile):
         """Return kind and relation, and the rows that imply the others as ``ε:δ ε:δ …``."""
         found: dict[str, str | None] = {"kind": self.kind, "neighbours": self.neighbours}
         pairs = [
-            ["-inf" if one is None else decimal_text(one) for one in row]
+            ["-inf" if one is None else format(Decimal(decimal_text(one)), "f") for one in row]
             for row in self.exact_corners
         ]
         found["rows"] = " ".join(map(":".join, pairs))

@@ -15,13 +15,15 @@ falls below 1 - (1 - p)^k.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from flint import arb
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import Constant, remembered, upper_bound
@@ -30,12 +32,13 @@ from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.pieces import Formula, Piece, constant_piece
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tails import ConstantTail
-from gdpbridge.errors import UndecidedError
+from gdpbridge.errors import InputError, UndecidedError
 from gdpbridge.mechanisms.base import Neighbours, Profile, Real, Whole, parameter, positive
 from gdpbridge.mechanisms.gaussian import MAX_MU, gaussian_curve, gaussian_root
 from gdpbridge.mechanisms.laplace import laplace_curve
 from gdpbridge.mechanisms.registry import register
 from gdpbridge.numeric.decide import certainly
+from gdpbridge.numeric.exact import exact, written_above
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, FLOATS, Operations, Probability, ball, to_fraction
 
@@ -72,7 +75,19 @@ class ThresholdedRelease(Profile):
         symbol="τ",
         allowed="a finite number, at least what a record counts in a group",
         typical=(10.0, 30.0),
+        instead="delta",
         gt=0,
+    )
+    delta0: Real | None = parameter(
+        "the δ of giving away a record alone in its groups, instead of the threshold",
+        symbol="δ₀",
+        allowed="a number in (0, 0.5)",
+        typical=(1e-9, 1e-5),
+        default=None,
+        alternative=True,
+        alias="delta",
+        gt=0,
+        lt=0.5,
     )
     groups: Whole = parameter(
         "number k of groups that a record counts in at most",
@@ -89,6 +104,21 @@ class ThresholdedRelease(Profile):
         typical=(0.5, 2.0),
         default=1.0,
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Say the threshold too where δ₀ is given."""
+        found = _threshold(given)
+        if found is None:
+            return given
+        if given.get("threshold", found) != found:
+            raise InputError("threshold", given["threshold"], "left out beside delta")
+        return {**given, "threshold": found}
+
+    def specification(self) -> dict[str, str | None]:
+        """Return the threshold alone, which is what was run."""
+        return {name: text for name, text in super().specification().items() if name != "delta"}
 
     def model_post_init(self, _: Any) -> None:
         """Check what the curve depends on."""
@@ -123,8 +153,7 @@ class ThresholdedRelease(Profile):
 
     def _given_away(self) -> arb:
         """Enclose p."""
-        away = ball(self._distance())
-        return (away / arb(2).sqrt()).erfc() / 2 if self.noise == "gaussian" else (-away).exp() / 2
+        return _passes(self.noise, ball(self._distance()))
 
     def _log_kept(self, groups: int) -> Callable[[], arb]:
         return lambda: groups * (-self._given_away()).log1p()
@@ -225,6 +254,36 @@ class ThresholdedRelease(Profile):
         return [failing, Part(laplace_transform(ratio), others)] if others else [failing]
 
 
+def _passes(noise: str, away: arb) -> arb:
+    """Enclose the chance that noise of scale 1 is above a place."""
+    return (away / arb(2).sqrt()).erfc() / 2 if noise == "gaussian" else (-away).exp() / 2
+
+
+def _threshold(given: dict[str, Any]) -> float | None:
+    """Return a threshold hardly above the least with 1 - (1 - p)^k ≤ δ₀; none without a δ₀."""
+    defaults = {"delta": None, "scale": None, "contribution": 1, "groups": 1}
+    found: list[Any] = [given.get(name, default) for name, default in defaults.items()]
+    noise = given.get("noise")
+    if noise not in ("gaussian", "laplace") or not all(
+        isinstance(one, int | float) and 0 < one < math.inf for one in found
+    ):
+        return None
+    delta, scale, contribution, groups = map(exact, found)
+    if delta >= _HALF:
+        return None
+    once = -math.expm1(math.log1p(-float(delta)) / float(groups))
+    away = -NormalDist().inv_cdf(once) if noise == "gaussian" else -math.log(2 * once)
+    with precision(_BITS):
+        while True:
+            threshold = written_above(contribution + scale * Fraction(away))
+            distance = ball((exact(threshold) - contribution) / scale)
+            kept = int(groups) * (-_passes(noise, distance)).log1p()
+            if certainly(-kept.expm1() <= ball(delta)):
+                return threshold
+            away = away * (1 + 1e-15) + 1e-300
+
+
+_HALF = Fraction(1, 2)
 # an ε at which a Gaussian curve is far below any p that is told from 0
 _FARTHEST = 2**26
 _BISECTIONS = 60

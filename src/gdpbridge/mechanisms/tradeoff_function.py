@@ -22,15 +22,15 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PlainSerializer, PrivateAttr
 
-from gdpbridge.curves.base import DEFAULT_FAILURE, Curve
+from gdpbridge.curves.base import Curve, failure_above
 from gdpbridge.curves.constants import logarithm
 from gdpbridge.curves.corners import Corner, corner_curve, lower_hull
 from gdpbridge.curves.nature import Nature
 from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import register
-from gdpbridge.numeric.exact import exact, is_decimal
-from gdpbridge.reading.named import exact_number, pairs_of_file
+from gdpbridge.numeric.exact import exact
+from gdpbridge.reading.named import exact_number, pairs_of_file, too_long_because
 
 if TYPE_CHECKING:
     from gdpbridge.losses.moments import Losses
@@ -75,19 +75,23 @@ class TradeoffFunction(Profile):
         json_schema_extra={
             "symbol": "FILE",
             "word": True,
-            "instead": "formula",
+            "instead": "formula, or alpha and beta",
             "allowed": "a CSV, TSV or JSON file, or - for standard input",
         },
     )
     alpha: Annotated[Any, PlainSerializer(_plain)] = Field(
         default=None,
         description="the type I errors themselves, instead of a file",
-        json_schema_extra={"untyped": True, "allowed": "numbers in [0, 1]"},
+        json_schema_extra={"untyped": True, "typed": "0,0.2,1", "allowed": "numbers in [0, 1]"},
     )
     beta: Annotated[Any, PlainSerializer(_plain)] = Field(
         default=None,
         description="the least type II error at each",
-        json_schema_extra={"untyped": True, "allowed": "numbers in [0, 1], as many as alpha"},
+        json_schema_extra={
+            "untyped": True,
+            "typed": "1,0.4,0",
+            "allowed": "numbers in [0, 1], as many as alpha",
+        },
     )
     formula: str | None = Field(
         default=None,
@@ -159,10 +163,19 @@ class TradeoffFunction(Profile):
 
     @property
     def beyond_certificates(self) -> str:
-        """They hold the corners of what is known, as decimals."""
-        if any(not is_decimal(one) for point in self._corners for one in point):
-            return "there is no certificate for a trade-off function that is not in decimals"
-        return ""
+        """They hold the corners of what is known, as numbers that are not too long."""
+        return too_long_because(self._corners)
+
+    def specification(self) -> dict[str, str | None]:
+        """Return kind and relation, and the corners as ``α:β α:β …`` up to where f is 0."""
+        last = [beta for _, beta in self._corners].index(_ZERO)
+        rows = " ".join(f"{alpha}:{beta}" for alpha, beta in self._corners[: last + 1])
+        return {**self.stated(), "rows": rows}
+
+    def stated(self) -> dict[str, str | None]:
+        """Return kind and relation, and whether the corners only bound what was given."""
+        found = {"kind": self.kind, "neighbours": self.neighbours}
+        return found | ({} if self.profile_is is Nature.CLASS else {"bound": "true"})
 
     def build_curve(self) -> Curve:
         """Return the lines of the envelope of the function and its inverse."""
@@ -177,7 +190,7 @@ class TradeoffFunction(Profile):
         rest = max(1 - self._corners[0][1], 1 - self._first_zero())
         if not rest or self.profile_is is Nature.CLASS:
             return None
-        return DEFAULT_FAILURE if rest < DEFAULT_FAILURE / 10**5 else DEFAULT_FAILURE + rest
+        return failure_above(rest)
 
     @property
     def least_failure(self) -> Fraction:

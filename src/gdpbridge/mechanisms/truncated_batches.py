@@ -5,12 +5,13 @@ are kept at random. Let E be the event that B or more of the other n - 1 records
 chance p = P(Bin(n - 1, q) ≥ B) is the same whether and which record differs. Without E nothing is
 cut, with the record or without it, and the step is one of DP-SGD; telling whether E happened, and
 all about the step where it did, makes matters no better. So T steps are no worse than T steps of
-DP-SGD that fail outright with probability 1 - (1 - p)^T ≤ Tp, for all neighbours, also where later
-steps depend on earlier answers. (Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha and Zhang 2024 bound
-the same step by adding p(1 + e^ε) to δ; E is told apart likewise in dp_accounting.)
+DP-SGD that fail outright with probability 1 - (1 - p)^T, for all neighbours, also where later steps
+depend on earlier answers: E is drawn anew in each. (Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha
+and Zhang 2024 bound the same step by adding p(1 + e^ε) to δ; E is told apart likewise in
+dp_accounting.)
 
-What a step with E tells is left open, which costs Tp in δ: little as long as B is so large that a
-batch is hardly ever cut.
+What a step with E tells is left open, which costs as much in δ: little as long as B is so large
+that a batch is hardly ever cut.
 """
 
 from __future__ import annotations
@@ -94,19 +95,20 @@ class TruncatedBatches(AsRun):
             "max_batch_size",
             self._cut < 1,
             f"above the expected batch of {self.records * self.sample_rate:g}, and so large that "
-            "batches are cut in fewer than one of all steps on average",
+            "it is not certain that some batch is cut",
         )
 
     @cached_property
     def _cut(self) -> float:
-        """An upper bound of the chance Tp that a batch is cut."""
+        """An upper bound of the chance 1 - (1 - p)^T that a batch is cut."""
         if self.max_batch_size >= self.records:
             return 0.0
         with precision(_BITS):
             # P(Bin(n - 1, q) ≥ B) as an incomplete beta function
             rate, size = ball(self.exact("sample_rate")), self.max_batch_size
             once = rate.beta_lower(arb(size), arb(self.records - size), 1)
-            return written_above(Fraction(float_above(self.steps * once)))
+            some = -(self.steps * (-once).log1p()).expm1()
+            return written_above(Fraction(float_above(some)))
 
     @cached_property
     def run(self) -> Profile:

@@ -25,6 +25,7 @@ __all__ = [
     "floor_to_places",
     "is_decimal",
     "rational",
+    "rational_text",
     "written_above",
     "written_below",
 ]
@@ -84,6 +85,11 @@ def decimal_text(value: Fraction) -> str:
     if Fraction(number) != value:
         raise ValueError(f"not a decimal fraction: {value}")
     return str(number.normalize(_WIDE))
+
+
+def rational_text(value: Fraction) -> str:
+    """Return a rational number exactly, as text: a decimal where it is one, else p/q."""
+    return decimal_text(value) if is_decimal(value) else str(value)
 
 
 def float_text(value: float) -> str:

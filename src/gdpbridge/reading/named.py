@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
 from gdpbridge.errors import InputError, Words
 from gdpbridge.files import read_bounded
-from gdpbridge.numeric.exact import exact
+from gdpbridge.numeric.exact import exact, rational_text
 from gdpbridge.reading.sheets import decoded, rows_of, sheet_of
 from gdpbridge.reading.tables import MAX_BYTES
 from gdpbridge.reading.written import plain_numbers
 
-__all__ = ["column", "exact_number", "named_rows", "pairs_of_file"]
+__all__ = ["column", "exact_number", "named_rows", "pairs_of_file", "too_long_because"]
 
 Rows = list[tuple[int, list[Any]]]
 
@@ -115,3 +115,13 @@ def exact_number(field: str, value: Any, allowed: str) -> Fraction | None:
         return exact(value)
     except ValueError:
         raise InputError(field, value, allowed) from None
+
+
+def too_long_because(rows: Iterable[Sequence[Fraction | None]]) -> str:
+    """Return why a certificate cannot hold some rows, as a sentence; empty if it can."""
+    from gdpbridge_verify.evidence import MAX_NUMBER
+
+    numbers = (one for row in rows for one in row if one is not None)
+    if all(len(rational_text(one)) <= MAX_NUMBER for one in numbers):
+        return ""
+    return f"there is no certificate for numbers of over {MAX_NUMBER} characters"

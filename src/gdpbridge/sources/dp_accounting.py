@@ -1,8 +1,8 @@
-"""Objects of dp_accounting: trees of events, Rényi accountants, and privacy loss distributions.
+"""Objects of dp_accounting: trees of events and Rényi accountants, both ways.
 
-Only public methods are used. A PrivacyLossDistribution answers with δ(ε), the larger one of both
-directions, which is linear in e^ε between the multiples of its discretisation interval: from its
-values there, the masses of an equal loss distribution follow.
+Only public methods are used. An event says its noise in units of how far a record moves the answer:
+what is sampled at a fixed size is stated for replace-one neighbours, so that of noise on a sum with
+clipped records the multiplier is that over twice the clipping norm.
 """
 
 from __future__ import annotations
@@ -17,23 +17,31 @@ import numpy as np
 
 from gdpbridge.curves.constants import Constant
 from gdpbridge.errors import Advice, InputError, MissingExtraError, Words
-from gdpbridge.mechanisms.base import Profile
+from gdpbridge.mechanisms.approx_dp import ApproxDP
+from gdpbridge.mechanisms.banded_matrix import BandedMatrix
+from gdpbridge.mechanisms.base import Neighbours, Profile
 from gdpbridge.mechanisms.discrete_laplace import DiscreteLaplace
 from gdpbridge.mechanisms.dpsgd import DPSGD
 from gdpbridge.mechanisms.gaussian import GDP, Gaussian
 from gdpbridge.mechanisms.laplace import Laplace
 from gdpbridge.mechanisms.matrix import Matrix
 from gdpbridge.mechanisms.opacus import OpacusHistory
-from gdpbridge.mechanisms.pld import PLD
 from gdpbridge.mechanisms.pure_dp import PureDP
 from gdpbridge.mechanisms.randomized_response import RandomizedResponse
 from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.truncated_batches import TruncatedBatches
 from gdpbridge.mechanisms.zcdp import ZCDP
-from gdpbridge.numeric.arrays import Floats
-from gdpbridge.numeric.exact import decimal_text, exact, float_ceiling, float_floor, written_below
+from gdpbridge.numeric.exact import (
+    decimal_text,
+    exact,
+    float_ceiling,
+    float_floor,
+    written_above,
+    written_below,
+)
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, float_below
+from gdpbridge.sources.pld import profile_of_pld
 from gdpbridge.transformations.compose import Composed
 from gdpbridge.transformations.converted import Converted
 from gdpbridge.transformations.grouped import Grouped
@@ -41,14 +49,47 @@ from gdpbridge.transformations.sequence import Sequence
 from gdpbridge.transformations.subsample import Subsampled
 from gdpbridge.transformations.tuned import Tuned
 
-__all__ = ["event_of_profile", "profile_of_accountant", "profile_of_event", "profile_of_pld"]
+__all__ = [
+    "event_of_profile",
+    "profile_of_accountant",
+    "profile_of_event",
+    "profile_of_object",
+]
 
 
-_INTERVALS = tuple(lead * 10.0**power for power in range(-1, -8, -1) for lead in (5, 2, 1))
-_LINEAR = 1e-6
-_MOST = 5_000_000
 # beyond, no float is small enough for the noise of randomized response
 _LARGEST = 700.0
+
+
+def profile_of_object(source: Any) -> Profile:
+    """Return the profile of any object of dp_accounting.
+
+    Args:
+        source: an event, also as a named tuple or in its builder, an RdpAccountant, a
+            PrivacyLossDistribution, or DifferentialPrivacyParameters.
+
+    Raises:
+        InputError: for another one, by its name, with what to pass instead.
+    """
+    name = type(source).__name__
+    if hasattr(source, "ledger"):
+        return profile_of_accountant(source)
+    if name == "PrivacyLossDistribution":
+        return profile_of_pld(source)
+    if name == "DpEventBuilder":
+        return profile_of_event(source.build())
+    if hasattr(source, "class_name") and hasattr(source, "_fields"):
+        events: Any = importlib.import_module("dp_accounting.dp_event")
+        return profile_of_event(events.DpEvent.from_named_tuple(source))
+    if name == "DifferentialPrivacyParameters":
+        given: dict[str, Any] = {"epsilon": source.epsilon, "delta": source.delta}
+        return ApproxDP(**given) if source.delta else PureDP(epsilon=source.epsilon)
+    if name.endswith(("PrivacyLoss", "PLDPmf")):
+        allowed = (
+            "a PrivacyLossDistribution, which has both directions: pass one that is made of it"
+        )
+        raise InputError("source", name, allowed)
+    return profile_of_event(source)
 
 
 def profile_of_event(event: Any) -> Profile:
@@ -69,14 +110,33 @@ def profile_of_event(event: Any) -> Profile:
 
 
 def _sampled(event: Any) -> Profile:
-    inner = event.event
-    if type(inner).__name__ != "GaussianDpEvent":
-        return profile_of_event(inner).subsample(event.sampling_probability)
-    return DPSGD(
-        noise_multiplier=inner.noise_multiplier,
-        sample_rate=event.sampling_probability,
-        steps=1,
-    )
+    rate, inner = exact(float(event.sampling_probability)), event.event
+    # a sample of a sample is one with the product of both chances
+    while type(inner).__name__ == "PoissonSampledDpEvent" and 0 <= rate <= 1:
+        rate, inner = rate * exact(float(inner.sampling_probability)), inner.event
+    sample_rate = written_above(rate)
+    if type(inner).__name__ == "GaussianDpEvent":
+        return DPSGD(noise_multiplier=inner.noise_multiplier, sample_rate=sample_rate, steps=1)
+    base = profile_of_event(inner)
+    if not rate or base == _NOTHING:
+        return _NOTHING
+    if not isinstance(base, Composed | Sequence):
+        return base.subsample(sample_rate)
+    if mu := base.tail.gaussian_mu:
+        # Gaussian noise on the same sample several times is Gaussian noise once
+        sigma = written_below(Fraction(_below_reciprocal(mu)))
+        return DPSGD(noise_multiplier=sigma, sample_rate=sample_rate, steps=1)
+    sampled = base.subsample(sample_rate)
+    try:
+        _ = sampled.curve
+    except InputError:
+        raise InputError(
+            "event",
+            Words(f"a PoissonSampledDpEvent of a {type(inner).__name__}"),
+            "one of a single event, or of Gaussian ones: of others that share a sample nothing "
+            "is known here",
+        ) from None
+    return sampled
 
 
 def _truncated(event: Any) -> Any:
@@ -102,9 +162,13 @@ def _mixture(event: Any) -> Any:
 
 def _as_lattice(event: Any, times: int = 1) -> Profile:
     """Return dp_accounting's own distribution, composed there: an upper bound of the event's."""
-    found = _BY_LATTICE[type(event).__name__](event)
+    name = type(event).__name__
+    try:
+        found = _BY_LATTICE[name](event)
+    except ValueError as error:
+        raise InputError(name, Words("refused"), Advice(f"dp_accounting says: {error}")) from None
     run = found.self_compose(times) if times > 1 else found
-    return profile_of_pld(run, _INTERVAL, bound=True)
+    return profile_of_pld(run, _INTERVAL, bound=True, neighbours="add-remove")
 
 
 def _repeated(event: Any) -> Profile:
@@ -119,15 +183,14 @@ def _repeated(event: Any) -> Profile:
 def _composed(event: Any) -> Profile:
     parts = [profile_of_event(one) for one in event.events]
     if not parts:
-        raise InputError(
-            "event",
-            Words("ComposedDpEvent of nothing"),
-            Advice("a ComposedDpEvent needs at least one event"),
-        )
+        return _NOTHING
     return Sequence(parts=tuple(parts)) if len(parts) > 1 else parts[0]
 
 
 def _zcdp(event: Any) -> Profile:
+    if not event.rho:
+        # no divergence of any order is above ξ, nor any loss
+        return PureDP(epsilon=event.xi)
     if not event.xi:
         return ZCDP(rho=event.rho)
     # D_α ≤ ξ + ρα, taken at some orders
@@ -138,7 +201,9 @@ def _zcdp(event: Any) -> Profile:
 
 def _tree(event: Any) -> Profile:
     counts = event.step_counts
-    largest = max([counts] if isinstance(counts, int) else list(counts))
+    largest = max([counts] if isinstance(counts, int) else counts, default=0)
+    if largest < 1:
+        raise InputError("step_counts", counts, "a whole number ≥ 1, or a list of such")
     # a record is in one leaf of one tree, and in each node above it
     depth = int(largest).bit_length()
     one = Gaussian(sigma=event.noise_multiplier)
@@ -147,23 +212,35 @@ def _tree(event: Any) -> Profile:
 
 def _selected(event: Any) -> Profile:
     base = profile_of_event(event.event)
+    if base == _NOTHING:
+        return base
     if math.isinf(event.shape):
         return base.tune(event.mean, distribution="poisson")
     return base.tune(event.mean, shape=event.shape)
 
 
-def _without_replacement(event: Any) -> Profile:
-    return profile_of_event(event.event).subsample(
-        scheme="without-replacement",
-        sample=event.sample_size,
-        population=event.source_dataset_size,
+def _fixed_size(event: Any, scheme: str) -> Profile:
+    base = profile_of_event(event.event)
+    if base == _NOTHING:
+        return base
+    return base.subsample(
+        scheme=scheme, sample=event.sample_size, population=event.source_dataset_size
     )
 
 
-def _with_replacement(event: Any) -> Profile:
-    return profile_of_event(event.event).subsample(
-        scheme="with-replacement", sample=event.sample_size, population=event.source_dataset_size
-    )
+def _noise(kind: Callable[..., Profile], parameter: str) -> Callable[[Any], Profile]:
+    def profile(event: Any) -> Profile:
+        if event.noise_multiplier == math.inf:
+            return _NOTHING
+        return kind(**{parameter: event.noise_multiplier})
+
+    return profile
+
+
+def _response(event: Any) -> Profile:
+    if event.num_buckets == 1:
+        return _NOTHING
+    return RandomizedResponse(noise_parameter=event.noise_parameter, buckets=event.num_buckets)
 
 
 def _discrete_laplace(event: Any) -> Profile:
@@ -172,6 +249,7 @@ def _discrete_laplace(event: Any) -> Profile:
     return DiscreteLaplace(scale=scale, sensitivity=event.sensitivity)
 
 
+_NOTHING = PureDP(epsilon=0)
 _ALPHAS = (1.25, 1.5, 2, 2.5, 3, *range(4, 24), 28, 32, 40, 48, 64, 96, 128, 256, 512)
 _NO_PROFILE = {
     "NonPrivateDpEvent": "an event of a private mechanism",
@@ -185,17 +263,15 @@ _BY_LATTICE = {
 }
 _EVENTS: dict[str, Callable[[Any], Profile]] = {
     **dict.fromkeys(_BY_LATTICE, _as_lattice),
-    "GaussianDpEvent": lambda event: Gaussian(sigma=event.noise_multiplier),
-    "LaplaceDpEvent": lambda event: Laplace(scale=event.noise_multiplier),
+    "GaussianDpEvent": _noise(Gaussian, "sigma"),
+    "LaplaceDpEvent": _noise(Laplace, "scale"),
     "DiscreteLaplaceDpEvent": _discrete_laplace,
-    "RandomizedResponseDpEvent": lambda event: RandomizedResponse(
-        noise_parameter=event.noise_parameter, buckets=event.num_buckets
-    ),
+    "RandomizedResponseDpEvent": _response,
     "ZCDpEvent": _zcdp,
-    "NoOpDpEvent": lambda _: PureDP(epsilon=0),
+    "NoOpDpEvent": lambda _: _NOTHING,
     "PoissonSampledDpEvent": _sampled,
-    "SampledWithoutReplacementDpEvent": _without_replacement,
-    "SampledWithReplacementDpEvent": _with_replacement,
+    "SampledWithoutReplacementDpEvent": lambda event: _fixed_size(event, "without-replacement"),
+    "SampledWithReplacementDpEvent": lambda event: _fixed_size(event, "with-replacement"),
     "SelfComposedDpEvent": _repeated,
     "ComposedDpEvent": _composed,
     "SingleEpochTreeAggregationDpEvent": _tree,
@@ -203,22 +279,44 @@ _EVENTS: dict[str, Callable[[Any], Profile]] = {
 }
 
 
+_RELATIONS: dict[str, Neighbours] = {
+    "ADD_OR_REMOVE_ONE": "add-remove",
+    "REPLACE_ONE": "replace-one",
+    "REPLACE_SPECIAL": "zero-out",
+}
+
+
 def profile_of_accountant(source: Any) -> Profile:
-    """Return the Rényi curve of an RdpAccountant, infinite orders left out.
+    """Return the Rényi curve of an RdpAccountant for its neighbours, infinite orders left out.
 
     Raises:
-        InputError: for another accountant, which holds no such curve: its ledger is an event.
+        InputError: for another accountant, which holds no such curve: its ledger is an event; and
+            for one without a finite divergence.
     """
+    relation = _RELATIONS[source.neighboring_relation.name]
     if not (hasattr(source, "orders") and hasattr(source, "rdp")):
+        told = (
+            ""
+            if relation != "replace-one"
+            else ", whose noise is then over the norm of one record: replaced, two move the sum"
+        )
         raise InputError(
-            "source", type(source).__name__, "an RdpAccountant or an event: pass its ledger"
+            "source",
+            type(source).__name__,
+            f"an RdpAccountant or an event: pass its ledger{told}",
         )
     orders, rdp = (np.asarray(one, dtype=np.float64) for one in (source.orders, source.rdp))
-    # at order 1 and below nothing is said here, and a divergence of 0 is that of no event
+    # at order 1 and below nothing is said here
     kept = (orders > 1) & np.isfinite(rdp)
-    if not (rdp[kept] > 0).any():
-        return PureDP(epsilon=0)
-    return Renyi(orders=orders[kept].tolist(), epsilons=rdp[kept].tolist())
+    if not kept.any():
+        raise InputError(
+            "source",
+            Words("an RdpAccountant without a finite divergence of an order above 1"),
+            "one of private events, with orders above 1",
+        )
+    if not rdp[kept].any():
+        return _NOTHING
+    return Renyi(orders=orders[kept].tolist(), epsilons=rdp[kept].tolist(), neighbours=relation)
 
 
 def event_of_profile(profile: Profile) -> Any:
@@ -267,7 +365,7 @@ def event_of_profile(profile: Profile) -> Any:
                 profile.noise_multiplier,
             )
             return events.SelfComposedDpEvent(step, profile.steps)
-        case OpacusHistory():
+        case OpacusHistory() | BandedMatrix():
             return event_of_profile(profile.run)
         case Composed():
             return events.SelfComposedDpEvent(event_of_profile(profile.base), profile.times)
@@ -287,7 +385,13 @@ def event_of_profile(profile: Profile) -> Any:
                 else events.SampledWithoutReplacementDpEvent
             )
             return make(profile.population, profile.sample, event_of_profile(profile.base))
-    raise InputError("profile", profile.kind, "a mechanism that dp_accounting has an event for")
+    raise InputError(
+        "profile",
+        profile.kind,
+        "a mechanism that dp_accounting has an event for: noise of the Gaussian, Laplace or "
+        "discrete Laplace law, randomized response, gdp, pure-dp, zcdp, dpsgd, truncated-batches, "
+        "and what is composed, sampled or tuned of these",
+    )
 
 
 def _below_ratio(profile: Profile, noise: str, moved: str) -> float:
@@ -299,73 +403,3 @@ def _below_reciprocal(mu: Constant) -> float:
     """Return 1/μ rounded down: less noise is on the safe side."""
     with precision(128):
         return float_below(1 / BALLS.constant(mu))
-
-
-def profile_of_pld(source: Any, interval: float | None = None, *, bound: bool = False) -> PLD:
-    """Return the profile of a PrivacyLossDistribution.
-
-    Its numbers are taken as they are: if they are too small, as at the far end of a composed one,
-    so are ours.
-
-    Args:
-        source: the distribution.
-        interval: its discretisation interval; found by trying round numbers if None.
-        bound: whether it is only an upper bound of the mechanism's.
-
-    Raises:
-        InputError: if the interval is not found, or not the one given.
-    """
-    failure = float(source.get_delta_for_epsilon(math.inf))
-    if interval is None:
-        interval = next((one for one in _INTERVALS if _is_linear(source, one)), None)
-        if interval is None:
-            raise InputError.missing(
-                "interval", "give the discretisation interval, which is not found"
-            )
-    elif not interval > 0 or not _is_linear(source, interval):
-        raise InputError("interval", interval, "the discretisation interval of the distribution")
-    eps, delta = _values(source, interval, failure)
-    # the slopes between lattice points are minus P(L > ε) under the other distribution
-    slopes = (delta[:-1] - delta[1:]) / (np.exp(eps[:-1]) * math.expm1(interval))
-    other = slopes - np.append(slopes[1:], 0.0)
-    masses = np.maximum(other, 0.0) * np.exp(eps[1:])
-    # what is left has no positive loss, and matters for no ε ≥ 0
-    rest = max(1.0 - math.fsum([*masses, failure]), 0.0)
-    losses = [0.0, *eps[1:].tolist()]
-    pairs = list(zip(losses, [rest, *masses.tolist()], strict=True))
-    return PLD(remove=[*pairs, (math.inf, failure)], bound=bound)
-
-
-def _is_linear(source: Any, interval: float) -> bool:
-    """Whether δ is linear in e^ε between the first multiples of an interval, and bends at them."""
-    points = np.arange(0, 9) * interval / 2
-    delta = np.asarray(source.get_delta_for_epsilon(points), dtype=np.float64)
-    t = np.exp(points)
-    for left in range(0, 7, 2):
-        share = (t[left + 1] - t[left]) / (t[left + 2] - t[left])
-        line = delta[left] + share * (delta[left + 2] - delta[left])
-        if abs(line - delta[left + 1]) > _LINEAR * max(abs(delta[left] - delta[left + 2]), 1e-300):
-            return False
-    return True
-
-
-def _values(source: Any, interval: float, failure: float) -> tuple[Floats, Floats]:
-    """Return δ at multiples of the interval up to where it is δ_∞."""
-    count = 1024
-    while True:
-        # the floats nearest to multiples of the interval as it is written
-        step = exact(interval)
-        eps = np.array([float(k * step) for k in range(count + 1)])
-        delta = np.asarray(source.get_delta_for_epsilon(eps), dtype=np.float64)
-        done = np.flatnonzero(delta <= failure * (1 + 1e-12))
-        if done.size:
-            last = int(done[0])
-            found = np.asarray(np.append(delta[:last], failure), dtype=np.float64)
-            return eps[: last + 1], found
-        count *= 4
-        if count > _MOST:
-            raise InputError(
-                "source",
-                Words("of very large losses"),
-                Advice(f"its losses are spread over more than {_MOST:,} lattice points"),
-            )

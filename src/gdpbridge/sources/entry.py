@@ -43,17 +43,9 @@ def profile_of(source: Any, *, distance: float = 1) -> Profile:
         return profile_of_opendp(source, distance)
     tools = {base.__module__.partition(".")[0] for base in type(source).__mro__}
     if "dp_accounting" in tools:
-        from gdpbridge.sources.dp_accounting import (
-            profile_of_accountant,
-            profile_of_event,
-            profile_of_pld,
-        )
+        from gdpbridge.sources.dp_accounting import profile_of_object
 
-        if hasattr(source, "ledger"):
-            return profile_of_accountant(source)
-        if hasattr(source, "get_delta_for_epsilon"):
-            return profile_of_pld(source)
-        return profile_of_event(source)
+        return profile_of_object(source)
     if hasattr(source, "history") and "opacus" in tools:
         from gdpbridge.mechanisms.opacus import profile_of_history
 

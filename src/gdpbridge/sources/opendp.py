@@ -43,7 +43,11 @@ _RESTATED = {
     "make_approximate": "measurement",
     "make_pureDP_to_zCDP": "measurement",
     "make_zCDP_to_approxDP": "measurement",
+    "make_fixed_approxDP_to_approxDP": "measurement",
 }
+_OBJECT = "__object__"
+_SEVERAL = ("make_composition", "make_basic_composition")
+_BUDGET = "(dp.max_divergence(), 1.0)"
 # maps round up
 _SAME = 1e-9
 # 2², which one number may move by
@@ -62,8 +66,6 @@ def profile_of_opendp(source: Any, distance: float = 1) -> Profile:
         InputError: for a text that is no measurement, or one without a profile here, by its name.
         MissingExtraError: without OpenDP.
     """
-    if not math.isfinite(distance):
-        raise InputError("distance", distance, "a finite number > 0")
     try:
         dp: Any = importlib.import_module("opendp.prelude")
     except ImportError:
@@ -73,9 +75,12 @@ def profile_of_opendp(source: Any, distance: float = 1) -> Profile:
     # what made the measurement was asked for by its maker
     dp.enable_features("contrib", "honest-but-curious")
     try:
-        text = source if isinstance(source, str) else _written(dp, source)
-        found = _profile(dp, json.loads(text), distance)
-        told = _difference(dp, dp.deserialize(text), distance, float(found.delta(0.0)))
+        if isinstance(source, str):
+            found = _profile(dp, json.loads(source), distance)
+            measurement = dp.deserialize(source)
+        else:
+            found, measurement = _of_object(dp, source, distance), source
+        told = _difference(dp, measurement, distance, float(found.delta(0.0)))
     except json.JSONDecodeError:
         raise InputError("source", Words("no JSON"), "the text of dp.serialize") from None
     finally:
@@ -85,13 +90,33 @@ def profile_of_opendp(source: Any, distance: float = 1) -> Profile:
     return found
 
 
-def _written(dp: Any, source: Any) -> str:
+def _of_object(dp: Any, source: Any, distance: float) -> Profile:
+    """Return the profile of an object, whose functions and metrics dp.serialize may not know."""
+    made = getattr(source, "__opendp_dict__", {})
+    name, given = made.get("__function__", type(source).__name__), made.get("__kwargs__", {})
+    if _RESTATED.get(name) in given:
+        return _of_object(dp, given[_RESTATED[name]], distance)
+    if name == "make_chain_mt":
+        before = given["transformation0"].map(_checked(distance))
+        return _of_object(dp, given["measurement1"], before)
+    if name in _SEVERAL:
+        parts = [_of_object(dp, one, distance) for one in given["measurements"]]
+        return Sequence(parts=tuple(parts))
     try:
-        return str(dp.serialize(source))
+        text = dp.serialize(source)
     except Exception as error:  # OpenDP raises no class of its own
-        name = getattr(source, "__opendp_dict__", {}).get("__function__", type(source).__name__)
+        if name in _NOISE:
+            node = {"__function__": name, "__kwargs__": given, _OBJECT: source}
+            return _profile(dp, node, distance)
         allowed = f"one that dp.serialize can write ({error})"
         raise InputError("measurement", name, _WHY_NOT.get(name, allowed)) from None
+    return _profile(dp, json.loads(text), distance)
+
+
+def _checked(distance: Any) -> Any:
+    if isinstance(distance, int | float) and 0 < distance < math.inf:
+        return distance
+    raise InputError("distance", distance, "a finite number > 0")
 
 
 def _difference(dp: Any, measurement: Any, distance: float, own: float) -> str:
@@ -125,19 +150,21 @@ def _profile(dp: Any, node: Any, distance: float) -> Profile:
         return _profile(dp, given[_RESTATED[name]], distance)
     if name == "make_chain_mt":
         before = dp.deserialize(json.dumps(given["transformation0"]))
-        return _profile(dp, given["measurement1"], before.map(distance))
-    if name in ("make_composition", "make_basic_composition"):
+        return _profile(dp, given["measurement1"], before.map(_checked(distance)))
+    if name in _SEVERAL:
         parts = [_profile(dp, one, distance) for one in given["measurements"]]
         return Sequence(parts=tuple(parts))
     if name not in _NOISE:
         known = ", ".join(sorted({*_NOISE, *_RESTATED, "make_chain_mt", "make_composition"}))
-        raise InputError("measurement", name, _WHY_NOT.get(name, f"one of {known}"))
-    return _NOISE[name](dp, node, distance)
+        allowed = f"one of {known}, or a budget in its place, such as {_BUDGET}"
+        raise InputError("measurement", name, _WHY_NOT.get(name, allowed))
+    return _NOISE[name](dp, node, _checked(distance))
 
 
 def _noise(real: type[Profile], whole: type[Profile], parameter: str) -> Callable[..., Profile]:
     def profile(dp: Any, node: Mapping[str, Any], distance: float) -> Profile:
-        domain = dp.deserialize(json.dumps(node)).input_domain
+        made = node[_OBJECT] if _OBJECT in node else dp.deserialize(json.dumps(node))
+        domain = made.input_domain
         scale = {parameter: node["__kwargs__"]["scale"]}
         if not any(f"T={name}" in str(domain) for name in _WHOLE):
             return real(**scale, sensitivity=distance)
@@ -181,6 +208,15 @@ def _category(_: Any, node: Mapping[str, Any], __: float) -> Profile:
     return _response(given["prob"], len(given["categories"]))
 
 
+def _bits(_: Any, node: Mapping[str, Any], __: float) -> Profile:
+    """Return one flipped bit for each place where vectors of so many ones may differ."""
+    given = node["__kwargs__"]
+    weight = given["input_domain"]["__kwargs__"].get("max_weight")
+    if not weight:
+        raise InputError("max_weight", weight, "the largest number of ones in a vector, ≥ 1")
+    return RandomizedResponse(noise_parameter=given["f"]).compose(2 * weight)
+
+
 def _response(truth: float, buckets: int) -> Profile:
     # with probability p any bucket is drawn, the true one among them
     noise = (1 - exact(float(truth))) * buckets / (buckets - 1)
@@ -204,6 +240,13 @@ def _noisy_max(_: Any, node: Mapping[str, Any], distance: float) -> Profile:
     )
 
 
+def _first_places(dp: Any, node: Mapping[str, Any], distance: float) -> Profile:
+    if node["__kwargs__"]["k"] == 1:
+        return _noisy_max(dp, node, distance)
+    allowed = f"of one place, or its budget in its place, such as {_BUDGET}"
+    raise InputError("measurement", node["__function__"], allowed)
+
+
 def _any_noise(dp: Any, node: Mapping[str, Any], distance: float) -> Profile:
     """Return Laplace noise for ε-DP and Gaussian noise for ρ-zCDP."""
     measure = node["__kwargs__"]["output_measure"]["__function__"]
@@ -215,12 +258,25 @@ _AT_THRESHOLD = (
     "another one: counts at the threshold are released, and the δ of OpenDP's map leaves them out "
     "(opendp issue 2922); thresholded-release has the noise on numbers"
 )
+_ASKED = f"the measurements that it was asked for, or its budget, such as {_BUDGET}"
+_UNSEEN = f"one whose noise is known here, or its budget, such as {_BUDGET}"
 _WHY_NOT = {
+    "make_population_amplification": "the measurement on the sample, whose profile has "
+    'subsample(scheme="without-replacement", sample=…, population=…)',
+    **dict.fromkeys(
+        (
+            "make_adaptive_composition",
+            "make_sequential_composition",
+            "make_fully_adaptive_composition",
+            "make_privacy_filter",
+        ),
+        _ASKED,
+    ),
+    **dict.fromkeys(("make_user_measurement", "make_private_quantile"), _UNSEEN),
     "make_laplace_threshold": _AT_THRESHOLD,
     "make_gaussian_threshold": _AT_THRESHOLD,
     "make_noise_threshold": _AT_THRESHOLD,
     "make_canonical_noise": "a profile of approx-dp, by its d_out, for its d_in",
-    "make_noisy_top_k": "of one place: several places have no profile here",
 }
 _NOISE: dict[str, Callable[..., Profile]] = {
     "make_laplace": _noise(Laplace, DiscreteLaplace, "scale"),
@@ -229,7 +285,9 @@ _NOISE: dict[str, Callable[..., Profile]] = {
     "make_gaussian": _noise(Gaussian, DiscreteGaussian, "sigma"),
     "make_noise": _any_noise,
     "make_noisy_max": _noisy_max,
+    "make_noisy_top_k": _first_places,
     "make_report_noisy_max_gumbel": _noisy_max,
     "make_randomized_response_bool": _flipped_bit,
     "make_randomized_response": _category,
+    "make_randomized_response_bitvec": _bits,
 }

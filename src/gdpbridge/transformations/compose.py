@@ -79,8 +79,10 @@ class Composed(Profile):
 
     @property
     def certified_as(self) -> Profile:
-        """Runs of the mechanism in other words."""
+        """Runs of the mechanism in other words; of one run alone more may be known than of runs."""
         base = self.base.certified_as
+        if self.times == 1 and self.curve is self.base.curve:
+            return base
         if (runs := base.as_runs(self.times)) is not None:
             return runs
         return self if base is self.base else Composed(base=base, times=self.times)

@@ -243,6 +243,7 @@ class Subsampled(Profile):
         """Return those of a mechanism with bounded losses: discrete, or like Laplace noise's."""
         from gdpbridge.losses.moments import Part
         from gdpbridge.losses.sampled import sampled_finite
+        from gdpbridge.losses.transforms.discrete_gaussian import DiscreteGaussianTransform
         from gdpbridge.losses.transforms.exponential import ExponentialTransform
         from gdpbridge.losses.transforms.finite import FiniteTransform
         from gdpbridge.losses.transforms.sampled_exponential import SampledExponentialTransform
@@ -251,15 +252,17 @@ class Subsampled(Profile):
         if rate == 1 or not losses:
             return losses
         refusal = self._not_composed(
-            "gaussian, gdp, laplace, pure-dp, approx-dp, randomized-response or discrete-laplace, "
+            "gaussian, gdp, laplace, pure-dp, approx-dp, randomized-response or discrete noise, "
             "one run of it, on a poisson sample, for composition"
         )
         one = losses[0].transform
         if len(losses) > 1 or losses[0].times > 1 or not losses[0].symmetric:
             raise refusal
-        if isinstance(one, FiniteTransform):
+        if isinstance(one, FiniteTransform | DiscreteGaussianTransform):
+            whole = one if isinstance(one, DiscreteGaussianTransform) else None
+            finite = one.cut_off(1) if isinstance(one, DiscreteGaussianTransform) else one
             replaced = self.scheme == "without-replacement"
-            return [Part(sampled_finite(one, rate, replaced=replaced), 1)]
+            return [Part(sampled_finite(finite, rate, replaced=replaced, cut_from=whole), 1)]
         if isinstance(one, ExponentialTransform) and self.scheme == "poisson":
             return [Part(SampledExponentialTransform(one.loss, rate), 1)]
         raise refusal

@@ -93,7 +93,9 @@ class ConstantTail(Tail):
 
     def default_scope(self) -> Scope:
         """Fail with the mass at infinity."""
-        return Scope() if self.value == 0 else Scope(failure=rational_above(self.value))
+        if self.value == 0:
+            return Scope()
+        return Scope(failure=min(rational_above(self.value), Fraction(1)))
 
 
 def mu_past(mu: Constant, value: Constant, failure: Fraction, tol: Fraction) -> Fraction:

@@ -38,6 +38,7 @@ class FiniteTransform(Transform):
         symmetric: whether both directions are the same.
         spacing: a number that all losses are whole multiples of, if one is known.
         places: the multiples, where the spacing is not rational.
+        cut_from: a loss without end that it is no worse than, where tiny masses were cut off.
     """
 
     def __init__(
@@ -50,9 +51,10 @@ class FiniteTransform(Transform):
         symmetric: bool = False,
         spacing: Number | None = None,
         places: Sequence[int] | None = None,
+        cut_from: Transform | None = None,
     ) -> None:
         self.losses, self.masses, self.spacing = losses, masses, spacing
-        self._places = places
+        self._places, self.cut_from = places, cut_from
         self.failure, self.reverse_failure, self.symmetric = failure, reverse_failure, symmetric
 
     @cached_property
