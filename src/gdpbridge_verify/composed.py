@@ -302,6 +302,7 @@ class Line:
         error = up.add(up.mul(sizes, up.expm1(off)), up.mul(radii, up.exp(off)))
         # each product and the sum are rounded
         error = up.add(error, up.mul(up.mul(sizes, up.exp(off)), up.mul(3, field.unit)))
+        error = up.add(error, up.mul(2 * count, field.least))
         values, power, step = [], field.of(1).middle, turn.middle
         with gmpy2.context(field.nearest):
             for term in terms:

@@ -228,6 +228,18 @@ def _rows(spec: Spec, times: int, work: Work) -> Composition:
     return _of(found, times, KINDS["table"].nature)
 
 
+def _slopes(spec: Spec, times: int, work: Work) -> Composition:
+    """Read a trade-off function, which one pair of distributions attains."""
+    from gdpbridge_verify.slopes import of_tradeoff
+
+    own = dict(spec)
+    rows = own.pop("rows", None) or ""
+    is_bound = parameters_of(own)["bound"]
+    work.charge(listed.COST_OF_LOSS * rows.count(":"))
+    runs = of_tradeoff("mechanism.rows", rows, times)
+    return Composition((runs,), "bound" if is_bound else KINDS["tradeoff-function"].nature)
+
+
 def _allocated(spec: Spec, times: int, work: Work) -> Composition:
     """Read epochs in each of which a record is in one step, drawn at random."""
     values = parameters_of(spec)
@@ -286,4 +298,5 @@ _OTHERS: dict[str, Callable[[Spec, int, Work], Composition]] = {
     "subsampled": _subsampled,
     "table": _rows,
     "thresholded-release": _thresholded,
+    "tradeoff-function": _slopes,
 }

@@ -353,7 +353,8 @@ def power_sums(
     """Return Σ_j W_j z_j^k, z_j = e^{ihL_j}, for k < count, and a bound of the error of each.
 
     The products run from k to k + 1 without radii. With r and s the radii of W and z, A = |W| + r
-    and a = (|z| + s)·(1 + unit), a term is off by at most (r + A·k·(a - |z|))·max(1, a)^k.
+    and a = (|z| + s)·(1 + unit), a term is off by at most (r + A·k·(a - |z|))·max(1, a)^k, and k
+    times the least number more in place of r.
     """
     of, up = field.arithmetic, field.up
     of.charge(count * len(weights) * _COST_OF_TERM)
@@ -363,7 +364,7 @@ def power_sums(
     for weight, turn in zip(weights, turns, strict=True):
         size, drift = weight.size(), up.add(turn.radius, up.mul(turn.size(), field.unit))
         growth = up.pow(max(up.add(turn.size(), drift), mpfr(1)), count)
-        off = up.add(weight.radius, up.mul(up.mul(size, count), drift))
+        off = up.add(weight.radius, up.mul(count, up.add(up.mul(size, drift), field.least)))
         error = up.add(error, up.mul(off, growth))
         total = up.add(total, up.mul(size, growth))
     # each sum is rounded once, in both of its parts

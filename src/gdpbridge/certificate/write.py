@@ -250,6 +250,8 @@ def _covering(bare: Certificate, profile: Profile) -> Certificate:
 def _specification(profile: Profile) -> dict[str, str | None]:
     """Return what is known by rows, which stand beside it, or by a text."""
     found: dict[str, str | None] = {"kind": profile.kind, "neighbours": profile.neighbours}
+    if isinstance(profile, TradeoffFunction):
+        return profile.stated()
     if isinstance(profile, Written):
         found |= {"text": profile.text} | (
             {"exact": "true"} if profile.profile_is is Nature.OWN else {}
