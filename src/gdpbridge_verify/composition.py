@@ -24,7 +24,7 @@ from gdpbridge_verify.transforms import Gaussian, Nothing, Runs, SampledGaussian
 _MOST_RUNS = 10**15
 _MOST_PARTS = 1000
 # microseconds, for reading all parts: the sensitivity of a matrix, or losses that are listed
-_MOST_WORK, _COST_OF_PART = 1.5e6, 50.0
+_MOST_WORK, _COST_OF_PART, _COST_OF_SLOPE = 1.5e6, 50.0, 20.0
 # of all different denominators together, as sums have them all
 _MOST_BITS = 1 << 17
 # of the chance of a failure that is no rational number: it is rounded up, and to no less than this
@@ -235,7 +235,7 @@ def _slopes(spec: Spec, times: int, work: Work) -> Composition:
     own = dict(spec)
     rows = own.pop("rows", None) or ""
     is_bound = parameters_of(own)["bound"]
-    work.charge(listed.COST_OF_LOSS * rows.count(":"))
+    work.charge(_COST_OF_SLOPE * rows.count(":"))
     runs = of_tradeoff("mechanism.rows", rows, times)
     return Composition((runs,), "bound" if is_bound else KINDS["tradeoff-function"].nature)
 
