@@ -35,6 +35,9 @@ class Complexes:
         """Return a ball about a rectangle."""
         parts, radius = [], mpfr(0)
         for part in (real, imaginary):
+            if isinstance(part, int) and not part:
+                parts.append(mpfr(0))
+                continue
             one = part if isinstance(part, Interval) else self.arithmetic.exactly(part)
             middle = self.nearest.div(self.nearest.add(one.low, one.high), 2)
             off = max(self.up.sub(one.high, middle), self.up.sub(middle, one.low))

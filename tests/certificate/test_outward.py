@@ -22,7 +22,7 @@ from gdpbridge_verify.law import Law
 from gdpbridge_verify.parts import Part
 from gdpbridge_verify.rectified import _within
 from gdpbridge_verify.refusal import Refused
-from gdpbridge_verify.transforms import SampledGaussian, power_sums
+from gdpbridge_verify.transforms import SampledGaussian, power_sums, turns_of
 
 HALF, TWO = Fraction(1, 2), Fraction(2)
 
@@ -63,7 +63,8 @@ def test_sums_of_growing_powers_are_off_by_what_is_said() -> None:
     """z = e^{1 + i}, of 20 bits: the error of z^k grows with its size."""
     field = Complexes(Arithmetic(20))
     log = Ball(field, mpc(1, -1), mpfr(0))
-    sums, error = power_sums(field, [Ball(field, mpc(1), mpfr(0))], [log], Fraction(1), 30)
+    turns = turns_of(field, [log], Fraction(1))
+    sums, error = power_sums(field, [Ball(field, mpc(1), mpfr(0))], turns, 30)
     with mpmath.workdps(40):
         for k, found in enumerate(sums):
             truth = mpmath.exp(mpmath.mpc(1, 1) * k)
@@ -80,7 +81,8 @@ def test_what_is_rounded_to_0_need_not_be_0() -> None:
         assert ball.middle == 0 < ball.radius
     # e^{10^8} of what is rounded to 0 may be in it
     assert wide.radius > tiny.radius * mpfr(2) ** 10**8
-    sums, error = power_sums(field, [small], [field.of(-(10**9))], Fraction(1), 4)
+    turns = turns_of(field, [field.of(-(10**9))], Fraction(1))
+    sums, error = power_sums(field, [small], turns, 4)
     assert error >= 3 * tiny.radius
     assert len(sums) == 4
 
