@@ -48,6 +48,8 @@ CALIBRATED: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
         {"target_tpr": 0.5, "target_fpr": 0.1, "delta": 1e-3},
     ),
     "discrete-gaussian, mu": (("discrete-gaussian", 1), {}),
+    "dpsgd, mu": (("dpsgd", 1), {"sample_rate": 0.001, "steps": 10_000}),
+    "dpsgd, head": (("dpsgd", 0.5), {"sample_rate": 0.01, "steps": 100, "eps_h": 2}),
     "dpsgd, steps": (("dpsgd",), {"target_advantage": 0.1, **RUN}),
 }
 
@@ -90,6 +92,13 @@ def test_no_mechanism_is_known_that_misses() -> None:
         with pytest.raises(InputError, match="no mechanism is known that attains δ at other ε"):
             _ = found.certificate
     assert gdp.verify(gdp.calibrate("zcdp", target_advantage=0.3).certificate).valid
+    # one run is known by another kind than several
+    runs = gdp.calibrate(
+        "exponential", epsilon=1, parameter="times", target_epsilon=1, target_delta=1e-5
+    )
+    assert runs.value == 1
+    with pytest.raises(InputError, match="one is of bounded-range, of what misses"):
+        _ = runs.certificate
 
 
 def test_a_bound_of_the_checkers_own_has_no_other_end() -> None:
