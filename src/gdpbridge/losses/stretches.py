@@ -18,8 +18,9 @@ from flint import arb
 from gdpbridge.errors import UndecidedError, WorkLimitError
 from gdpbridge.losses.choice import Choice, Wanted, choose
 from gdpbridge.losses.guesses import LOG_LEAST, SMALL, Guesses, alike, floats_of, log_of, places_of
-from gdpbridge.losses.line import Kind, Line, needs_of
+from gdpbridge.losses.line import Kind, Line
 from gdpbridge.losses.moments import Moments
+from gdpbridge.losses.needs import needs_of
 from gdpbridge.losses.sides import Guess
 from gdpbridge.losses.split import can_be_split, has_little_noise, splits_from
 from gdpbridge.numeric.kinds import ball

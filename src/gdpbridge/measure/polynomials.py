@@ -228,7 +228,8 @@ def _takes_more_than_cells(line: Line | None, discs: float) -> bool:
     """Whether so many discs take more than cells between tangents, of which some dozens do."""
     assert line is not None
     # a disc takes all terms at each node, and a cell one polynomial or two
-    return line.choice.count >= _MANY_NODES and discs * _terms(line) > _MOST_CELLS * _CELL_TERMS
+    share: float = _terms(line) / (_MOST_CELLS * _CELL_TERMS)
+    return line.choice.count >= _MANY_NODES and discs * share > 1
 
 
 def _terms(line: Line) -> int:
