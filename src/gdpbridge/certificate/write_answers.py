@@ -59,6 +59,7 @@ from gdpbridge.transformations.tuned import Tuned
 from gdpbridge_verify import document, evidence
 from gdpbridge_verify.composition import composition_of
 from gdpbridge_verify.refusal import OutOfWork
+from gdpbridge_verify.sampled import losses_of
 
 __all__ = ["Asked", "Quantity", "write_answers"]
 
@@ -404,7 +405,7 @@ def _laws(bare: Certificate) -> tuple[document.Direction, ...]:
     """Return directions of discrete losses by their law as it is, without a tilt."""
     zero = binary_text(Fraction(0))
     one = document.Direction(pieces=(evidence.CurvePiece(start=zero, tilt=zero),), cells=())
-    symmetric = all(part.symmetric for part in composition_of(bare.mechanism).parts)
+    symmetric = all(part.symmetric for part in composition_of(losses_of(bare.mechanism)).parts)
     return (one,) if symmetric else (one, one)
 
 

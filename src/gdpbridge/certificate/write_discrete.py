@@ -26,6 +26,7 @@ from gdpbridge_verify.composition import composition_of
 from gdpbridge_verify.document import Cell, Direction
 from gdpbridge_verify.evidence import CurvePiece
 from gdpbridge_verify.refusal import OutOfWork
+from gdpbridge_verify.sampled import losses_of
 
 __all__ = ["above", "tilts", "with_laws"]
 
@@ -56,7 +57,7 @@ def with_laws(bare: Certificate, proof: Proof, profile: Profile) -> Certificate:
         UndecidedError: if the checker cannot be convinced of the upper or the lower end.
         OutOfWork: if it would be more work than the checker allows.
     """
-    parts = composition_of(bare.mechanism).parts
+    parts = composition_of(losses_of(bare.mechanism)).parts
     directions = 1 if all(part.symmetric for part in parts) else 2
     pieces = tuple(
         CurvePiece(start=binary_text(start), tilt=binary_text(tilt))
