@@ -24,7 +24,7 @@ from gdpbridge_verify.transforms import Gaussian, Nothing, Runs, SampledGaussian
 _MOST_RUNS = 10**15
 _MOST_PARTS = 1000
 # microseconds, for reading all parts: the sensitivity of a matrix, or losses that are listed
-_MOST_WORK, _COST_OF_PART = 1.5e6, 50.0
+_MOST_WORK, _COST_OF_PART, _COST_OF_SLOPE = 1.5e6, 50.0, 20.0
 # of all different denominators together, as sums have them all
 _MOST_BITS = 1 << 17
 # of the chance of a failure that is no rational number: it is rounded up, and to no less than this
@@ -229,6 +229,18 @@ def _rows(spec: Spec, times: int, work: Work) -> Composition:
     return _of(found, times, KINDS["table"].nature)
 
 
+def _slopes(spec: Spec, times: int, work: Work) -> Composition:
+    """Read a trade-off function, which one pair of distributions attains."""
+    from gdpbridge_verify.slopes import of_tradeoff
+
+    own = dict(spec)
+    rows = own.pop("rows", None) or ""
+    is_bound = parameters_of(own)["bound"]
+    work.charge(_COST_OF_SLOPE * rows.count(":"))
+    runs = of_tradeoff("mechanism.rows", rows, times)
+    return Composition((runs,), "bound" if is_bound else KINDS["tradeoff-function"].nature)
+
+
 def _allocated(spec: Spec, times: int, work: Work) -> Composition:
     """Read epochs in each of which a record is in one step, drawn at random."""
     values = parameters_of(spec)
@@ -287,4 +299,5 @@ _OTHERS: dict[str, Callable[[Spec, int, Work], Composition]] = {
     "subsampled": _subsampled,
     "table": _rows,
     "thresholded-release": _thresholded,
+    "tradeoff-function": _slopes,
 }

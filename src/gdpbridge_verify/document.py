@@ -14,7 +14,8 @@ from gdpbridge_verify.reader import Most, Text
 
 Name = Annotated[str, Text("a name", 40)]
 # numbers are short; what is long lists losses and their probabilities
-Parameter = Annotated[str, Text("a text", 100_000)]
+MAX_TEXT = 100_000
+Parameter = Annotated[str, Text("a text", MAX_TEXT)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -179,7 +179,11 @@ KINDS = {
     ),
     "tradeoff": Kind(nature="bound", alone=True, check="formulas.FormulaCheck"),
     "tradeoff-function": Kind(
-        nature="class", alone=True, has_rows=True, check="tables.TradeoffCheck"
+        nature="class",
+        words={"bound": _FLAG},
+        alone=True,
+        has_rows=True,
+        check="tables.TradeoffCheck",
     ),
     "truncated-laplace": Kind(
         {

@@ -24,10 +24,10 @@ _MOST_MISSED = Fraction(1, 10**9)
 _ROUNDING = 2.0**-50
 # what probabilities with nine digits may be above it, and those of a mechanism's own law
 _TOO_MUCH, _MUCH = 1e-9, Fraction(1, 1 << 40)
-_RATIO = r"[0-9]{1,400}(?:/[0-9]{1,400})?"
+RATIO = r"[0-9]{1,400}(?:/[0-9]{1,400})?"
 _DECIMAL = r"[0-9]{1,60}(?:\.[0-9]{1,400})?"
 _ROWS = f"{_DECIMAL}:{_DECIMAL}(?: {_DECIMAL}:{_DECIMAL})*"
-_LISTED = rf"inf:({_RATIO})((?: -?[0-9]{{1,18}}:0x[0-9a-f]{{1,64}}p[+-][0-9]{{1,4}})+)"
+_LISTED = rf"inf:({RATIO})((?: -?[0-9]{{1,18}}:0x[0-9a-f]{{1,64}}p[+-][0-9]{{1,4}})+)"
 
 
 def both(spec: Spec, times: int, work: Work) -> tuple[Finite, Finite, bool]:
@@ -48,7 +48,7 @@ def both(spec: Spec, times: int, work: Work) -> tuple[Finite, Finite, bool]:
 
 def listed(field: str, text: str, unit_text: str) -> Finite:
     """Read a law from text: ``inf:p/q``, then ``place:mass`` with growing places."""
-    shape, unit = re.fullmatch(_LISTED, text), re.fullmatch(_RATIO, unit_text)
+    shape, unit = re.fullmatch(_LISTED, text), re.fullmatch(RATIO, unit_text)
     if shape is None or unit is None:
         raise Malformed(field, text[:40], "inf:p/q place:mass place:mass …, with a unit p/q")
     pairs = [pair.split(":") for pair in shape[2].split()]

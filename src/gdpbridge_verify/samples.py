@@ -25,58 +25,17 @@ from gdpbridge_verify.transforms import Runs, Transform
 _COST_OF_LOSS, _COST_OF_BALL = 25.0, 12.0
 
 
-class Sampled(Transform):
-    """One run on a sample, in one direction."""
-
-    density: Density | None = None
-
-    def __init__(self, rate: Fraction, failure: Fraction, *, backward: bool) -> None:
-        self.rate, self.failure, self.backward = rate, failure, backward
-
-    @abstractmethod
-    def removal(self, of: Arithmetic) -> list[tuple[Interval, Interval, Interval]]:
-        """Return losses ℓ that have a probability of their own, growing, and it under P' and Q."""
-
-    def bounded(self, of: Arithmetic) -> Pair:
-        """Return the losses in the direction."""
-        found = self.removal(of)
-        of.charge(_COST_OF_LOSS * len(found))
-        if self.backward:
-            found = [(-loss, q, p) for loss, p, q in reversed(found)]
-        (lowest, p, q), *rest = found
-        others = [Atom(loss - lowest, *masses) for loss, *masses in rest]
-        return Pair(lowest, [Atom(Fraction(0), p, q), *others], self.density, self.failure)
+class Bounded(Transform):
+    """Losses of which `bounded` tells all."""
 
     def largest(self, of: Arithmetic) -> Interval:
         """Return the largest finite loss."""
         found = self.bounded(of)
         return found.lowest + found.atoms[-1].over
 
-    def _moved(self, loss: Interval, q: Interval) -> tuple[Interval, Interval, Interval]:
-        """Return ℓ and its masses under P' and Q, of a loss and its mass under Q."""
-        ratio = 1 + loss.expm1() * self.rate
-        return ratio.log(), ratio * q, q
 
-
-class SampledFinite(Sampled):
-    """Finitely many losses: F(w) = Σ p·e^{(w-1)·ℓ}."""
-
-    def __init__(self, base: Finite, rate: Fraction, *, backward: bool) -> None:
-        failure = Fraction(0) if backward else rate * base.failure
-        super().__init__(rate, failure, backward=backward)
-        self.base = base
-
-    def removal(self, of: Arithmetic) -> list[tuple[Interval, Interval, Interval]]:
-        """Return all losses; where P is 0, P' has a share of Q."""
-        unit, base = self.base.unit.enclosed(of), self.base
-        found = []
-        if base.failure:
-            q = of.exactly(base.failure)
-            found.append((of.exactly(1 - self.rate).log(), q * (1 - self.rate), q))
-        for place, mass in zip(base.places, base.masses(of), strict=True):
-            loss = unit * place
-            found.append(self._moved(loss, mass * (-loss).exp()))
-        return found
+class Atomic(Bounded):
+    """Finitely many losses without a common unit: F(w) = Σ p·e^{(w-1)·ℓ}."""
 
     def _losses(self, of: Arithmetic) -> list[tuple[Interval, Interval]]:
         found = self.bounded(of)
@@ -98,6 +57,55 @@ class SampledFinite(Sampled):
         for k in range(count):
             terms = (field.of(zero, loss * (h * k)).exp() * weight for loss, weight in pairs)
             found.append(sum(terms, field.zero(mpfr(0))))
+        return found
+
+
+class Sampled(Bounded):
+    """One run on a sample, in one direction."""
+
+    density: Density | None = None
+
+    def __init__(self, rate: Fraction, failure: Fraction, *, backward: bool) -> None:
+        self.rate, self.failure, self.backward = rate, failure, backward
+
+    @abstractmethod
+    def removal(self, of: Arithmetic) -> list[tuple[Interval, Interval, Interval]]:
+        """Return losses ℓ that have a probability of their own, growing, and it under P' and Q."""
+
+    def bounded(self, of: Arithmetic) -> Pair:
+        """Return the losses in the direction."""
+        found = self.removal(of)
+        of.charge(_COST_OF_LOSS * len(found))
+        if self.backward:
+            found = [(-loss, q, p) for loss, p, q in reversed(found)]
+        (lowest, p, q), *rest = found
+        others = [Atom(loss - lowest, *masses) for loss, *masses in rest]
+        return Pair(lowest, [Atom(Fraction(0), p, q), *others], self.density, self.failure)
+
+    def _moved(self, loss: Interval, q: Interval) -> tuple[Interval, Interval, Interval]:
+        """Return ℓ and its masses under P' and Q, of a loss and its mass under Q."""
+        ratio = 1 + loss.expm1() * self.rate
+        return ratio.log(), ratio * q, q
+
+
+class SampledFinite(Sampled, Atomic):
+    """Finitely many losses."""
+
+    def __init__(self, base: Finite, rate: Fraction, *, backward: bool) -> None:
+        failure = Fraction(0) if backward else rate * base.failure
+        super().__init__(rate, failure, backward=backward)
+        self.base = base
+
+    def removal(self, of: Arithmetic) -> list[tuple[Interval, Interval, Interval]]:
+        """Return all losses; where P is 0, P' has a share of Q."""
+        unit, base = self.base.unit.enclosed(of), self.base
+        found = []
+        if base.failure:
+            q = of.exactly(base.failure)
+            found.append((of.exactly(1 - self.rate).log(), q * (1 - self.rate), q))
+        for place, mass in zip(base.places, base.masses(of), strict=True):
+            loss = unit * place
+            found.append(self._moved(loss, mass * (-loss).exp()))
         return found
 
 

@@ -56,6 +56,9 @@ def the_other_end(document: Certificate) -> tuple[Certificate, str]:
     wrong = beyond.changes.keys() - document.mechanism.keys()
     if wrong or not own or any(name.endswith(("kind", "neighbours")) for name in own):
         raise Malformed("beyond.changes", Words(", ".join(own)), "parameters of the mechanism")
+    if "random-allocation" in document.mechanism.values():
+        # the checker's bound is its own, and finding a second one takes as long as all else may
+        raise Malformed("beyond", Words("given"), "null for random allocation")
     if document.claim.profile_is is None:
         raise Malformed("claim.profile_is", None, "given beside another end")
     (what, _, high), (other, low, _) = _number(document.claim), _number(beyond.claim)

@@ -243,20 +243,19 @@ class Check(ABC):
         self, line: str, low: Fraction, high: Fraction, centre: Fraction, halvings: int
     ) -> None:
         """Prove the statement for mu.high from one ε to another."""
-        stack = [(low, high, centre, halvings)]
-        while stack:
-            low, high, centre, left = stack.pop()
-            try:
-                if not self._is_set_aside(low):
-                    self._proved(line, low, high, centre)
-            except Refused:
-                if not left:
-                    raise
-                middle = self.parting(low, high)
-                # where δ is larger, no halves will do
-                self.below_end(line, middle, middle)
-                for x in ((middle, high), (low, middle)):
-                    stack.append((*x, self.touching(*x), left - 1))
+        if self._is_set_aside(low):
+            return
+        try:
+            self._proved(line, low, high, centre)
+            return
+        except Refused:
+            if not halvings:
+                raise
+        middle = self.parting(low, high)
+        # where δ is larger, no halves will do
+        self.below_end(line, middle, middle)
+        for half in ((low, middle), (middle, high)):
+            self.covered(line, *half, self.touching(*half), halvings - 1)
 
     def parting(self, low: Fraction, high: Fraction) -> Fraction:
         """Return where to part a range; as `touching`, where its tangent is to be."""
@@ -326,10 +325,8 @@ class Check(ABC):
                 raise Refused(line, f"they end {about(self.eps_h - reached)} before eps_h")
         elif self.claim.statement == "approximate":
             self.below(line, reached, Level.of(self.enclosed(self.failure)))
-        elif self.tail.decay is None:
+        elif self.tail.decay is None or self.evidence.tail_from is None:
             raise Refused(line, f"they end at {about(reached)}, where δ is not 0 yet")
-        elif self.evidence.tail_from is None:
-            raise Refused("evidence.tail_from", "nothing is said of the tail")
         else:
             start = binary(self.evidence.tail_from)
             if start > reached:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -35,7 +36,7 @@ class RowsCheck(ConvexCheck):
 
     def build(self) -> Tail:
         """Read the rows, and return what is known of the tail."""
-        parameters_of(self.spec)
+        self.values = parameters_of(self.spec)
         given = self.document.table
         if given is None or not given.rows or given.columns not in self.columns:
             allowed = " or ".join(map(" and ".join, self.columns))
@@ -138,6 +139,11 @@ class TradeoffCheck(RowsCheck):
 
     def far_tail(self) -> Tail:
         """Return where the last line ends, or the constant that one of them is."""
+        found = self._end()
+        # of rows below the function that was given
+        return replace(found, nature="bound") if self.values["bound"] else found
+
+    def _end(self) -> Tail:
         for number, (alpha, beta) in enumerate(self.rows):
             if beta is None or not (alpha >= 0 and beta >= 0 and 0 < alpha + beta <= 1):
                 raise Malformed(f"table.rows[{number}]", about(alpha), "errors, 0 < α + β ≤ 1")

@@ -21,7 +21,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 import gdpbridge_verify
-from gdpbridge_verify import document, evidence
+from gdpbridge_verify import document, evidence, reader
 from gdpbridge_verify.kinds import KINDS
 
 FOLDER = Path(gdpbridge_verify.__file__).parent
@@ -129,7 +129,7 @@ def lines_read(check: Callable[[], Any]) -> dict[str, Count]:
         is_function = frame.f_code.co_flags & inspect.CO_OPTIMIZED
         if event == "call" and path.startswith(str(FOLDER)) and is_function:
             entered.add((path, frame.f_code.co_firstlineno))
-            if frame.f_code.co_qualname == "_object.<locals>.read":
+            if frame.f_code is reader._object.__code__:
                 parts.add(frame.f_locals["kind"].__name__)
             if frame.f_code.co_qualname == "Ladder.__init__":
                 mechanism = frame.f_locals["document"].mechanism

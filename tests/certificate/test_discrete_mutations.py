@@ -30,6 +30,7 @@ from gdpbridge_verify.finite import (
 from gdpbridge_verify.law import DiscreteCheck, Law
 from gdpbridge_verify.listed import listed, of_rows
 from gdpbridge_verify.refusal import Malformed, Refused
+from gdpbridge_verify.slopes import of_tradeoff
 
 Document = dict[str, Any]
 
@@ -59,6 +60,18 @@ EXAMPLES = {
     "table": (
         profiles.Table(pairs=[(0, 0.45), (0.5, 0.25), (1, 0.05)]).compose(2),
         {"failure": 0.12},
+    ),
+    "table with a tiny row": (
+        profiles.Table(pairs=[(0, 0.3), (1, 1e-10), (2, 0)]).compose(2),
+        {},
+    ),
+    "tradeoff": (
+        profiles.TradeoffFunction(alpha=[0, 0.1, 0.5, 0.9], beta=[0.99, 0.6, 0.2, 0]).compose(2),
+        {"failure": 0.25},
+    ),
+    "tradeoff, in both orders": (
+        profiles.TradeoffFunction(alpha=[0.1], beta=[0.6], symmetric=True).compose(2),
+        {},
     ),
     "gaussian": (profiles.DiscreteGaussian(sigma=0.75), {}),
     "gaussian, head": (profiles.DiscreteGaussian(sigma=1.5, sensitivity=2), {"eps_h": 1}),
@@ -130,6 +143,8 @@ def atoms_of(spec: dict[str, str], backward: bool) -> tuple[dict[Any, Any], Any]
         return on_samples(base, mpmath.mpf(spec["rate"]), backward)
     if spec["kind"] == "table":
         return worst_of_rows(spec["rows"])
+    if spec["kind"] == "tradeoff-function":
+        return slopes_of(spec["rows"], backward)
     exact = {k: mpmath.mpf(v) for k, v in spec.items() if k not in ("kind", "neighbours", *LISTED)}
     if spec["kind"] in ("approx-dp", "pure-dp"):
         eps, failure = exact["epsilon"], exact.get("delta", mpmath.mpf(0))
@@ -184,6 +199,23 @@ def worst_of_rows(text: str) -> tuple[dict[Any, Any], Any]:
         found[eps] += (one - other) * mpmath.exp(eps)
         found[-eps] += one - other
     return found, rows[-1][1]
+
+
+def slopes_of(text: str, backward: bool) -> tuple[dict[Any, Any], Any]:
+    """Those of the test that rejects where p/q is large: each edge is how much it gains at once."""
+    rows = [[Fraction(one) for one in row.split(":")] for row in text.split()]
+    if backward:
+        rows = [row[::-1] for row in reversed(rows)]
+    found: dict[Any, Any] = defaultdict(mpmath.mpf)
+    for one, other in itertools.pairwise(rows):
+        p, q = (real(end) for end in (one[1] - other[1], other[0] - one[0]))
+        found[mpmath.log(p / q)] += p
+    return found, 1 - real(rows[0][1])
+
+
+def real(value: Fraction) -> Any:
+    """A fraction as an mpmath number."""
+    return mpmath.mpf(value.numerator) / value.denominator
 
 
 def on_samples(base: dict[str, str], rate: Any, backward: bool) -> tuple[dict[Any, Any], Any]:
@@ -283,7 +315,7 @@ def is_true(document: Document) -> bool:
         )
         tail = mpmath.inf if fails else mpmath.sqrt(variance)
         ends = [mpmath.mpf(claim["mu_tail"][end]) for end in ("low", "high")]
-        if spec["kind"] == "skellam" or "base.rows" in spec:
+        if spec["kind"] == "skellam" or (fails and spec.get("base.kind") == "table"):
             # nothing is claimed of it
             tail = mpmath.mpf(1)
             if claim["verdict"] != "unknown" or ends != [0, mpmath.inf]:
@@ -520,6 +552,27 @@ def test_rows_that_are_no_corners_are_refused(rows: str) -> None:
     """The last of these says less than the others imply, as its slopes rise."""
     with pytest.raises((Malformed, Refused)):
         of_rows("rows", rows).masses(Arithmetic(96))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "0:1",
+        "0:1 1/0:0",
+        "0:1 0.5:0",
+        "0:1 1/2:0 1:0",
+        "0:1 1/10:1/2",
+        "1/10:1 1:0",
+        "0:3/2 1:0",
+        "0:1 3/2:0",
+        "0:1 1/2:1/2 3/4:0",
+        "0:1 1/4:1/2 1/2:3/4 1:0",
+    ],
+)
+def test_rows_of_no_trade_off_function_are_refused(rows: str) -> None:
+    """Too few, out of order, above 1, or on no convex function that falls to 0."""
+    with pytest.raises(Malformed):
+        of_tradeoff("rows", rows, 1)
 
 
 def test_rows_of_a_table_and_their_worst_mechanism() -> None:

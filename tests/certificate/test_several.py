@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 import gdpbridge as gdp
 from gdpbridge.certificate.write_several import of_releases
 from gdpbridge.errors import InputError, RefusedError
-from gdpbridge_verify import several
+from gdpbridge_verify import check, several
 from gdpbridge_verify.document import Claim, Range
+from gdpbridge_verify.refusal import Malformed
 from gdpbridge_verify.several import total
 
 P = gdp.profiles
@@ -89,6 +90,16 @@ def test_no_mechanism_is_known_that_misses() -> None:
         with pytest.raises(InputError, match="no mechanism is known that attains δ at other ε"):
             _ = found.certificate
     assert gdp.verify(gdp.calibrate("zcdp", target_advantage=0.3).certificate).valid
+
+
+def test_a_bound_of_the_checkers_own_has_no_other_end() -> None:
+    """It takes seconds to find, and would take them twice."""
+    document = json.loads(calibrated("laplace, advantage"))
+    steps = {"kind": "random-allocation", "noise_multiplier": "0.5", "steps": "5000", "epochs": "1"}
+    document["mechanism"] = {"neighbours": "add-remove", **steps}
+    document["beyond"]["changes"] = {"noise_multiplier": "0.6"}
+    with pytest.raises(Malformed, match="beyond is given: must be null for random allocation"):
+        several.the_other_end(check.read(document))
 
 
 @pytest.mark.parametrize("name", CALIBRATED)

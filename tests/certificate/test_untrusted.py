@@ -286,17 +286,24 @@ LISTED = {"kind": "pld", "remove_unit": "1"} | {
 }
 
 
+# on a parabola
+SLOPES = {"kind": "tradeoff-function"} | {
+    "rows": " ".join(f"{i}/900:{(900 - i) ** 2}/810000" for i in range(901))
+}
+
+
 @pytest.mark.parametrize(
     "part",
     [
         lambda number: MATRIX,
         lambda number: LISTED,
+        lambda number: SLOPES,
         lambda number: {"kind": "gaussian", "sigma": f"1.{3**800 + number}", "sensitivity": "1"},
         lambda number: (
             {"kind": "discrete-laplace", "scale": f"1.{3**800 + number}"} | {"sensitivity": "1"}
         ),
     ],
-    ids=["matrices", "losses", "variances", "units"],
+    ids=["matrices", "losses", "slopes", "variances", "units"],
 )
 def test_many_parts_are_read_within_one_limit(
     part: Callable[[int], dict[str, str]], monkeypatch: pytest.MonkeyPatch

@@ -329,3 +329,21 @@ def test_masses_that_are_not_whole_polynomials() -> None:
         assert exact <= high * (1 + 1e-14) + 1e-16
         assert high - low <= 1e-12
     assert gdp.measure(pair, tol=1e-4).certified
+
+
+def test_roots_in_another_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not smooth at an end is refused with what to do, and that has the same δ."""
+    found = P.Densities(p="(0.5+1.25*x**3)*2*x", q="2*x", low=0, high=1)
+    for eps in (0.0, 0.3):
+        with mpmath.workdps(20):
+            turn = ((mpmath.exp(eps) - 0.5) / 1.25) ** (mpmath.mpf(2) / 3)
+            excess = mpmath.quad(lambda x: 0.5 + 1.25 * x**1.5, [turn, 1])
+            above = excess - mpmath.exp(eps) * (1 - turn)
+            turn = max((mpmath.exp(-eps) - 0.5) / 1.25, mpmath.mpf(0)) ** (mpmath.mpf(2) / 3)
+            lack = mpmath.quad(lambda x: 0.5 + 1.25 * x**1.5, [0, turn])
+            wanted = max(above, turn - mpmath.exp(eps) * lack)
+        low, high = found.delta_bounds(eps)
+        assert low * (1 - 1e-12) <= wanted <= high * (1 + 1e-12)
+    monkeypatch.setattr("gdpbridge.losses.densities._MOST_CELLS", 100)
+    with pytest.raises(gdp.UndecidedError, match=r"near x = 0: .* u with x = u\*\*2"):
+        _ = P.Densities(p="0.5+1.25*x**1.5", q="1", low=0, high=1).curve

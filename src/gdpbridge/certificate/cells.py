@@ -6,29 +6,54 @@ is written, and split where the checker needs it narrower.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gdpbridge.certificate.binaries import binary_text, optional_binary_text
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.proof import ProvedCell
 from gdpbridge.errors import UndecidedError
 from gdpbridge_verify.document import Cell
+from gdpbridge_verify.refusal import OutOfWork
 
-__all__ = ["accepted"]
+__all__ = ["all_accepted"]
 
 _MAX_SPLITS = 40
+# after so many cells it may be plain that all of them are so many times what is allowed
+_LOOKED, _PLAINLY = 32, 2
 
 
-def accepted(
-    checker: CellChecker, proved: ProvedCell, splits: int = 0, *, direction: int = 0
+def all_accepted(
+    checker: CellChecker, directions: Sequence[Sequence[ProvedCell]]
+) -> tuple[tuple[Cell, ...], ...]:
+    """Return the cells of each direction as the checker accepts them.
+
+    Raises:
+        UndecidedError: if the checker cannot be convinced of one.
+        OutOfWork: if all of them are more work than it allows, as soon as that is plain.
+    """
+    found: list[tuple[Cell, ...]] = []
+    total, done = sum(map(len, directions)), 0
+    for number, cells in enumerate(directions):
+        of_one: list[Cell] = []
+        for proved in cells:
+            of_one += _accepted(checker, proved, number)
+            done += 1
+            if done >= _LOOKED and checker.share_spent * total > _PLAINLY * done:
+                raise OutOfWork
+        found.append(tuple(of_one))
+    return tuple(found)
+
+
+def _accepted(
+    checker: CellChecker, proved: ProvedCell, direction: int, splits: int = 0
 ) -> Iterator[Cell]:
     """Yield a cell, or the parts of it, that the checker accepts.
 
     Args:
         checker: the checker of the document.
         proved: the cell as the search proved it.
-        splits: how often it was split.
         direction: of a composed loss, which one the cell is of.
+        splits: how often it was split.
 
     Raises:
         UndecidedError: if the checker cannot be convinced.
@@ -46,4 +71,4 @@ def accepted(
     middle = (proved.low + proved.high) / 2
     for low, high in ((proved.low, middle), (middle, proved.high)):
         centre = None if proved.centre is None else min(max(proved.centre, low), high)
-        yield from accepted(checker, ProvedCell(low, high, centre), splits + 1, direction=direction)
+        yield from _accepted(checker, ProvedCell(low, high, centre), direction, splits + 1)

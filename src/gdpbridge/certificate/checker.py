@@ -6,6 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 
+from gdpbridge.numeric.effort import spend
 from gdpbridge_verify import check
 from gdpbridge_verify.answers import answer
 from gdpbridge_verify.arithmetic import Work
@@ -16,6 +17,8 @@ from gdpbridge_verify.statement import MOST_HALVINGS, Check
 __all__ = ["CellChecker"]
 
 _SHARE = 0.9
+# of numeric/effort.py, in a microsecond of the checker's work
+_UNITS = 10
 
 
 class CellChecker:
@@ -24,6 +27,11 @@ class CellChecker:
     def __init__(self, document: Certificate) -> None:
         # what the writer tries is at least what the checker will do, but for short lines
         self._ladder = check.Ladder(document, Work(_SHARE * check.MAX_WORK))
+
+    @property
+    def share_spent(self) -> float:
+        """How much of the work that the checker allows is spent."""
+        return self._ladder.work.spent / self._ladder.work.limit
 
     def proves(self, cell: Cell, direction: int = 0, halvings: int = MOST_HALVINGS) -> bool:
         """Whether the checker will accept a cell, of a composed loss one of a direction.
@@ -68,8 +76,12 @@ class CellChecker:
         return self._holds(lambda at: at.decay_from(start))
 
     def _holds(self, line: Callable[[Check], object]) -> bool:
+        work = self._ladder.work
+        before = work.spent
         try:
             self._ladder.decide(line)
         except (Refused, Undecided):
             return False
+        finally:
+            spend(_UNITS * (work.spent - before))
         return True

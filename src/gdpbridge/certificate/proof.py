@@ -9,7 +9,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from gdpbridge.errors import UndecidedError
+from gdpbridge.errors import UndecidedError, WorkLimitError
+from gdpbridge.numeric.effort import within
 
 if TYPE_CHECKING:
     from gdpbridge.losses.line import Evidence
@@ -123,8 +124,9 @@ class Proof:
 
     def __reduce__(self) -> tuple[object, ...]:
         try:
-            shown = self.shown()
-        except UndecidedError:
+            with within("what a certificate needs", "it is left out"):
+                shown = self.shown()
+        except (UndecidedError, WorkLimitError):
             # what no certificate can show is left out
             shown = replace(self, unshown=None)
         shown = replace(shown, looser=None)

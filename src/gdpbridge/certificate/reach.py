@@ -56,10 +56,16 @@ def uncertifiable_because(profile: Profile) -> str:
         known = KINDS[one.kind]
         if known.relations and one.neighbours not in known.relations:
             return f"there is no certificate for {one.kind} with {one.neighbours} neighbours yet"
-        if one.kind == "table" and one is not named and named.kind in ("composed", "sequence"):
+        inside = one is not named and named.kind in ("composed", "sequence")
+        if one.kind in ("table", "tradeoff-function") and inside:
             # its class has a worst mechanism
             if _is_log(one):
                 return "there is no certificate yet for compositions of a table of log δ"
+            if _too_long(one) or _parts(one) is None:
+                return (
+                    f"there is no certificate for compositions of a {one.kind} with so many rows, "
+                    "or so long ones"
+                )
             continue
         if named.kind in ONLY_COMPOSED and not (
             KINDS[one.kind].composes or KINDS[one.kind].of_others
@@ -174,7 +180,7 @@ def _sampled_without_lines(profile: Profile) -> str:
 def needs_lattice(profile: Profile) -> bool:
     """Whether nothing but a lattice will do for a composition of bounded losses."""
     from gdpbridge_verify.exponentials import Exponential
-    from gdpbridge_verify.samples import SampledFinite, SampledLaplace
+    from gdpbridge_verify.samples import Atomic, SampledLaplace
 
     parts = [part.transform for part in _parts(profile) or ()]
     if profile.curve.form is Form.BETWEEN or any(isinstance(o, SampledLaplace) for o in parts):
@@ -183,7 +189,7 @@ def needs_lattice(profile: Profile) -> bool:
         return True
     # along lines they are as good as others
     by_lines = profile.curve.form is Form.COMPOSED
-    return not by_lines and any(isinstance(one, SampledFinite) for one in parts)
+    return not by_lines and any(isinstance(one, Atomic) for one in parts)
 
 
 def _parts(profile: Profile) -> Sequence[Runs] | None:
@@ -200,12 +206,19 @@ def _parts(profile: Profile) -> Sequence[Runs] | None:
 def _has_place(part: Runs) -> bool:
     from gdpbridge_verify.exponentials import Exponential
     from gdpbridge_verify.finite import DiscreteGaussian, Finite
-    from gdpbridge_verify.samples import Sampled
+    from gdpbridge_verify.samples import Bounded
     from gdpbridge_verify.transforms import Nothing
 
     one = part.transform
-    known = Exponential | Finite | Nothing | Sampled
+    known = Bounded | Exponential | Finite | Nothing
     return isinstance(one, known) and not isinstance(one, DiscreteGaussian)
+
+
+def _too_long(profile: Profile) -> bool:
+    """Whether the rows of a mechanism that is composed are longer than a text may be."""
+    from gdpbridge_verify.document import MAX_TEXT
+
+    return len(profile.specification()["rows"] or "") > MAX_TEXT
 
 
 def _is_log(profile: Profile) -> bool:

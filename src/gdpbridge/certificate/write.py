@@ -8,11 +8,14 @@ from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from importlib.metadata import version
+from itertools import chain
 
 from gdpbridge.certificate.binaries import binary_below, binary_text, optional_binary_text
-from gdpbridge.certificate.cells import accepted
+from gdpbridge.certificate.cells import all_accepted
 from gdpbridge.certificate.checker import CellChecker
+from gdpbridge.certificate.limits import first_written
 from gdpbridge.certificate.model import SCHEMA, Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell
 from gdpbridge.certificate.reach import hides_far_out, is_bounded, is_closed, is_near, needs_lattice
@@ -71,23 +74,17 @@ def write(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     """Put a certificate together.
 
     Raises:
-        UndecidedError: if the checker cannot be convinced of a cell.
+        UndecidedError: if the checker cannot be convinced of a cell, or that would be too much
+            work.
     """
     if claim.statement == "approximate" and Fraction(claim.failure_probability) >= 1:
         raise UndecidedError("there is nothing to prove of what may always fail")
-    try:
-        # the mechanism's own δ may be all that is possible in a class
-        named = profile.certified_as
-        stated = replace(claim, profile_is=named.profile_is.value)
-        try:
-            return _written(named, stated, proof)
-        except (OutOfWork, UndecidedError):
-            for claimed, shown in _looser(stated, proof):
-                with suppress(OutOfWork, UndecidedError):
-                    return _written(named, claimed, shown)
-            raise
-    except OutOfWork:
-        raise UndecidedError("the certificate would be too long to check") from None
+    # the mechanism's own δ may be all that is possible in a class
+    named = profile.certified_as
+    stated = replace(claim, profile_is=named.profile_is.value)
+    first = partial(_written, named, stated, proof)
+    others = (partial(_written, named, *one) for one in _looser(stated, proof))
+    return first_written(chain([first], others))
 
 
 def _looser(claim: Claim, proof: Proof) -> Iterator[tuple[Claim, Proof]]:
@@ -190,7 +187,7 @@ def _as_measured(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     bare = replace(
         bare, evidence=replace(bare.evidence, tail_from=optional_binary_text(proof.tail_from))
     )
-    cells = tuple(cell for proved in proof.cells for cell in accepted(checker, proved))
+    (cells,) = all_accepted(checker, [proof.cells])
     return replace(bare, evidence=replace(bare.evidence, cells=cells))
 
 
@@ -254,6 +251,8 @@ def _covering(bare: Certificate, profile: Profile) -> Certificate:
 def _specification(profile: Profile) -> dict[str, str | None]:
     """Return what is known by rows, which stand beside it, or by a text."""
     found: dict[str, str | None] = {"kind": profile.kind, "neighbours": profile.neighbours}
+    if isinstance(profile, TradeoffFunction):
+        return profile.stated()
     if isinstance(profile, Written):
         found |= {"text": profile.text} | (
             {"exact": "true"} if profile.profile_is is Nature.OWN else {}

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
 from gdpbridge.certificate.binaries import binary_below, binary_text
 from gdpbridge.certificate.checker import CellChecker
+from gdpbridge.certificate.limits import first_written
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.reach import (
     is_bounded,
@@ -25,7 +27,7 @@ from gdpbridge.certificate.rows import rows_of
 from gdpbridge.certificate.tangents import TangentsOf, bounds_of, rows_used
 from gdpbridge.certificate.write import begun, range_of
 from gdpbridge.certificate.write_closed import directions_of_formula
-from gdpbridge.certificate.write_composed import line_of
+from gdpbridge.certificate.write_composed import has_line, pieces_at
 from gdpbridge.certificate.write_convex import (
     touching_places,
 )
@@ -36,14 +38,12 @@ from gdpbridge.curves.base import Curve, Form
 from gdpbridge.curves.composed import ComposedCurve
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tradeoff import touching
-from gdpbridge.errors import Advice, InputError, UndecidedError, WorkLimitError
+from gdpbridge.errors import Advice, InputError, UndecidedError
 from gdpbridge.guarantees.boundary import zcdp_boundary
 from gdpbridge.identify import Verdict, identify
 from gdpbridge.interval import Interval
-from gdpbridge.losses.direction import Direction
 from gdpbridge.losses.line_integral import ComposedLoss
 from gdpbridge.losses.split import has_little_noise
-from gdpbridge.losses.transforms.base import short
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.densities import Densities
 from gdpbridge.mechanisms.formula import Written
@@ -70,8 +70,8 @@ _DIGITS, _BITS = 15, 256
 _PLACE_BITS = 96
 _GRID = 2**40
 _FEWER_DIGITS = (6, 3)
-# how far down, as a power of e, Chernoff's bound is taken where δ is 0
-_FALL = 40.0
+_NO_LINE = "no line is close enough there, of those that a certificate has"
+_NOT_SHOWN = "the checker could not be convinced of an answer"
 # by how much, relative, ends are wider than in the search, which bounds some things more closely
 _WIDER = (Fraction(0), Fraction(1, 10**12), Fraction(1, 10**9), Fraction(1, 10**5))
 # and how far from where a line touches the trade-off function the places are that show it
@@ -152,23 +152,22 @@ def write_answers(profile: Profile, asked: Sequence[Asked]) -> Certificate:
         profile_is=named.profile_is.value,
     )
     bare = begun(named, claim, _BITS)
-    why = "the checker could not be convinced of an answer"
-    for loss, widths in _ways(named):
-        try:
-            answers = [_first_shown(bare, named, loss, one, widths) for one in asked]
-            written = _with_proof(bare, named, loss, answers)
-            # that of one answer is proved already
-            if len(answers) == 1 or CellChecker(written).proves_answers():
-                return _stored(written)
-        except (OutOfWork, UndecidedError, WorkLimitError):
-            why = "the certificate would be too long to check"
-        except _NotShown:
-            continue
-    raise UndecidedError(why)
+    return first_written(partial(_written, bare, named, asked, *way) for way in _ways(named))
 
 
-class _NotShown(Exception):
-    """An answer of which the checker is not convinced, however it is put."""
+def _written(
+    bare: Certificate,
+    profile: Profile,
+    asked: Sequence[Asked],
+    loss: ComposedLoss | None,
+    widths: Sequence[Fraction],
+) -> Certificate:
+    answers = [_first_shown(bare, profile, loss, one, widths) for one in asked]
+    written = _with_proof(bare, profile, loss, answers)
+    # that of one answer is proved already
+    if len(answers) > 1 and not CellChecker(written).proves_answers():
+        raise UndecidedError(_NOT_SHOWN)
+    return _stored(written)
 
 
 def _first_shown(
@@ -181,18 +180,32 @@ def _first_shown(
     """Return an answer as closely as the checker is convinced of it.
 
     Raises:
-        OutOfWork: if it is too much work for it.
+        OutOfWork: if it is too much work for it, however it is put.
+        UndecidedError: if it is not convinced.
     """
     tries = [(asked, wider) for wider in widths]
     if asked.bound is None:
         # of some classes no mechanism is known that shows the lower end, however wide
         tries = tries[:1] if rho_of(profile) is not None else tries
         tries += [(replace(asked, low=False), wider) for wider in widths]
+    too_long = False
     for one, wider in tries:
+        if too_long and one.low:
+            continue
         answered = _answered(profile.curve, loss, one, wider)
-        if CellChecker(_with_proof(bare, profile, loss, [answered])).proves_answers():
-            return answered
-    raise _NotShown
+        tried = _with_proof(bare, profile, loss, [answered])
+        try:
+            if CellChecker(tried).proves_answers():
+                return answered
+            if not (loss is None or all(map(has_line, tried.evidence.directions or ()))):
+                # Chernoff's bound is no closer for other ends
+                raise UndecidedError(_NO_LINE)
+        except OutOfWork:
+            # one end alone is less work, and digits hardly matter
+            if too_long or asked.bound is not None:
+                raise
+            too_long = True
+    raise UndecidedError(_NOT_SHOWN)
 
 
 def _ways(profile: Profile) -> Sequence[tuple[ComposedLoss | None, Sequence[Fraction]]]:
@@ -369,7 +382,7 @@ def _with_proof(
         return replace(bare, claim=claim, evidence=evidence)
     if loss is not None:
         directions = tuple(
-            document.Direction(pieces=tuple(_pieces(direction, above)), cells=())
+            document.Direction(pieces=tuple(pieces_at(direction, above)), cells=())
             for direction in loss.directions
         )
         return replace(bare, evidence=replace(evidence, directions=directions))
@@ -419,20 +432,3 @@ def _point(profile: Profile, loss: ComposedLoss | None, one: _Answered) -> evide
     event, line = below(profile, loss, one.below)
     places = tuple(place_of(profile, *place, loss) for place in one.places)
     return evidence.Point(touch=text, event=event, witness_line=line, places=places or None)
-
-
-def _pieces(direction: Direction, places: Sequence[Fraction]) -> Iterable[evidence.CurvePiece]:
-    """Yield what bounds δ in a direction at some ε."""
-    for eps in places:
-        if direction.end is not None and eps > direction.end:
-            # δ is 0, and Chernoff's bound falls so fast
-            tilt = _FALL / min(float(eps - direction.end), 1.0)
-            yield evidence.CurvePiece(start=binary_text(eps), tilt=binary_text(short(tilt)))
-            continue
-        try:
-            line = direction.stretch(eps).line
-        except (UndecidedError, WorkLimitError):
-            tilt = float(direction.moments.tilts.at(np.array([float(eps)])).tilt[0])
-            yield evidence.CurvePiece(start=binary_text(eps), tilt=binary_text(short(tilt)))
-        else:
-            yield evidence.CurvePiece(start=binary_text(eps), line=line_of(line.evidence))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gdpbridge.certificate.cells import accepted
+from gdpbridge.certificate.cells import all_accepted
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof
@@ -27,7 +27,7 @@ def with_formula(bare: Certificate, proof: Proof, profile: Profile) -> Certifica
         evidence = replace(evidence, witness="tail")
     bare = replace(bare, evidence=evidence)
     checker = CellChecker(bare)
-    cells = tuple(cell for proved in proof.cells for cell in accepted(checker, proved))
+    (cells,) = all_accepted(checker, [proof.cells])
     if not checker.proves_ends():
         raise UndecidedError("the lower end could not be certified")
     if not cells and not checker.proves_upper():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from gdpbridge.certificate.binaries import binary_text, is_binary, optional_binary_text
-from gdpbridge.certificate.cells import accepted
+from gdpbridge.certificate.cells import all_accepted
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell, ProvedPiece
 from gdpbridge.certificate.write_discrete import above
 from gdpbridge.curves.composed import ComposedCurve
-from gdpbridge.errors import UndecidedError
+from gdpbridge.errors import UndecidedError, WorkLimitError
+from gdpbridge.losses.direction import Direction as Side
 from gdpbridge.losses.line import Evidence
 from gdpbridge.losses.moments import Shares
 from gdpbridge.losses.transforms.base import Plan, short
@@ -26,7 +27,7 @@ from gdpbridge.losses.transforms.sampled_search import Quadrature
 from gdpbridge_verify.document import Direction
 from gdpbridge_verify.evidence import CurvePiece, Edge, Line, Nodes, Split, WitnessLine
 
-__all__ = ["at_zero", "line_of", "with_directions"]
+__all__ = ["at_zero", "has_line", "line_of", "pieces_at", "with_directions"]
 
 # strips tried, as shares of the longest; of that, to keep off the edge
 _LEAST_STRIP, _STRIPS, _LONGEST = 0.05, 60, 0.98
@@ -34,6 +35,8 @@ _LEAST_STRIP, _STRIPS, _LONGEST = 0.05, 60, 0.98
 # by how much δ(ε_h) of a head may be above what was measured, where lines are of fewer digits
 _WIDER = (Fraction(0), *(Fraction(1, 10**k) for k in (12, 9, 7, 5, 4, 3, 2, 1)))
 
+# how far down, as a power of e, Chernoff's bound is taken where δ is 0
+_FALL = 40.0
 # of δ(0), where that may be near to p
 _DIGITS_AT_ZERO = 3, 6, 12, 12
 
@@ -59,15 +62,8 @@ def with_directions(bare: Certificate, proof: Proof) -> Certificate:
         bare = _with_evidence(bare, witness="tail")
     bare = _with_failure(bare)
     checker = CellChecker(bare)
-    full = tuple(
-        replace(
-            direction,
-            cells=tuple(
-                cell for proved in one.cells for cell in accepted(checker, proved, direction=number)
-            ),
-        )
-        for number, (direction, one) in enumerate(zip(empty, proof.directions, strict=True))
-    )
+    cells = all_accepted(checker, [one.cells for one in proof.directions])
+    full = tuple(replace(one, cells=own) for one, own in zip(empty, cells, strict=True))
     if not checker.proves_ends():
         raise UndecidedError("the lower end could not be certified")
     return _with_evidence(bare, directions=full)
@@ -197,3 +193,25 @@ def _nodes(plan: Plan) -> Nodes | None:
     return Nodes(
         shift=plan.shift, strip=plan.strip, step=plan.step, first=plan.first, last=plan.last
     )
+
+
+def has_line(direction: Direction) -> bool:
+    """Whether any piece is one."""
+    return any(piece.line is not None for piece in direction.pieces)
+
+
+def pieces_at(direction: Side, places: Sequence[Fraction]) -> Iterable[CurvePiece]:
+    """Yield what bounds δ in a direction at some ε."""
+    for eps in places:
+        if direction.end is not None and eps > direction.end:
+            # δ is 0, and Chernoff's bound falls so fast
+            tilt = _FALL / min(float(eps - direction.end), 1.0)
+            yield CurvePiece(start=binary_text(eps), tilt=binary_text(short(tilt)))
+            continue
+        try:
+            line = direction.stretch(eps).line
+        except (UndecidedError, WorkLimitError):
+            tilt = float(direction.moments.tilts.at(np.array([float(eps)])).tilt[0])
+            yield CurvePiece(start=binary_text(eps), tilt=binary_text(short(tilt)))
+        else:
+            yield CurvePiece(start=binary_text(eps), line=line_of(line.evidence))

@@ -134,7 +134,8 @@ def _on(
         cells=(),
     )
     bare = replace(bare, evidence=evidence)
-    claim, lowest = _shown(bare, at)
+    no_finite = bare.claim.mu.low == "inf"
+    claim, lowest = (bare.claim, Fraction(0)) if no_finite else _shown(bare, at)
     if bare.claim.mu.high == "inf":
         found = replace(bare, claim=claim)
         if not CellChecker(found).proves_ends():
@@ -187,6 +188,8 @@ def _near(value: Fraction) -> Decimal:
 
 
 def _rounded_up(value: Fraction) -> Fraction:
+    if not value:
+        return value
     scale = 10**_DIGITS
     while value * scale < 10 ** (_DIGITS - 2):
         scale *= 10

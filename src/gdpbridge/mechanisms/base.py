@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -30,6 +29,7 @@ from gdpbridge.curves.tail import Tail
 from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.registry import kinds_with, profile_class
 from gdpbridge.numeric.exact import decimal_text, exact
+from gdpbridge.reading.equality import ByParameters
 from gdpbridge.reading.parameters import (
     Real,
     Whole,
@@ -60,7 +60,7 @@ __all__ = [
 Neighbours = Literal["add-remove", "replace-one", "zero-out"]
 
 
-class Profile(Described, Evaluated, BaseModel):
+class Profile(Described, Evaluated, ByParameters):
     """A mechanism's privacy profile δ(ε), ε ≥ 0, as a frozen value.
 
     Subclasses declare their parameters with :func:`parameter` and give their curve. A float

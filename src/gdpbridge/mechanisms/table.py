@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -249,7 +250,7 @@ class Table(Profile):
         """Return kind and relation, and the rows that imply the others as ``ε:δ ε:δ …``."""
         found: dict[str, str | None] = {"kind": self.kind, "neighbours": self.neighbours}
         pairs = [
-            ["-inf" if one is None else decimal_text(one) for one in row]
+            ["-inf" if one is None else format(Decimal(decimal_text(one)), "f") for one in row]
             for row in self.exact_corners
         ]
         found["rows"] = " ".join(map(":".join, pairs))

@@ -166,6 +166,17 @@ class TradeoffFunction(Profile):
         """They hold the corners of what is known, as numbers that are not too long."""
         return too_long_because(self._corners)
 
+    def specification(self) -> dict[str, str | None]:
+        """Return kind and relation, and the corners as ``α:β α:β …`` up to where f is 0."""
+        last = [beta for _, beta in self._corners].index(_ZERO)
+        rows = " ".join(f"{alpha}:{beta}" for alpha, beta in self._corners[: last + 1])
+        return {**self.stated(), "rows": rows}
+
+    def stated(self) -> dict[str, str | None]:
+        """Return kind and relation, and whether the corners only bound what was given."""
+        found = {"kind": self.kind, "neighbours": self.neighbours}
+        return found | ({} if self.profile_is is Nature.CLASS else {"bound": "true"})
+
     def build_curve(self) -> Curve:
         """Return the lines of the envelope of the function and its inverse."""
         mirrored = [(beta, alpha) for alpha, beta in self._corners]

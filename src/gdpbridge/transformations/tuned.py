@@ -141,7 +141,11 @@ def _is_read(base: Profile) -> bool:
     from gdpbridge_verify.refusal import OutOfWork
     from gdpbridge_verify.tuned import is_known
 
+    named = base.specification()
+    if not all(isinstance(one, str | None) for one in named.values()):
+        # it is known by rows, which do not compose
+        return False
     try:
-        return is_known(base.specification())
+        return is_known(named)
     except OutOfWork:
         return False

@@ -33,6 +33,7 @@ from gdpbridge.gaussian.kernels import mu_from_logs
 from gdpbridge.measure.method import PROVED, Method
 from gdpbridge.measure.problem import UNDECIDED, Answer, Problem
 from gdpbridge.numeric.decide import MorePrecisionError, certainly, with_enough_precision
+from gdpbridge.numeric.effort import spend
 from gdpbridge.numeric.exact import ceiling_to_places, digits_of, floor_to_places
 from gdpbridge.numeric.flint_context import working_precision
 from gdpbridge.numeric.kinds import BALLS, SERIES, Probability, ball, to_fraction
@@ -40,6 +41,8 @@ from gdpbridge.numeric.kinds import BALLS, SERIES, Probability, ball, to_fractio
 __all__ = ["METHOD", "solve"]
 
 MAX_CELLS = 1_000_000
+# what trying a cell takes, in units of numeric/effort.py
+_CELL = 3000
 _GRID = 33
 _CLIMB_STEPS = 60
 _LOG_HALF = -0.6931471805599453
@@ -195,6 +198,7 @@ class _Proof:
         total = float(self.problem.end) or 1.0
         while stack:
             cell = stack.pop()
+            spend(_CELL)
             if self._proved(cell):
                 if len(self.cells) % 32 == 0:
                     self.problem.progress("covering", float(cell.high) / total)

@@ -43,6 +43,7 @@ from gdpbridge.measure.problem import Answer, Problem
 from gdpbridge.measure.tangents import NotProvedError, Tangents
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
+from gdpbridge.numeric.effort import MOST_WORK, within
 from gdpbridge.numeric.exact import ceiling_to_places, digits_of, exact, floor_to_places
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import Probability, ball, to_fraction
@@ -334,7 +335,9 @@ class _Search:
         part = replace(
             self.problem, curve=curve, end=end, least=least, ceiling=None, progress=silent
         )
-        answer = certified.solve(part)
+        # the checker has no time for more cells
+        with within("the upper end in cells", "there is room for fewer", MOST_WORK // 2):
+            answer = certified.solve(part)
         if answer.high > self.high or answer.proof is None:
             raise UndecidedError("the upper end cannot be shown in the form of a certificate")
         return ProvedDirection(tuple(known), answer.proof.cells)
