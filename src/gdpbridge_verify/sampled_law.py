@@ -44,22 +44,18 @@ class SampledLawCheck(DiscreteCheck):
         ends = ((1 + (rest + known).expm1() * self._rate).log() for known, rest in found)
         return [(Fraction(0), end) for end in ends]
 
-    def _delta(self, at: Fraction) -> Interval:
-        """Enclose δ' of the direction in question."""
-        key = self._is_above, self.direction, at
-        if key not in self._known:
-            found = self.enclosed(self.failure_towards(backward=bool(self.direction)))
-            if not self.is_past_losses(at):
-                found += self._law(at).enclose(self._before(at))
-            self._known[key] = found * self._rate
-        return self._known[key]
+    def _enclosed(self, at: Fraction, backward: bool, _: bool) -> Interval:
+        found = self.enclosed(self.failure_towards(backward=backward))
+        if not self.is_past_losses(at):
+            found += self._law_at(at).enclose(self._before(at))
+        return found * self._rate
 
     def parting(self, low: Fraction, high: Fraction) -> Fraction:
         """Return a loss within, on the new scale."""
-        found = self._law(low).between(self._before(low), self._before(high))
+        found = self._law_at(low).between(self._before(low), self._before(high))
         if found is not None:
             loss = Interval(self.arithmetic, found, found)
-            at = Fraction(*(1 + loss.expm1() * self._rate).log().low.as_integer_ratio())
+            at = exact((1 + loss.expm1() * self._rate).log().low)
             if low < at < high:
                 return at
         return super(DiscreteCheck, self).parting(low, high)
