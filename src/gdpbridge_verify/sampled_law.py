@@ -23,9 +23,10 @@ class SampledLawCheck(DiscreteCheck):
 
     def build(self) -> Tail:
         """Return what is known of the tail of δ, which is larger."""
+        whole = self.spec
         # the losses are those of what is run
-        self._rate, self.spec = sample_of(self.spec, SAMPLED_BY_LAW)
-        tail, kind = super().build(), self.spec["kind"] or ""
+        self._rate, self.spec = sample_of(whole, SAMPLED_BY_LAW)
+        tail, kind, self.spec = super().build(), self.spec["kind"] or "", whole
         if (decay := tail.decay) is not None:
             start = max(decay.start, binary(self.evidence.tail_from or "0x0p+0"))
             c = exact((self._before(start) - start).low)
