@@ -117,11 +117,7 @@ class Tuned(Profile):
     @property
     def beyond_certificates(self) -> str:
         """They are of divergences at some orders, or those that the checker proves."""
-        from gdpbridge_verify.tuned import OF_FORMULAS
-
         base = self.base.certified_as
-        if self.distribution == "poisson" and base.kind not in OF_FORMULAS:
-            return f"there is no certificate for poisson numbers of runs of {base.kind} yet"
         if base.kind != "renyi" and (base.neighbours != self.neighbours or not _is_read(base)):
             return f"there is no certificate for tuned runs of {self.base.kind} yet"
         return base.beyond_certificates
