@@ -148,6 +148,8 @@ def begun(
     smooth = profile.curve.form is Form.SMOOTH and not is_closed(profile)
     by_rule = rho_of(profile) is not None or isinstance(profile, Densities)
     no_formula = by_rows or by_rule or not smooth or is_sum(profile)
+    # where δ of a sample no longer falls the checker sees by itself
+    no_formula = no_formula or profile.kind == "subsampled"
     spec = _specification(profile) if by_rows else profile.specification()
     if is_sum(profile) and by_rule:
         lemmas = lemmas_of_rho(spec, max(len(claim.mu.high.partition(".")[2]), _DIGITS))
