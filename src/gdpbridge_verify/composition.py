@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -14,6 +14,7 @@ from gdpbridge_verify.document import Certificate
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
 from gdpbridge_verify.grouped import ungrouped
 from gdpbridge_verify.kinds import KINDS, Nature
+from gdpbridge_verify.lemmas import in_place
 from gdpbridge_verify.mechanisms import epsilon_of_sparse_vector, square_of_gaussian
 from gdpbridge_verify.parameters import Spec, Values, apart, parameters_of, require_relation
 from gdpbridge_verify.refusal import Malformed, OutOfWork
@@ -57,14 +58,10 @@ def _composition(items: tuple[tuple[str, str | None], ...]) -> Composition:
         spec = ungrouped(spec)
     found = _read(spec, 1, work)
     found = replace(found, cost=found.cost + work.spent)
-    relations = {spec[name] for name in spec if name.rpartition(".")[2] == "neighbours"}
-    for relation in relations:
-        require_relation(relation)
     total = sum(part.times for part in found.parts)
     if len(found.parts) > _MOST_PARTS or total > _MOST_RUNS:
         raise Malformed("mechanism", total, f"of at most {_MOST_PARTS} parts")
-    if len(relations - {None}) > 1:
-        raise Malformed("mechanism.neighbours", spec.get("neighbours"), "the same in every part")
+    require_one_relation(spec)
     if spec.get("kind") == "dpsgd" and total == 1:
         # what is as bad as either direction of one step is no worse than the step
         return replace(found, nature=KINDS["dpsgd"].nature)
@@ -75,11 +72,35 @@ def _composition(items: tuple[tuple[str, str | None], ...]) -> Composition:
     return found
 
 
+def require_one_relation(spec: Spec) -> None:
+    """Refuse parts of unlike relations."""
+    for relation in (relations := {spec[n] for n in spec if n.rpartition(".")[2] == "neighbours"}):
+        require_relation(relation)
+    if len(relations - {None}) > 1:
+        raise Malformed("mechanism.neighbours", spec.get("neighbours"), "the same in every part")
+
+
+def leaves_of(spec: Spec, times: int = 1) -> Iterator[tuple[Spec, int]]:
+    """Yield what is run one after the other, and how often each; groups as what protects them."""
+    kind = spec.get("kind")
+    if kind == "composed":
+        own, base = apart(spec)
+        yield from leaves_of(base, times * int(parameters_of(own)["times"]))
+    elif kind == "sequence":
+        for part, count in _parts_of(spec):
+            yield from leaves_of(part, times * count)
+    elif times > _MOST_RUNS:
+        raise Malformed("mechanism.times", times, f"at most {_MOST_RUNS}")
+    else:
+        yield (ungrouped(spec) if kind == "grouped" else spec), times
+
+
 def check_of(document: Certificate) -> str:
     """Return what checks such losses: δ may be a formula, or be had from the law of all losses."""
     if document.evidence.unit is not None:
         return "lattice.LatticeCheck"
-    parts, directions = composition_of(document.mechanism).parts, document.evidence.directions
+    spec = document.mechanism if document.lemmas is None else in_place(document)
+    parts, directions = composition_of(spec).parts, document.evidence.directions
     if directions and not any(one.pieces for one in directions):
         # neither lines nor laws are needed
         from gdpbridge_verify.closed import formula_of
@@ -128,27 +149,30 @@ def _composed(spec: Spec, times: int, work: Work) -> Composition:
     return _read(base, times * int(parameters_of(own)["times"]), work)
 
 
-def _sequence(spec: Spec, times: int, work: Work) -> Composition:
+def _parts_of(spec: Spec) -> Iterator[tuple[Spec, int]]:
+    """Yield the parts of a sequence, and how often each is run."""
     own, parts = apart(spec, "parts.")
     specs: dict[str, Spec] = {}
     for name, text in parts.items():
         number, _, rest = name.partition(".")
         specs.setdefault(number, {})[rest] = text
-    places = list(map(str, range(len(specs))))
-    if set(own) != {"kind", "neighbours"} or set(specs) != set(places):
+    # in order: evidence is of the parts one by one
+    if set(own) != {"kind", "neighbours"} or list(specs) != list(map(str, range(len(specs)))):
         raise Malformed("mechanism", "sequence", "kind, neighbours and parts.0.…, parts.1.…")
     if not 0 < len(specs) <= _MOST_PARTS:
         raise Malformed("mechanism.parts", len(specs), f"from 1 to {_MOST_PARTS} parts")
-    found = []
-    for place in places:
-        part = specs[place]
+    for place, part in specs.items():
         count = part.pop("count", "1") or ""
         if not (count.isascii() and count.isdigit() and len(count) <= 16 and int(count)):
             raise Malformed(f"mechanism.parts.{place}.count", count, "a whole number ≥ 1")
         if "random-allocation" in part.values():
             # each takes seconds, and there may be many
             raise Malformed(f"mechanism.parts.{place}", "random-allocation", "alone")
-        found.append(_read(part, times * int(count), work))
+        yield part, int(count)
+
+
+def _sequence(spec: Spec, times: int, work: Work) -> Composition:
+    found = [_read(part, times * count, work) for part, count in _parts_of(spec)]
     runs = tuple(run for one in found for run in one.parts)
     return Composition(runs, max((one.nature for one in found), key=_NATURES.index))
 

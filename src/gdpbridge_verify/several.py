@@ -166,7 +166,8 @@ def _require_plain(document: Certificate) -> None:
     if set(given) != {"kind", "neighbours", "size"} or given["kind"] != RELEASES:
         raise Malformed("mechanism", Words(", ".join(given)), f"of kind {RELEASES}")
     require_relation(given["neighbours"])
-    if document.evidence != _NO_EVIDENCE or document.table or document.beyond or claim.answers:
+    others = document.table or document.beyond or document.lemmas or claim.answers
+    if document.evidence != _NO_EVIDENCE or others:
         raise Malformed("evidence", Words("given"), "none of a composition's own")
     if not document.releases:
         raise Malformed("releases", 0, "at least one")

@@ -19,8 +19,9 @@ from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
 from gdpbridge_verify.curve import GaussianCurve
 from gdpbridge_verify.document import Cell, Certificate, Evidence
 from gdpbridge_verify.evidence import Point
-from gdpbridge_verify.grouped import nature_of_group, ungrouped
+from gdpbridge_verify.grouped import nature_in_place, ungrouped
 from gdpbridge_verify.kinds import KINDS, Kind
+from gdpbridge_verify.lemmas import in_place
 from gdpbridge_verify.numbers import about, binary, mu_range
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided, Words
@@ -48,7 +49,8 @@ class Check(ABC):
     def __init__(self, document: Certificate, arithmetic: Arithmetic) -> None:
         self.arithmetic, self.document = arithmetic, document
         self.claim, self.evidence = document.claim, document.evidence
-        self.spec, grouped = document.mechanism, document.mechanism.get("kind") == "grouped"
+        grouped = document.mechanism.get("kind") == "grouped"
+        self.spec = in_place(document) if document.lemmas else document.mechanism
         if grouped:
             self.spec = ungrouped(self.spec)
         kind = KINDS.get(self.spec.get("kind") or "", Kind())
@@ -60,12 +62,12 @@ class Check(ABC):
                 raise Malformed(f"evidence.{name}", Words("given"), "null for this kind")
         if self.evidence.breakpoints and not (kind.has_breakpoints or kind.of_others):
             raise Malformed("evidence.breakpoints", len(self.evidence.breakpoints), "none")
-        if document.table is not None and not kind.has_rows:
+        if document.table is not None and not (kind.has_rows or "table" in self.uses):
             raise Malformed("table", Words("given"), "null for this kind")
         self.tail = self.build()
         self.nature_of_kind = self.tail.nature or self.nature_of_kind
-        if grouped:
-            self.nature_of_kind = nature_of_group(document.mechanism) or self.nature_of_kind
+        if self.spec != document.mechanism:
+            self.nature_of_kind = nature_in_place(document.mechanism) or self.nature_of_kind
         claim, statement = self.claim, self.claim.statement
         self.low, self.high = mu_range("claim.mu", claim.mu.low, claim.mu.high)
         self.failure = Fraction(claim.failure_probability)

@@ -71,7 +71,10 @@ def test_a_reason_names_what_has_none() -> None:
     noisy_max = P.ReportNoisyMax(noise="gumbel", scale=2)
     for profile, what in (
         (ZCDP(rho=0.5).subsample(0.1), "samples of zcdp"),
-        (ZCDP(rho=0.5).compose(2), "compositions of zcdp"),
+        (
+            P.Renyi(orders=[2], epsilons=[1]).tune(2).compose(2),
+            "compositions of tuned by orders",
+        ),
         (ClipRectify(base=noisy_max, eps_h=3), "what is made of report-noisy-max"),
         (P.PLD(remove=[[0.5, 0.6], [-0.5, 0.3]]).subsample(0.1), "samples of pld"),
         (

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from gdpbridge.certificate.rho import rho_of
+from gdpbridge.certificate.adding import (
+    is_sum,
+    rho_of,
+    with_gaussians,
+    without_certificate_because,
+)
 from gdpbridge.curves.base import Form
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge_verify.kinds import KINDS, SAMPLED
@@ -36,7 +41,11 @@ def uncertifiable_because(profile: Profile) -> str:
     """Return why no certificate can be written about a mechanism; empty if one can."""
     named = profile.certified_as
     if named.kind == "tuned":
-        return named.beyond_certificates
+        return named.beyond_certificates or _without_delta_because(named)
+    if is_sum(named):
+        return without_certificate_because(named)
+    if (other := with_gaussians(named)) is not None:
+        return uncertifiable_because(other)
     for one in _all(named):
         if one.kind not in KINDS:
             # it may have one by itself, as that of what it is reduced to
@@ -92,6 +101,16 @@ def uncertifiable_because(profile: Profile) -> str:
     ):
         return f"there is no certificate for {named.kind} of such parts yet"
     return named.beyond_certificates
+
+
+def _without_delta_because(tuned: Profile) -> str:
+    """Return why no certificate tells δ of one run, which those of poisson numbers of runs need."""
+    base = tuned.inner[0].certified_as
+    if tuned.specification()["distribution"] != "poisson":
+        return ""
+    if base.kind == "table":
+        return "there is no certificate for poisson numbers of runs of table yet"
+    return uncertifiable_because(base)
 
 
 def hides_far_out(profile: Profile) -> bool:

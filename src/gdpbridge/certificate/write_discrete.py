@@ -27,7 +27,7 @@ from gdpbridge_verify.document import Cell, Direction
 from gdpbridge_verify.evidence import CurvePiece
 from gdpbridge_verify.refusal import OutOfWork
 
-__all__ = ["above", "tilts", "with_laws"]
+__all__ = ["above", "plain_laws", "tilts", "with_laws"]
 
 # a law under another tilt is made where log δ is so far off
 _FALL = 40.0
@@ -42,6 +42,14 @@ _SOONER = 12
 _BITS = 128
 # to whole multiples of its inverse the end is rounded up
 _FINE = 1 << 64
+
+
+def plain_laws(bare: Certificate) -> tuple[Direction, ...]:
+    """Return directions of discrete losses by their law as it is, without a tilt."""
+    zero = binary_text(Fraction(0))
+    one = Direction(pieces=(CurvePiece(start=zero, tilt=zero),), cells=())
+    symmetric = all(part.symmetric for part in composition_of(bare.mechanism).parts)
+    return (one,) if symmetric else (one, one)
 
 
 def with_laws(bare: Certificate, proof: Proof, profile: Profile) -> Certificate:
