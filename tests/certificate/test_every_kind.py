@@ -494,7 +494,7 @@ DEEP: dict[str, tuple[Profile, dict[str, Any]]] = {
     ),
     "one step, replaced": (P.DPSGD(**STEPS, **RELATIONS["replaced"], steps=1), {}),
     "nearly Gaussian": (P.DiscreteGaussian(sigma=5).compose(20), {}),
-    "fixed size": (P.DPSGD(**STEPS, **RELATIONS["fixed size"], steps=20), {"tol": 1e-2}),
+    "fixed size": (P.DPSGD(**STEPS, **RELATIONS["fixed size"], steps=100), {"tol": 1e-4}),
     "rare noise": (
         P.DPSGD(noise_multiplier=0.1, sample_rate=1e-5, steps=3000),
         {"failure": 1e-6, "tol": 1e-2},
@@ -522,14 +522,14 @@ def test_what_is_read_of_unlike_parts(profile: Profile, options: dict[str, Any])
 
 @pytest.mark.parametrize(
     "profile",
-    [pytest.param(ON_SAMPLES, marks=pytest.mark.deep), LISTED, profile_of("pld").compose(3)],
+    [P.PureDP(epsilon=1).subsample(0.1).compose(5), LISTED, profile_of("pld").compose(3)],
 )
 def test_what_is_read_of_their_answers(profile: Profile) -> None:
     """So have their answers, and a regret."""
     document = write_answers(profile, ANSWERS[:3])
     assert document is not None
     assert read_for(document).code <= reading.MOST_OF_SEVERAL
-    if profile.kind == "composed":
+    if profile.kind == "composed" and profile.base.kind == "pld":
         regret = gdp.regret_certificate(gdp.measure(profile))
         assert read_for(regret).code <= reading.MOST_OF_SEVERAL
 
