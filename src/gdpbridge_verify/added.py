@@ -30,6 +30,9 @@ from gdpbridge_verify.zcdp import ZcdpCheck
 class ConcentratedCheck(ZcdpCheck):
     """The lines of a certificate of runs of ρ-zCDP, and of μ-GDP ones, at one precision."""
 
+    # the smaller one of two is not where they meet
+    is_convex = False
+
     def build(self) -> Tail:
         """Add up ρ and μ²."""
         require_one_relation(self.spec)
@@ -50,9 +53,23 @@ class ConcentratedCheck(ZcdpCheck):
     def below(self, line: str, at: Fraction, level: Level) -> None:
         """Prove that δ(ε) is at most a number, as either guarantee has it."""
         try:
-            self.hold(line, self._gaussian.level(self.enclosed(at)).under(level))
+            self._below_gaussian(line, at, level)
         except (Refused, Undecided):
             super().below(line, at, level)
+
+    def below_tangent(self, line: str, low: Fraction, high: Fraction, centre: Fraction) -> None:
+        """Prove that one and the same of both is below a tangent at both ends: its δ is convex."""
+        tangent = self.bound.tangent(self.enclosed(centre))
+        levels = [(end, self.past(tangent.at(self.enclosed(end)))) for end in (low, high)]
+        try:
+            for end, level in levels:
+                self._below_gaussian(line, end, level)
+        except (Refused, Undecided):
+            for end, level in levels:
+                super().below(line, end, level)
+
+    def _below_gaussian(self, line: str, at: Fraction, level: Level) -> None:
+        self.hold(line, self._gaussian.level(self.enclosed(at)).under(level))
 
     def upper_end(self) -> str:
         """Prove that the statement holds with mu.high, for all but failures at ε = 0 alone."""

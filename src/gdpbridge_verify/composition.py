@@ -18,7 +18,7 @@ from gdpbridge_verify.lemmas import in_place
 from gdpbridge_verify.mechanisms import epsilon_of_sparse_vector, square_of_gaussian
 from gdpbridge_verify.parameters import Spec, Values, apart, parameters_of, require_relation
 from gdpbridge_verify.refusal import Malformed, OutOfWork
-from gdpbridge_verify.sampled import rate_of_poisson
+from gdpbridge_verify.sampled import losses_of, nature_of_sample, rate_of, sample_of
 from gdpbridge_verify.samples import sampled
 from gdpbridge_verify.transforms import Gaussian, Nothing, Runs, SampledGaussian, Transform
 
@@ -30,9 +30,9 @@ _MOST_WORK, _COST_OF_PART, _COST_OF_SLOPE = 1.5e6, 50.0, 20.0
 _MOST_BITS = 1 << 17
 # of the chance of a failure that is no rational number: it is rounded up, and to no less than this
 _BITS, _LEAST_FAILURE = 192, Fraction(1, 1 << 2000)
-# whose losses are bounded, and the noise among them: samples of these are composed
-_NOISE = ("laplace", "discrete-laplace")
-_BOUNDED = ("pure-dp", "approx-dp", *_NOISE)
+# whose losses are bounded: samples of these are composed
+_KEPT = "approx-dp", "permute-and-flip", "pure-dp", "sparse-vector"
+_BOUNDED = ("discrete-laplace", "laplace", *_KEPT)
 _NATURES: tuple[Nature, ...] = ("own", "class", "bound")
 
 
@@ -100,6 +100,8 @@ def check_of(document: Certificate) -> str:
     if document.evidence.unit is not None:
         return "lattice.LatticeCheck"
     spec = document.mechanism if document.lemmas is None else in_place(document)
+    if spec.get("kind") == "subsampled" and losses_of(spec) is not spec:
+        return "sampled_law.SampledLawCheck"
     parts, directions = composition_of(spec).parts, document.evidence.directions
     if directions and not any(one.pieces for one in directions):
         # neither lines nor laws are needed
@@ -178,24 +180,23 @@ def _sequence(spec: Spec, times: int, work: Work) -> Composition:
 
 
 def _subsampled(spec: Spec, times: int, work: Work) -> Composition:
-    own, base = apart(spec)
-    rate = rate_of_poisson(own)
-    if base.get("kind") in _BOUNDED:
+    kinds = ("gaussian", "gdp", *_BOUNDED)
+    rate, base = sample_of(spec, kinds)
+    kind = base["kind"] or ""
+    if kind in _BOUNDED:
+        rate_of(apart(spec)[0], ("poisson",))
         found = _read(base, 1, work)
         (run,) = found.parts
-        # another mechanism of a class has more than its δ says
-        nature: Nature = (
-            found.nature if found.nature != "own" or base["kind"] in _NOISE else "class"
-        )
+        nature = nature_of_sample(kind, found.nature, rate)
         return Composition((replace(sampled(run, rate), times=times),), nature)
     values = parameters_of(base)
-    if base["kind"] not in ("gaussian", "gdp"):
-        allowed = ", ".join(("gaussian", "gdp", *_BOUNDED))
-        raise Malformed("mechanism.base.kind", base["kind"], f"one of {allowed}")
-    mu = values["mu"] if base["kind"] == "gdp" else values["sensitivity"] / values["sigma"]
-    transform = SampledGaussian(1 / mu, rate) if rate < 1 and mu > 0 else _gaussian(mu**2)
+    mu = values["mu"] if kind == "gdp" else values["sensitivity"] / values["sigma"]
+    if rate == 1 or mu == 0:
+        return _of(_gaussian(mu**2), times, KINDS[kind].nature)
+    if spec.get("scheme") != "poisson":
+        return _of(FixedSizeGaussian(mu, rate), times, "bound")
     # of all that are μ-GDP, the Gaussian mechanism attains it
-    return _of(transform, times, KINDS[base["kind"] or ""].nature)
+    return _of(SampledGaussian(1 / mu, rate), times, KINDS[kind].nature)
 
 
 def _guarantee(epsilon: Fraction, failure: Fraction = Fraction(0)) -> Transform:

@@ -149,7 +149,10 @@ KINDS = {
         composes=True,
     ),
     "subsampled": Kind(
-        {"rate": _SHARE}, relations=(_ADDED,), of_others=True, check="sampled.SampledCheck"
+        {"rate": _SHARE},
+        relations=(_ADDED, _REPLACED),
+        of_others=True,
+        check="sampled.SampledCheck",
     ),
     "table": Kind(nature="class", alone=True, has_rows=True, check="tables.TableCheck"),
     "thresholded-release": Kind(
@@ -187,5 +190,3 @@ KINDS = {
     ),
     "zcdp": Kind({"rho": _POSITIVE}, "class", alone=True, per_record="rho", check="zcdp.ZcdpCheck"),
 }
-# those known on a sample, once: another mechanism with a class's δ attains what δ is then
-SAMPLED = ("gaussian", "gdp", "laplace", "pure-dp")

@@ -50,9 +50,8 @@ class Check(ABC):
         self.arithmetic, self.document = arithmetic, document
         self.claim, self.evidence = document.claim, document.evidence
         grouped = document.mechanism.get("kind") == "grouped"
-        self.spec = in_place(document) if document.lemmas else document.mechanism
-        if grouped:
-            self.spec = ungrouped(self.spec)
+        placed = in_place(document) if document.lemmas else document.mechanism
+        self.spec = ungrouped(placed) if grouped else placed
         kind = KINDS.get(self.spec.get("kind") or "", Kind())
         self.nature_of_kind = kind.nature
         # a composed loss is proved in one of two directions at a time
@@ -66,8 +65,7 @@ class Check(ABC):
             raise Malformed("table", Words("given"), "null for this kind")
         self.tail = self.build()
         self.nature_of_kind = self.tail.nature or self.nature_of_kind
-        if self.spec != document.mechanism:
-            self.nature_of_kind = nature_in_place(document.mechanism) or self.nature_of_kind
+        self.nature_of_kind = nature_in_place(document.mechanism, placed) or self.nature_of_kind
         claim, statement = self.claim, self.claim.statement
         self.low, self.high = mu_range("claim.mu", claim.mu.low, claim.mu.high)
         self.failure = Fraction(claim.failure_probability)

@@ -172,6 +172,7 @@ def test_groups(base: Profile, same: Profile) -> None:
             gdp.verify(changed)
 
 
+@pytest.mark.parametrize("scheme", ["poisson", "without-replacement"])
 @pytest.mark.parametrize(
     ("base", "options"),
     [
@@ -180,18 +181,34 @@ def test_groups(base: Profile, same: Profile) -> None:
         (P.Gaussian(sigma=1), {}),
         (P.GDP(mu=1), {"failure": 1e-6}),
         (P.PureDP(epsilon=1), {}),
+        (P.ApproxDP(epsilon=1, delta=1e-3), {}),
+        (P.ApproxDP(epsilon=1, delta=1e-3), {"failure": 1e-3}),
+        (P.TruncatedLaplace(scale=2, delta=1e-3), {"eps_h": 0.1}),
+        (P.Exponential(epsilon=1), {}),
+        (P.RandomizedResponse(noise_parameter=0.5, buckets=4), {}),
+        (P.SparseVector(threshold_scale=2, answer_scale=4, count=1), {}),
+        (P.DiscreteGaussian(sigma=2), {"failure": 1e-4}),
+        (P.DiscreteGaussian(sigma=2), {}),
+        (P.DiscreteLaplace(scale=2, sensitivity=2), {}),
+        (P.PLD(remove=[[0.5, 0.6], [-0.5, 0.3]]), {"eps_h": 0.2}),
     ],
     ids=lambda one: str(getattr(one, "kind", one)),
 )
-def test_samples(base: Profile, options: dict[str, Any]) -> None:
-    """A mechanism on a Poisson sample has a certificate, and with another rate it is refused."""
-    found = gdp.measure(base.subsample(0.2), **options)
+def test_samples(base: Profile, options: dict[str, Any], scheme: str) -> None:
+    """A mechanism on a sample has a certificate, and with another rate it is refused."""
+    if base.kind == "randomized-response" and scheme == "poisson":
+        pytest.skip("a person changes an answer, and is not left out")
+    found = gdp.measure(base.subsample(0.2, scheme=scheme), **options)
     document = json.loads(found.certificate.to_json())  # type: ignore[union-attr]
     assert gdp.verify(document).valid
-    whole = found.statement == "whole" and base.kind == "gaussian"
+    assert float(document["claim"]["mu"]["high"]) <= float(found.mu.high) * 1.0000001
+    whole = found.statement == "whole" and base.kind in ("gaussian", "discrete-gaussian")
+    other = {"poisson": "without-replacement"}.get(scheme, "poisson")
+    # without it, an answer of another record would be counted as one that was not given
+    relation = {"poisson": "replace-one"}.get(scheme, "add-remove")
     for name, text in (
         ("rate", "0.19"), ("rate", "0.21"), ("rate", "1"), ("base.kind", "gdp"), ("rate", "0"),
-        ("scheme", "without-replacement"), ("base.neighbours", "replace-one"), ("sample", "1"),
+        ("scheme", other), ("base.neighbours", relation), ("neighbours", relation), ("sample", "1"),
     ):  # fmt: skip
         if whole and name == "rate" and text != "0":
             # of every ε the one μ is that of the whole

@@ -76,10 +76,15 @@ def test_a_reason_names_what_has_none() -> None:
             "compositions of tuned by orders",
         ),
         (ClipRectify(base=noisy_max, eps_h=3), "what is made of report-noisy-max"),
-        (P.PLD(remove=[[0.5, 0.6], [-0.5, 0.3]]).subsample(0.1), "samples of pld"),
+        (P.Skellam(variance=4).subsample(0.1), "samples of skellam"),
+        (P.BoundedRange(range=1, runs=2).subsample(0.1), "a single sample of bounded-range"),
         (
-            gdpbridge.profiles.DiscreteGaussian(sigma=2).subsample(0.1),
-            "samples of discrete-gaussian",
+            P.PureDP(epsilon=1).subsample(0.1, scheme="without-replacement").compose(2),
+            "compositions of samples without replacement of pure-dp",
+        ),
+        (
+            P.DiscreteGaussian(sigma=2).subsample(0.1).compose(2),
+            "compositions of sampled discrete-gaussian",
         ),
     ):
         assert uncertifiable_because(profile) == f"there is no certificate yet for {what}"

@@ -180,3 +180,41 @@ def test_what_does_not_add_up_is_told_before_any_work() -> None:
 
 
 TUNED = P.Gaussian(sigma=5).tune(2)
+
+
+def test_what_stands_in_the_place_of_a_rho_is_a_bound() -> None:
+    """A lemma may have any μ that covers its ρ: one that is too large is no guarantee's own."""
+    lemma = json.loads(gdp.measure(ZCDP).certificate.to_json())  # type: ignore[union-attr]
+    lemma["claim"]["mu"] = {"low": "0", "high": "5"}
+    everything = {"low": "5", "high": "5"}
+    document = {
+        **lemma,
+        "mechanism": {f"base.{name}": text for name, text in lemma["mechanism"].items()}
+        | {"kind": "grouped", "neighbours": None, "size": "1"},
+        "claim": lemma["claim"] | {"mu": everything, "mu_tail": everything},
+        "evidence": {
+            "breakpoints": [], "cells": [], "witness": "tail", "tail_from": None,
+            "directions": [{"pieces": [], "cells": []}],
+        },
+        "lemmas": [{part: lemma[part] for part in ("mechanism", "claim", "evidence")}],
+    }  # fmt: skip
+    said = {}
+    for nature in ("own", "class", "bound"):
+        document["claim"]["profile_is"] = nature
+        said[nature] = outcome(document)
+    assert said == {"own": "refused", "class": "refused", "bound": "valid"}
+
+
+def test_the_smaller_of_two_need_not_be_convex() -> None:
+    """δ between places is known of a δ that is convex alone."""
+    document = fresh("runs")
+    answer = {"quantity": "beta", "at": "0.05", "low": "0", "high": "0.99"}
+    places = [
+        {"at": "0x0p+0", "low": "0.1", "high": "1"},
+        {"at": "0x1p+3", "low": "0", "high": "1"},
+    ]
+    document["claim"]["answers"] = [answer]
+    document["evidence"]["points"] = [{"places": places}]
+    found = gdp.verify(document)
+    assert not found.valid
+    assert "need not be convex" in found.reason

@@ -13,7 +13,8 @@ from gdpbridge.certificate.adding import (
 )
 from gdpbridge.curves.base import Form
 from gdpbridge.mechanisms.base import Profile
-from gdpbridge_verify.kinds import KINDS, SAMPLED
+from gdpbridge_verify.kinds import KINDS
+from gdpbridge_verify.sampled import SAMPLED, SAMPLED_BY_LAW
 
 if TYPE_CHECKING:
     from gdpbridge_verify.transforms import Runs
@@ -32,7 +33,10 @@ __all__ = [
 # whose formulas the checker knows as composed losses alone
 ONLY_COMPOSED = frozenset({"composed", "dpsgd", "sequence", "subsampled"})
 # whose samples the checker composes
-_SAMPLED_RUNS = ("gaussian", "gdp", "laplace", "discrete-laplace", "pure-dp", "approx-dp")
+_SAMPLED_RUNS = (
+    "approx-dp", "discrete-laplace", "gaussian", "gdp", "laplace", "permute-and-flip", "pure-dp",
+    "sparse-vector",
+)  # fmt: skip
 # the checker's bound is its own, and shows no lower end
 _ONLY_ABOVE = ("random-allocation", "tuned")
 
@@ -79,7 +83,13 @@ def uncertifiable_because(profile: Profile) -> str:
             return f"there is no certificate yet for {what} of {one.kind}"
         if one.kind == "subsampled" and one is not named and one.inner[0].kind not in _SAMPLED_RUNS:
             return f"there is no certificate yet for compositions of sampled {one.inner[0].kind}"
-        if one.kind == "subsampled" and one.inner[0].kind not in (*_SAMPLED_RUNS, *SAMPLED):
+        replaced = one.kind == "subsampled" and one.neighbours != "add-remove"
+        if replaced and one is not named and one.inner[0].kind not in ("gaussian", "gdp"):
+            return (
+                "there is no certificate yet for compositions of samples without replacement of "
+                f"{one.inner[0].kind}"
+            )
+        if one.kind == "subsampled" and one.inner[0].kind not in (*SAMPLED, *SAMPLED_BY_LAW):
             return f"there is no certificate yet for samples of {one.inner[0].kind}"
         if one.kind == "grouped" and not _is_per_record(one.inner[0]):
             return f"there is no certificate for groups of {one.inner[0].kind} yet"
@@ -243,7 +253,8 @@ def _is_sampled(profile: Profile) -> bool:
     from gdpbridge.transformations.subsample import Subsampled
 
     assert isinstance(profile, Subsampled)
-    return profile.base.kind in SAMPLED and profile.rate is not None
+    one_run = profile.base.specification().get("runs", "1") == "1"
+    return profile.base.kind in (*SAMPLED, *SAMPLED_BY_LAW) and one_run and profile.rate is not None
 
 
 def _is_per_record(base: Profile) -> bool:

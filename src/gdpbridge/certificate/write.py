@@ -117,7 +117,7 @@ def _looser(claim: Claim, proof: Proof) -> Iterator[tuple[Claim, Proof]]:
     """Yield claims of fewer and fewer digits, each with its proof."""
     most: str = claim.mu_tail.high
     known = claim.statement == "approximate" and "inf" not in (most, claim.mu.high)
-    if known and Fraction(most) <= Fraction(claim.mu.high) * (1 + _ANOTHER[2]):
+    if known and 0 <= Fraction(most) - Fraction(claim.mu.low) <= _ANOTHER[2] * Fraction(most):
         # what is μ-GDP as a whole is so past a failure, too
         mu = replace(claim.mu, high=most)
         yield replace(claim, mu=mu), replace(proof, cells=())
@@ -148,6 +148,8 @@ def begun(
     smooth = profile.curve.form is Form.SMOOTH and not is_closed(profile)
     by_rule = rho_of(profile) is not None or isinstance(profile, Densities)
     no_formula = by_rows or by_rule or not smooth or is_sum(profile)
+    # where δ of a sample no longer falls the checker sees by itself
+    no_formula = no_formula or profile.kind == "subsampled"
     spec = _specification(profile) if by_rows else profile.specification()
     if is_sum(profile) and by_rule:
         lemmas = lemmas_of_rho(spec, max(len(claim.mu.high.partition(".")[2]), _DIGITS))
@@ -187,8 +189,8 @@ def _as_measured(
 ) -> Certificate:
     bare = begun(profile, claim, proof.bits, lemmas)
     if claim.mu.high == "inf":
-        # nothing is claimed of an upper end
-        proof = replace(proof, cells=(), directions=(), unshown=None)
+        # nothing is claimed of an upper end, and the line at the witness alone is needed
+        proof = replace(proof.shown(), cells=(), directions=())
     else:
         proof = _past_the_last_bracket(proof, bare.evidence.breakpoints)
     tail_from = optional_binary_text(proof.tail_from)
