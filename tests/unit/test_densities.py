@@ -329,3 +329,43 @@ def test_masses_that_are_not_whole_polynomials() -> None:
         assert exact <= high * (1 + 1e-14) + 1e-16
         assert high - low <= 1e-12
     assert gdp.measure(pair, tol=1e-4).certified
+
+
+@pytest.mark.parametrize(
+    ("one", "tail"),
+    [
+        (gdp.profiles.Skellam(variance=4), 0),
+        (gdp.profiles.Densities(p="exp(-abs(x))/2", q="exp(-abs(x-1))/2"), 0),
+        (gdp.profiles.Densities(p="2*x", q="1", low=0, high=1), math.inf),
+    ],
+    ids=["skellam", "laplace", "not gdp"],
+)
+def test_whether_a_mu_covers_every_epsilon_of_several_runs(one: gdp.Profile, tail: float) -> None:
+    """√k·μ of one run covers k of them; where none covers one, none covers several."""
+    found, own = gdp.measure(one.compose(4)), gdp.measure(one)
+    assert found.tail_status == "proved"
+    assert found.mu_tail is not None
+    assert (found.mu_tail.lower, found.mu_tail.upper) == (tail, tail)
+    assert found.whole_range_mu is not None
+    assert own.whole_range_mu is not None
+    if tail:
+        assert found.whole_range_mu.lower == math.inf
+        return
+    assert found.verdict == "gdp"
+    assert found.mu.lower <= found.whole_range_mu.upper <= 2 * own.whole_range_mu.upper * (1 + 1e-9)
+
+
+def test_how_skellam_noise_of_several_runs_falls() -> None:
+    """What is proved of two runs far out is above δ by the sums of their losses."""
+    runs = gdp.profiles.Skellam(variance=2, sensitivity=2).compose(2)
+    beyond = runs.tail.beyond
+    masses = {x: float(mpmath.exp(-2) * mpmath.besseli(abs(x), 2)) for x in range(-40, 41)}
+    losses = [(math.log(masses[x] / masses[x - 2]), masses[x]) for x in range(-30, 31)]
+    for eps in (0.5, 2.0, 5.0, 9.0):
+        delta = sum(
+            p * q * max(-math.expm1(eps - one - other), 0)
+            for one, p in losses
+            for other, q in losses
+        )
+        most = float(beyond.log_factor()) - eps**2 / (2 * float(beyond.width) ** 2)
+        assert math.log(delta) <= most
