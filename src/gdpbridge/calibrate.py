@@ -143,6 +143,14 @@ def _searched(
     return cls, parameters
 
 
+def _which(missing: list[str], possible: list[str]) -> str:
+    """Return what to give, where what to find is not one parameter alone."""
+    if missing:
+        *others, last = missing
+        return f"of {', '.join(others)} and {last} give all but the one to find"
+    return f"name the one to find, {' or '.join(possible)}, and leave its value out"
+
+
 def _free_parameter(
     cls: type[Profile], name: str | None, given: dict[str, Any]
 ) -> tuple[str, bool]:
@@ -163,8 +171,7 @@ def _free_parameter(
             if info.is_required() and field not in known
         ]
         if len(missing) != 1:
-            wanted = "" if len(effects) == 1 else f", or give all but one of {', '.join(effects)}"
-            raise InputError.missing("parameter", f"name the one to find{wanted}")
+            raise InputError.missing("parameter", _which(missing, possible))
         name = missing[0]
     elif name in given:
         raise InputError("parameter", name, "one that is not given a value")

@@ -72,5 +72,9 @@ class Calibration(Shown):
         for one in (self.profile, self.beyond_profile):
             if why := uncertifiable_beyond_because(one, at_zero=self.goal.at_zero):
                 raise InputError("certificate", one.kind, Advice(f"leave it out: {why}"))
+        kind, other = self.profile.certified_as.kind, self.beyond_profile.certified_as.kind
+        if kind != other:
+            why = f"of what meets the target one is of {kind}, of what misses it of {other}"
+            raise InputError("certificate", self.profile.kind, Advice(f"leave it out: {why}"))
         met = self.goal.met(self.profile, self.measured)
         return with_beyond(met, self.goal.missed(self.beyond_profile), self.goal.target)

@@ -13,6 +13,9 @@ from gmpy2 import mpfr
 
 from gdpbridge_verify.refusal import OutOfWork, Undecided
 
+# where an upper bound is all that is wanted
+_FEW_BITS = 80
+
 
 class Work:
     """A budget of microseconds, charged by formula, so that it ends alike on every machine."""
@@ -44,6 +47,10 @@ class Arithmetic:
     def charge(self, cost: float) -> None:
         """Spend what takes so long with 256 bits or fewer, and longer with more."""
         self.work.charge(cost * max(1.0, self.precision / 256) ** 1.2)
+
+    def coarse(self) -> Arithmetic:
+        """Return one of few bits, for bounds that need not be close."""
+        return Arithmetic(min(self.precision, _FEW_BITS), self.work)
 
     def exactly(self, value: Fraction | int) -> Interval:
         """Return the smallest interval around a rational number."""

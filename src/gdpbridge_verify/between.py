@@ -17,6 +17,9 @@ from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 from gdpbridge_verify.statement import MAX_EPS, Check
 
+# microseconds: of what is proved at a place, and from there to the next one
+_COST_OF_PLACE = 120.0
+
 
 @dataclass(frozen=True)
 class _Place:
@@ -72,6 +75,7 @@ def require_above(
 
 def _proved(check: Check, line: str, place: Place, at: Fraction) -> _Place:
     """Prove δ at a place."""
+    check.arithmetic.charge(_COST_OF_PLACE)
     low, high = Fraction(place.low), Fraction(place.high)
     if not low <= high <= 1:
         raise Malformed(f"evidence.points: places of {line}", place.low, "at most its high, and 1")

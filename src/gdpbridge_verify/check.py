@@ -13,6 +13,7 @@ from gdpbridge_verify.answers import answer, require_answers_alone
 from gdpbridge_verify.arithmetic import Arithmetic, Work
 from gdpbridge_verify.document import Certificate
 from gdpbridge_verify.kinds import KINDS, Kind
+from gdpbridge_verify.lemmas import lemmas_of
 from gdpbridge_verify.reader import content_of, parsed, read_as
 from gdpbridge_verify.refusal import OutOfWork, Refused, Undecided
 from gdpbridge_verify.rows import with_rows
@@ -101,7 +102,8 @@ def _proved(document: Certificate, folder: Path, together: Work) -> Verification
     if document.table is not None and document.table.rows is None:
         document = with_rows(document, folder)
     work = Work(MAX_WORK)
-    claims = _lines(document, work)
+    used = lemmas_of(document, partial(_lines, work=work), work) if document.lemmas else ()
+    claims = [*used, *_lines(document, work)]
     if document.beyond is not None:
         claims.insert(-1, missed(document, partial(_lines, work=work)))
     together.charge(work.spent)

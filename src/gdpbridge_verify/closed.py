@@ -30,6 +30,7 @@ from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed
 from gdpbridge_verify.sampled import on_a_sample
 from gdpbridge_verify.splines import Spline
+from gdpbridge_verify.statement import Check
 from gdpbridge_verify.transforms import Gaussian, Nothing, Runs, SampledGaussian
 
 Formula = Callable[[Fraction], Level]
@@ -61,11 +62,7 @@ class ClosedCheck(ComposedCheck):
         return wanted.under(self._level(at))
 
     def upper_end(self) -> str:
-        """Prove that the statement holds with mu.high, for Gaussian parts at ε = 0 alone.
-
-        v + (1 - v)·δ_μ ≤ p + (1 - p)·δ_M at every ε ≥ 0 where (1 - p)·Φ(-M/2) ≤ (1 - v)·Φ(-μ/2),
-        p ≥ v.
-        """
+        """Prove that the statement holds with mu.high, for Gaussian parts at ε = 0 alone."""
         gaussian = all(
             isinstance(part.transform, Gaussian) or _only_fails(part)
             for part in self.composition.parts
@@ -73,12 +70,20 @@ class ClosedCheck(ComposedCheck):
         is_approximate = self.claim.statement == "approximate" and not self.cells_to_prove()
         if self.high is None or not (gaussian and is_approximate):
             return super().upper_end()
-        floor, root = self.enclosed(self.tail.floor), self.arithmetic.exactly(8).sqrt()
-        self.hold("claim.failure_probability", self.failure - floor)
-        mu = self.arithmetic.exactly(self.variance).sqrt()
-        own, other = ((one / root).erfc() for one in (mu, self.enclosed(self.high)))
-        self.hold("claim.mu.high", (1 - floor) * own - (1 - self.failure) * other)
-        return f"{self.covers}, with μ = {self.claim.mu.high}: it is proved at ε = 0"
+        return upper_end_at_zero(self, self.variance)
+
+
+def upper_end_at_zero(check: Check, square: Fraction) -> str:
+    """Prove the upper end past failures of what is a Gaussian curve but for failures, or below.
+
+    v + (1 - v)·δ_μ ≤ p + (1 - p)·δ_M at every ε ≥ 0 where (1 - p)·Φ(-M/2) ≤ (1 - v)·Φ(-μ/2), p ≥ v.
+    """
+    floor, root = check.enclosed(check.tail.floor), check.arithmetic.exactly(8).sqrt()
+    check.hold("claim.failure_probability", check.failure - floor)
+    mu, high = check.arithmetic.exactly(square).sqrt(), check.enclosed(check.high or Fraction(0))
+    own, other = ((one / root).erfc() for one in (mu, high))
+    check.hold("claim.mu.high", (1 - floor) * own - (1 - check.failure) * other)
+    return f"{check.covers}, with μ = {check.claim.mu.high}: it is proved at ε = 0"
 
 
 Maker = Callable[[ClosedCheck], Formula]

@@ -1,7 +1,8 @@
 """Balls of complex numbers: a midpoint of MPC's and a radius of MPFR's, rounded upward.
 
 MPC rounds the real and the imaginary part of each operation correctly, so that a midpoint is off by
-at most 2^{-p} of its size; every operation adds twice that to its radius.
+at most 2^{-p} of its size, or by the least number there is; every operation adds twice the one,
+and the other, to its radius.
 """
 
 from __future__ import annotations
@@ -27,11 +28,16 @@ class Complexes:
         self.up = gmpy2.context(precision=_RADIUS_BITS, round=gmpy2.RoundUp)
         self.down = gmpy2.context(precision=_RADIUS_BITS, round=gmpy2.RoundDown)
         self.unit = gmpy2.exp2(1 - arithmetic.precision)
+        # what is smaller may be rounded to 0
+        self.least = gmpy2.next_above(mpfr(0))
 
     def of(self, real: Number, imaginary: Number = 0) -> Ball:
         """Return a ball about a rectangle."""
         parts, radius = [], mpfr(0)
         for part in (real, imaginary):
+            if isinstance(part, int) and not part:
+                parts.append(mpfr(0))
+                continue
             one = part if isinstance(part, Interval) else self.arithmetic.exactly(part)
             middle = self.nearest.div(self.nearest.add(one.low, one.high), 2)
             off = max(self.up.sub(one.high, middle), self.up.sub(middle, one.low))
@@ -101,6 +107,7 @@ class Ball:
         up = self.field.up
         # the size of the exact e^z is at most that of what it is rounded to, and two units
         size = up.mul(up.hypot(middle.real, middle.imag), up.add(1, up.mul(2, self.field.unit)))
+        size = up.add(size, self.field.least)
         return self._rounded(middle, up.mul(size, up.expm1(self.radius)))
 
     def log(self) -> Ball:
@@ -136,7 +143,7 @@ class Ball:
     def _rounded(self, middle: mpc, radius: mpfr) -> Ball:
         up = self.field.up
         rounding = up.mul(up.hypot(middle.real, middle.imag), self.field.unit)
-        total = up.add(radius, rounding)
+        total = up.add(up.add(radius, rounding), self.field.least)
         if not gmpy2.is_finite(total):
             raise Undecided("a number too large to be followed")
         return Ball(self.field, middle, total)

@@ -257,12 +257,10 @@ class Line:
         self._directed = [part.directed(backward, data.c) for part in parts]
         if not data.h > 0:
             raise Malformed(f"{line}: h", data.h, "a number > 0")
-        if not (data.c > 0 or -1 < data.c < 0):
-            raise Malformed(f"{line}: c", data.c, "a number > 0, or between -1 and 0")
-        if not (-1 if self.is_complement else 0) <= data.left < data.c:
-            raise Malformed(f"{line}: left", data.left, "less than c, at least 0, or -1 for c < 0")
-        if not data.c < data.right or (self.is_complement and data.right > 0):
-            raise Malformed(f"{line}: right", data.right, "more than c, and at most 0 where c < 0")
+        least, most = (-1, 0) if self.is_complement else (0, math.inf)
+        if not least <= data.left < data.c < data.right <= most:
+            allowed = "between left and right, all of them at least 0, or between -1 and 0"
+            raise Malformed(f"{line}: c", data.c, allowed)
         needed = [part.transform.needs_nodes for part in self.parts]
         for given in (data.nodes, data.far):
             if [one is not None for one in given] != needed:
@@ -302,6 +300,7 @@ class Line:
         error = up.add(up.mul(sizes, up.expm1(off)), up.mul(radii, up.exp(off)))
         # each product and the sum are rounded
         error = up.add(error, up.mul(up.mul(sizes, up.exp(off)), up.mul(3, field.unit)))
+        error = up.add(error, up.mul(2 * count, field.least))
         values, power, step = [], field.of(1).middle, turn.middle
         with gmpy2.context(field.nearest):
             for term in terms:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -14,26 +14,27 @@ from gdpbridge_verify.document import Certificate
 from gdpbridge_verify.fixed_size import FixedSizeGaussian
 from gdpbridge_verify.grouped import ungrouped
 from gdpbridge_verify.kinds import KINDS, Nature
+from gdpbridge_verify.lemmas import in_place
 from gdpbridge_verify.mechanisms import epsilon_of_sparse_vector, square_of_gaussian
 from gdpbridge_verify.parameters import Spec, Values, apart, parameters_of, require_relation
 from gdpbridge_verify.refusal import Malformed, OutOfWork
-from gdpbridge_verify.sampled import rate_of_poisson
+from gdpbridge_verify.sampled import losses_of, nature_of_sample, rate_of, sample_of
 from gdpbridge_verify.samples import sampled
 from gdpbridge_verify.transforms import Gaussian, Nothing, Runs, SampledGaussian, Transform
 
 _MOST_RUNS = 10**15
 _MOST_PARTS = 1000
 # microseconds, for reading all parts: the sensitivity of a matrix, or losses that are listed
-_MOST_WORK, _COST_OF_PART = 1.5e6, 50.0
+_MOST_WORK, _COST_OF_PART, _COST_OF_SLOPE = 1.5e6, 50.0, 20.0
 # of all different denominators together, as sums have them all
 _MOST_BITS = 1 << 17
 # of the chance of a failure that is no rational number: it is rounded up, and to no less than this
 _BITS, _LEAST_FAILURE = 192, Fraction(1, 1 << 2000)
 # which are composed with none but themselves
 _DEAR = {"random-allocation", "skellam"}
-# whose losses are bounded, and the noise among them: samples of these are composed
-_NOISE = ("laplace", "discrete-laplace")
-_BOUNDED = ("pure-dp", "approx-dp", *_NOISE)
+# whose losses are bounded: samples of these are composed
+_KEPT = "approx-dp", "permute-and-flip", "pure-dp", "sparse-vector"
+_BOUNDED = ("discrete-laplace", "laplace", *_KEPT)
 _NATURES: tuple[Nature, ...] = ("own", "class", "bound")
 
 
@@ -59,14 +60,10 @@ def _composition(items: tuple[tuple[str, str | None], ...]) -> Composition:
         spec = ungrouped(spec)
     found = _read(spec, 1, work)
     found = replace(found, cost=found.cost + work.spent)
-    relations = {spec[name] for name in spec if name.rpartition(".")[2] == "neighbours"}
-    for relation in relations:
-        require_relation(relation)
     total = sum(part.times for part in found.parts)
     if len(found.parts) > _MOST_PARTS or total > _MOST_RUNS:
         raise Malformed("mechanism", total, f"of at most {_MOST_PARTS} parts")
-    if len(relations - {None}) > 1:
-        raise Malformed("mechanism.neighbours", spec.get("neighbours"), "the same in every part")
+    require_one_relation(spec)
     if spec.get("kind") == "dpsgd" and total == 1:
         # what is as bad as either direction of one step is no worse than the step
         return replace(found, nature=KINDS["dpsgd"].nature)
@@ -77,11 +74,37 @@ def _composition(items: tuple[tuple[str, str | None], ...]) -> Composition:
     return found
 
 
+def require_one_relation(spec: Spec) -> None:
+    """Refuse parts of unlike relations."""
+    for relation in (relations := {spec[n] for n in spec if n.rpartition(".")[2] == "neighbours"}):
+        require_relation(relation)
+    if len(relations - {None}) > 1:
+        raise Malformed("mechanism.neighbours", spec.get("neighbours"), "the same in every part")
+
+
+def leaves_of(spec: Spec, times: int = 1) -> Iterator[tuple[Spec, int]]:
+    """Yield what is run one after the other, and how often each; groups as what protects them."""
+    kind = spec.get("kind")
+    if kind == "composed":
+        own, base = apart(spec)
+        yield from leaves_of(base, times * int(parameters_of(own)["times"]))
+    elif kind == "sequence":
+        for part, count in _parts_of(spec):
+            yield from leaves_of(part, times * count)
+    elif times > _MOST_RUNS:
+        raise Malformed("mechanism.times", times, f"at most {_MOST_RUNS}")
+    else:
+        yield (ungrouped(spec) if kind == "grouped" else spec), times
+
+
 def check_of(document: Certificate) -> str:
     """Return what checks such losses: δ may be a formula, or be had from the law of all losses."""
     if document.evidence.unit is not None:
         return "lattice.LatticeCheck"
-    parts, directions = composition_of(document.mechanism).parts, document.evidence.directions
+    spec = document.mechanism if document.lemmas is None else in_place(document)
+    if spec.get("kind") == "subsampled" and losses_of(spec) is not spec:
+        return "sampled_law.SampledLawCheck"
+    parts, directions = composition_of(spec).parts, document.evidence.directions
     if directions and not any(one.pieces for one in directions):
         # neither lines nor laws are needed
         from gdpbridge_verify.closed import formula_of
@@ -130,50 +153,52 @@ def _composed(spec: Spec, times: int, work: Work) -> Composition:
     return _read(base, times * int(parameters_of(own)["times"]), work)
 
 
-def _sequence(spec: Spec, times: int, work: Work) -> Composition:
+def _parts_of(spec: Spec) -> Iterator[tuple[Spec, int]]:
+    """Yield the parts of a sequence, and how often each is run."""
     own, parts = apart(spec, "parts.")
     specs: dict[str, Spec] = {}
     for name, text in parts.items():
         number, _, rest = name.partition(".")
         specs.setdefault(number, {})[rest] = text
-    places = list(map(str, range(len(specs))))
-    if set(own) != {"kind", "neighbours"} or set(specs) != set(places):
+    # in order: evidence is of the parts one by one
+    if set(own) != {"kind", "neighbours"} or list(specs) != list(map(str, range(len(specs)))):
         raise Malformed("mechanism", "sequence", "kind, neighbours and parts.0.…, parts.1.…")
     if not 0 < len(specs) <= _MOST_PARTS:
         raise Malformed("mechanism.parts", len(specs), f"from 1 to {_MOST_PARTS} parts")
-    found = []
-    for place in places:
-        part = specs[place]
+    for place, part in specs.items():
         count = part.pop("count", "1") or ""
         if not (count.isascii() and count.isdigit() and len(count) <= 16 and int(count)):
             raise Malformed(f"mechanism.parts.{place}.count", count, "a whole number ≥ 1")
         if dear := _DEAR & set(part.values()):
             # each takes seconds, and there may be many
             raise Malformed(f"mechanism.parts.{place}", min(map(str, dear)), "alone")
-        found.append(_read(part, times * int(count), work))
+        yield part, int(count)
+
+
+def _sequence(spec: Spec, times: int, work: Work) -> Composition:
+    found = [_read(part, times * count, work) for part, count in _parts_of(spec)]
     runs = tuple(run for one in found for run in one.parts)
     return Composition(runs, max((one.nature for one in found), key=_NATURES.index))
 
 
 def _subsampled(spec: Spec, times: int, work: Work) -> Composition:
-    own, base = apart(spec)
-    rate = rate_of_poisson(own)
-    if base.get("kind") in _BOUNDED:
+    kinds = ("gaussian", "gdp", *_BOUNDED)
+    rate, base = sample_of(spec, kinds)
+    kind = base["kind"] or ""
+    if kind in _BOUNDED:
+        rate_of(apart(spec)[0], ("poisson",))
         found = _read(base, 1, work)
         (run,) = found.parts
-        # another mechanism of a class has more than its δ says
-        nature: Nature = (
-            found.nature if found.nature != "own" or base["kind"] in _NOISE else "class"
-        )
+        nature = nature_of_sample(kind, found.nature, rate)
         return Composition((replace(sampled(run, rate), times=times),), nature)
     values = parameters_of(base)
-    if base["kind"] not in ("gaussian", "gdp"):
-        allowed = ", ".join(("gaussian", "gdp", *_BOUNDED))
-        raise Malformed("mechanism.base.kind", base["kind"], f"one of {allowed}")
-    mu = values["mu"] if base["kind"] == "gdp" else values["sensitivity"] / values["sigma"]
-    transform = SampledGaussian(1 / mu, rate) if rate < 1 and mu > 0 else _gaussian(mu**2)
+    mu = values["mu"] if kind == "gdp" else values["sensitivity"] / values["sigma"]
+    if rate == 1 or mu == 0:
+        return _of(_gaussian(mu**2), times, KINDS[kind].nature)
+    if spec.get("scheme") != "poisson":
+        return _of(FixedSizeGaussian(mu, rate), times, "bound")
     # of all that are μ-GDP, the Gaussian mechanism attains it
-    return _of(transform, times, KINDS[base["kind"] or ""].nature)
+    return _of(SampledGaussian(1 / mu, rate), times, KINDS[kind].nature)
 
 
 def _guarantee(epsilon: Fraction, failure: Fraction = Fraction(0)) -> Transform:
@@ -237,7 +262,7 @@ def _slopes(spec: Spec, times: int, work: Work) -> Composition:
     own = dict(spec)
     rows = own.pop("rows", None) or ""
     is_bound = parameters_of(own)["bound"]
-    work.charge(listed.COST_OF_LOSS * rows.count(":"))
+    work.charge(_COST_OF_SLOPE * rows.count(":"))
     runs = of_tradeoff("mechanism.rows", rows, times)
     return Composition((runs,), "bound" if is_bound else KINDS["tradeoff-function"].nature)
 

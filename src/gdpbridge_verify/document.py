@@ -114,6 +114,16 @@ class Beyond:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Lemma:
+    """What a proof uses of something that the mechanism is made of; it is proved first."""
+
+    mechanism: Annotated[dict[Name, Parameter | None], Most(8000), "its kind and parameters"]
+    claim: Claim
+    evidence: Evidence
+    table: more.Table | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Certificate:
     """A self-contained, checkable claim about a mechanism's μ."""
 
@@ -125,3 +135,4 @@ class Certificate:
     table: Annotated[more.Table | None, "the rows that the mechanism is known by, if it is"] = None
     beyond: Annotated[Beyond | None, "of a calibrated parameter: its other end"] = None
     releases: Annotated[more.Releases | None, "of a composition: what is composed"] = None
+    lemmas: Annotated[tuple[Lemma, ...] | None, Most(100), "what is used of its parts"] = None

@@ -18,13 +18,13 @@ from gdpbridge_verify.arithmetic import Arithmetic, Interval
 from gdpbridge_verify.complexes import Ball, Complexes, cosine
 from gdpbridge_verify.evidence import Nodes
 from gdpbridge_verify.refusal import Malformed, Refused
-from gdpbridge_verify.transforms import Transform, power_sums
+from gdpbridge_verify.transforms import Transform, power_sums, turns_of
 
 _COST_OF_BALL, _COST_OF_BOX = 12.0, 30.0
 # of a box in which a bound is constant, the logarithm of the growth of g^w; how far φ reaches
 _GROWTH, _REACH = Fraction(1, 2), 12
 # where F is wanted at a real place, the logarithm of one over the error
-_FAINT = 40
+_FAINT = 32
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,10 @@ class FixedSizeGaussian(Transform):
         assert nodes is not None
         of = field.arithmetic
         logs, bases = self._on_ray(field, nodes)
-        sides = []
+        turns, sides = turns_of(field, logs, h), []
         for tilt in (w, 1 - w):
             weights = [(base + tilt * log).exp() for base, log in zip(bases, logs, strict=True)]
-            sums, rounding = power_sums(field, weights, logs, h, count)
+            sums, rounding = power_sums(field, weights, turns, count)
             radius = field.up.add(rounding, self._error(of, tilt, nodes, nodes.shift).high)
             sides.append([Ball(field, value, radius) for value in sums])
         atom = field.of(self._atom(of))
@@ -72,6 +72,7 @@ class FixedSizeGaussian(Transform):
 
     def at(self, of: Arithmetic, w: Fraction) -> Interval:
         """Bound F(w) by sums on the real line, in steps that need no search."""
+        of = of.coarse()
         total = self._atom(of)
         for tilt in (w, 1 - w):
             nodes = self._usual_nodes(tilt)
@@ -121,22 +122,19 @@ class FixedSizeGaussian(Transform):
         numbers = nodes.numbers()
         of.charge(6 * (nodes.last - nodes.first) * _COST_OF_BALL)
         scale = field.of((of.exactly(nodes.step) / (2 * of.pi).sqrt()).log())
-        logs, bases = [], []
+        apart, shift, half = map(field.of, (self.apart, self.apart / 2, Fraction(1, 2)))
+        mixture, logs, bases = self._mixture(field), [], []
         for j in numbers:
             log_x = field.of(nodes.step * j, nodes.shift)
             x = log_x.exp()
-            u = x + self.apart / 2
-            logs.append(self._log_g(field, x * self.apart))
-            bases.append(log_x + scale - u * u * Fraction(1, 2))
+            u = x + shift
+            logs.append(_log_g(x * apart, *mixture))
+            bases.append(log_x + scale - u * u * half)
         return logs, bases
 
-    def _log_g(self, field: Complexes, t: Ball) -> Ball:
-        """Enclose log(1 - q + q·e^t), whose argument grows beyond π with Im t."""
-        rate = self.rate
-        if t.imaginary() < 3:
-            return (rate * t.exp() + (1 - rate)).log()
-        back = 1 + (-t).exp() * ((1 - rate) / rate)
-        return t + field.arithmetic.exactly(rate).log() + back.log()
+    def _mixture(self, field: Complexes) -> tuple[Ball, Ball]:
+        """Enclose q and 1 - q."""
+        return field.of(self.rate), field.of(1 - self.rate)
 
     # --- the error of the sum ------------------------------------------------------------------
 
@@ -224,12 +222,12 @@ class FixedSizeGaussian(Transform):
         # on the ray itself, of angle θ
         ray = _Sector(cosine(theta), cosine(2 * theta))
         sine = cosine(of.pi / 2 - theta)
-        total = self._atom(of)
+        total, mixture = self._atom(of), self._mixture(field)
         end = of.exactly(0)
         for low, high in pairwise(self._points(of, nodes)):
             if high * sine * self.apart + theta <= of.pi:
                 t = field.of(low * ray.cosine * self.apart, low * sine * self.apart)
-                arg = self._log_g(field, t).imaginary()
+                arg = _log_g(t, *mixture).imaginary()
             else:
                 arg = low * sine * self.apart - of.pi / 6
             share = self._weight(of, ray, low) * (high - low) * (arg * -y).exp()
@@ -243,3 +241,10 @@ class FixedSizeGaussian(Transform):
         yield of.exactly(0)
         for j in numbers:
             yield of.exactly(nodes.step * j).exp()
+
+
+def _log_g(t: Ball, rate: Ball, kept: Ball) -> Ball:
+    """Enclose log(1 - q + q·e^t), whose argument grows beyond π with Im t."""
+    if t.imaginary() < 3:
+        return (rate * t.exp() + kept).log()
+    return t + (rate + kept * (-t).exp()).log()

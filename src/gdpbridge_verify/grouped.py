@@ -41,8 +41,17 @@ def ungrouped(spec: Spec) -> Spec:
     return {**base, known.per_record: str(product)}
 
 
-def nature_of_group(spec: Spec) -> Nature | None:
-    """Return what δ of a group is, where it is not what that of its base is."""
+def nature_in_place(given: Spec, placed: Spec) -> Nature | None:
+    """Return what δ is that another stands for, where it is not what that of the other is.
+
+    Args:
+        given: the mechanism.
+        placed: the same, with what may stand in the place of a ρ.
+    """
+    if placed != given:
+        # that says more
+        return "bound"
     # of k steps, not all that their ρ allows is possible; for an ε it is the worst
     natures: dict[str | None, Nature] = {"zcdp": "bound", "pure-dp": "class"}
-    return None if spec["size"] == "1" else natures.get(spec["base.kind"])
+    is_group = given.get("kind") == "grouped" and given["size"] != "1"
+    return natures.get(given["base.kind"]) if is_group else None

@@ -34,12 +34,10 @@ class Kind:
     # their names, and which values are allowed; some kinds read theirs on their own
     parameters: dict[str, Domain] = field(default_factory=dict)
     nature: Nature = "own"
-    # of which it must name one; () for any or none
-    relations: tuple[str, ...] = ()
+    relations: tuple[str, ...] = ()  # of which it must name one; () for any or none
     # parameters that are one of some words; their value is its place; None: may be left out
     words: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
-    # parameters in whose place another one may be given, a number ≥ 0
-    instead: dict[str, str] = field(default_factory=dict)
+    instead: dict[str, str] = field(default_factory=dict)  # in whose place another may be given
     texts: tuple[str, ...] = ()  # parameters that are read elsewhere
     has_breakpoints: bool = False  # its formula changes at places that are not rational
     composes: bool = False  # it may be run among others, or several times
@@ -67,7 +65,7 @@ KINDS = {
         composes=True,
     ),
     "clip-rectify": Kind(nature="bound", of_others=True, check="rectified.RectifiedCheck"),
-    "composed": Kind({"times": _whole(1)}, of_others=True),
+    "composed": Kind({"times": _whole(1)}, of_others=True, check="added.check_of_sum"),
     "densities": Kind(alone=True, check="densities.DensitiesCheck"),
     "discrete-gaussian": Kind(
         {"sigma": _POSITIVE, "sensitivity": _whole(1)}, composes=True, discrete=True
@@ -128,7 +126,7 @@ KINDS = {
         instead={"noise_parameter": "epsilon"},
     ),
     "renyi": Kind(nature="class", alone=True, has_rows=True, check="zcdp.RenyiCheck"),
-    "sequence": Kind(of_others=True),
+    "sequence": Kind(of_others=True, check="added.check_of_sum"),
     "sgd-family": Kind(
         {"A": _POSITIVE, "B": _POSITIVE, "sigma": _POSITIVE}, "bound", has_breakpoints=True
     ),
@@ -159,7 +157,10 @@ KINDS = {
         composes=True,
     ),
     "subsampled": Kind(
-        {"rate": _SHARE}, relations=(_ADDED,), of_others=True, check="sampled.SampledCheck"
+        {"rate": _SHARE},
+        relations=(_ADDED, _REPLACED),
+        of_others=True,
+        check="sampled.SampledCheck",
     ),
     "table": Kind(nature="class", alone=True, has_rows=True, check="tables.TableCheck"),
     "thresholded-release": Kind(
@@ -205,5 +206,3 @@ KINDS = {
     ),
     "zcdp": Kind({"rho": _POSITIVE}, "class", alone=True, per_record="rho", check="zcdp.ZcdpCheck"),
 }
-# those known on a sample, once: another mechanism with a class's δ attains what δ is then
-SAMPLED = ("gaussian", "gdp", "laplace", "pure-dp")

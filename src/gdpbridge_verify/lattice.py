@@ -25,7 +25,7 @@ from gdpbridge_verify.document import Evidence
 from gdpbridge_verify.evidence import Point
 from gdpbridge_verify.finite import Atoms, Finite, Unit
 from gdpbridge_verify.law import DiscreteCheck, Law
-from gdpbridge_verify.numbers import about
+from gdpbridge_verify.numbers import about, binary
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed, OutOfWork
 
@@ -33,10 +33,9 @@ from gdpbridge_verify.refusal import Malformed, OutOfWork
 _MOST_PLACES = 1 << 18
 # microseconds: of a cell, and of an atom
 _COST_OF_CELL, _COST_OF_ATOM = 60.0, 30.0
-# of a density, in floats: its width, and the least e^x - 1 with a logarithm
-_WIDEST, _LEAST = 600, 2.0**-53 - 1
-# of a cell's middle, by which floats may be off: it is moved so far past a multiple
-_HAIR = 2.0**-44
+_HALF = Fraction(1, 2)
+# of the unit, by which a cell's middle is moved past a multiple: no rounding puts it before
+_HAIR = Fraction(1, 1 << 44)
 
 
 class Placed(Finite):
@@ -101,7 +100,7 @@ class _Masses:
         return Placed(self.unit, pair.lowest, places, masses, pair.failure)
 
 
-def above(pair: Pair, unit: Fraction, of: Arithmetic) -> Placed:
+def law_above(pair: Pair, unit: Fraction, of: Arithmetic) -> Placed:
     """Return a law that dominates that of a run."""
     found = _Masses(unit, of)
     of.charge(_COST_OF_ATOM * len(pair.atoms))
@@ -120,13 +119,18 @@ def above(pair: Pair, unit: Fraction, of: Arithmetic) -> Placed:
     return found.placed(pair)
 
 
-def _share(pair: Pair, density: Density, found: _Masses) -> None:
-    """Share a density between the multiples about it."""
-    of, unit = found.of, found.unit
+def _count(pair: Pair, found: _Masses) -> int:
+    """Return how many multiples there are to the end of the losses, if not too many."""
     _, last = found.about(pair.atoms[-1].over)
     if last > _MOST_PLACES:
         raise OutOfWork
-    of.charge(_COST_OF_CELL * last)
+    found.of.charge(_COST_OF_CELL * last)
+    return last
+
+
+def _share(pair: Pair, density: Density, found: _Masses) -> None:
+    """Share a density between the multiples about it."""
+    of, unit, last = found.of, found.unit, _count(pair, found)
     whole, step = -of.exactly(-unit).expm1(), of.exactly(unit).exp()
     before, end = density.ends(of)
     base = pair.lowest.exp()
@@ -140,7 +144,7 @@ def _share(pair: Pair, density: Density, found: _Masses) -> None:
         before, base = after, ratio
 
 
-def below(pair: Pair, unit: Fraction, of: Arithmetic) -> Placed:
+def law_below(pair: Pair, unit: Fraction, of: Arithmetic) -> Placed:
     """Return a law that is dominated by that of a run."""
     found = _Masses(unit, of)
     of.charge(_COST_OF_ATOM * len(pair.atoms))
@@ -155,40 +159,20 @@ def below(pair: Pair, unit: Fraction, of: Arithmetic) -> Placed:
 
 
 def _cells(pair: Pair, density: Density, found: _Masses) -> Iterator[tuple[Interval, Interval]]:
-    """Yield cells whose middles have losses hardly above multiples; floats say where they are."""
-    of, unit = found.of, found.unit
-    _, last = found.about(pair.atoms[-1].over)
-    rate, sign = float(density.rate), -1 if density.backward else 1
-    # a rate may be too small for floats
-    if last > _MOST_PLACES or density.width > _WIDEST or not rate:
-        raise OutOfWork
-    of.charge(_COST_OF_CELL * last)
-    step, lowest = float(unit), float(pair.lowest.low)
-    end = float(density.width)
-
-    def loss(x: float) -> float:
-        return sign * math.log1p(max(rate * math.expm1(x), _LEAST)) - lowest
-
-    def x_of(over: float) -> float:
-        return math.log1p(max(math.expm1(sign * (lowest + over)) / rate, _LEAST))
-
-    at, place = -sign * end, 0
-    exact, farthest = density.ends(of)
-    while True:
-        place = max(place + 1, math.ceil(loss(at) / step + 0.5))
-        if place >= last:
+    """Yield cells whose middles have losses hardly above multiples: a·b is the middle's square."""
+    (before, end), place = density.ends(found.of), 0
+    for _ in range(_count(pair, found)):
+        reached = (density.merged(before, before) - pair.lowest) / found.unit
+        # no cell is much narrower than the others
+        place = max(place + 1, math.ceil(exact(reached.high) + _HALF))
+        middle = density.place((pair.lowest + found.unit * (place + _HAIR)).exp())
+        _, after = (middle.square() / before).ends()
+        low, high = (end, before) if density.backward else (before, end)
+        if not low < after < high:
             break
-        middle = x_of(place * step) + sign * _HAIR * (1 + end)
-        after = 2 * middle - at
-        if not sign * after < end or not sign * (after - at) > 0:
-            break
-        reached = of.exactly(Fraction(math.exp(after / 2)))
-        # floats may be off by more than what is left: no cell has a mass below 0
-        if not sign * (reached - exact) > 0 or not sign * (farthest - reached) > 0:
-            break
-        yield exact, reached
-        at, exact = after, reached
-    yield exact, farthest
+        yield before, after
+        before = after
+    yield before, end
 
 
 class LatticeCheck(DiscreteCheck):
@@ -205,13 +189,12 @@ class LatticeCheck(DiscreteCheck):
             raise Malformed("evidence.unit", about(self._unit), "null, where a loss has no end")
         return tail
 
-    def _made(self, tilt: Fraction) -> Law:
+    def law(self, tilt: str, backward: bool, above: bool) -> Law:
         """Return the law of all runs on the side in question."""
-        place = above if self._is_above else below
-        parts = self.towards(backward=bool(self.direction))
+        place, parts = law_above if above else law_below, self.towards(backward=backward)
         pairs = [(one.bounded(self.arithmetic), times) for one, times in parts]
         placed = [(place(pair, self._unit, self.arithmetic), times) for pair, times in pairs]
-        return Law(placed, tilt, self.arithmetic)
+        return Law(placed, binary(tilt), self.arithmetic)
 
     def at_witness(self, at: Fraction) -> tuple[Fraction, Fraction]:
         """Return what is at least δ at an ε, and what is at most δ there."""

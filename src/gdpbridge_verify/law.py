@@ -15,6 +15,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -35,7 +36,7 @@ from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused
 _MOST_PLACES, _MOST_SUMS = 1 << 20, 1 << 17
 _JOINT_PLACES = 1 << 19
 # microseconds
-_COST_OF_SHARE, _COST_OF_CHORD = 15.0, 80.0
+_COST_OF_SHARE, _COST_OF_SUM, _COST_OF_CHORD = 15.0, 4.0, 80.0
 # below it floats have fewer digits
 _LEAST_FLOAT = 1e-300
 
@@ -118,14 +119,14 @@ class Law:
     def _tails(self, rate: Fraction) -> list[Interval]:
         """Enclose Σ q(y)·e^{-rate·(y - x)} over y ≥ x for each loss x."""
         of, total, found = self.of, self.of.exactly(0), list[Interval]()
-        of.work.charge(len(self._masses) * (3 + self.bits / 100))
+        of.charge(_COST_OF_SUM * len(self._masses))
         decays: dict[int, Interval] = {}
         for number in reversed(range(len(self._masses))):
             if found:
                 # on one lattice few gaps differ
                 key = self._steps[number + 1] - self._steps[number] if self._steps else number
                 if key not in decays:
-                    of.work.charge(15 + self.bits / 30)
+                    of.charge(_COST_OF_SHARE)
                     gap = self._losses[number + 1] - self._losses[number]
                     decays[key] = (gap * -rate).exp()
                 total = total * decays[key]
@@ -146,14 +147,8 @@ class Law:
             factor, atoms, _ = lattice[0]
             pairs = zip(atoms.places, map(self._rounded, atoms.masses), strict=True)
             return [(factor * place, mass) for place, mass in pairs if mass]
-        stride = math.gcd(
-            *(
-                factor * (place - atoms.places[0])
-                for factor, atoms, _ in lattice
-                for place in atoms.places
-            )
-        )
-        stride = stride or 1
+        steps = [f * (at - atoms.places[0]) for f, atoms, _ in lattice for at in atoms.places]
+        stride = math.gcd(*steps) or 1
         found = _Row(0, [1 << self.bits])
         start = sum(factor * atoms.places[0] * times for factor, atoms, times in lattice)
         for factor, atoms, times in lattice:
@@ -164,11 +159,8 @@ class Law:
             for place, mass in zip(places, atoms.masses, strict=True):
                 masses[place] = self._rounded(mass)
             found = self._product(found, self._power(_Row(0, masses), times))
-        return [
-            (start + stride * (found.first + at), mass)
-            for at, mass in enumerate(found.masses)
-            if mass
-        ]
+        sums = enumerate(found.masses, found.first)
+        return [(start + stride * at, mass) for at, mass in sums if mass]
 
     def _rounded(self, mass: Interval) -> int:
         """Return the lower end in multiples of 2^{-bits}, rounded down."""
@@ -213,25 +205,14 @@ def _lattices(
     for unit, atoms, times in runs:
         found.setdefault(unit, []).append((1, atoms, times))
     rational = [unit for unit in found if not unit.is_log]
-    if len(rational) < 2:
-        return list(found.items())
-    bottom = 1
-    for unit in rational:
-        bottom = math.lcm(bottom, unit.value.denominator)
-        if bottom > unit.value.denominator * _JOINT_PLACES:
-            # this one would be more of the common unit
-            return list(found.items())
+    bottom = math.lcm(*(unit.value.denominator for unit in rational))
     common = Fraction(math.gcd(*(int(unit.value * bottom) for unit in rational)), bottom)
-    joint = [
-        (int(unit.value / common), atoms, times)
-        for unit in rational
-        for _, atoms, times in found[unit]
-    ]
+    pairs = [(int(unit.value / common), one) for unit in rational for one in found[unit]]
+    joint = [(factor, atoms, times) for factor, (_, atoms, times) in pairs]
     span = sum(f * (atoms.places[-1] - atoms.places[0]) * times for f, atoms, times in joint)
-    if span > _JOINT_PLACES:
+    if len(rational) < 2 or span > _JOINT_PLACES:
         return list(found.items())
-    others = [(unit, lattice) for unit, lattice in found.items() if unit.is_log]
-    return [(Unit(common), joint), *others]
+    return [(Unit(common), joint), *((unit, found[unit]) for unit in found if unit.is_log)]
 
 
 class DiscreteCheck(LossesCheck):
@@ -252,8 +233,8 @@ class DiscreteCheck(LossesCheck):
         times the same at y, from v/2 on.
         """
         tail = super().build()
-        self._laws: dict[tuple[bool, int, int], Law] = {}
-        self._known: dict[tuple[bool, int, Fraction], Interval] = {}
+        # each is made once
+        self._law, self._known = cache(self.law), cache(self._enclosed)
         parts, v = self.composition.parts, self.variance
         if self.evidence.tail_from is not None and not v:
             raise Malformed("evidence.tail_from", self.evidence.tail_from, "null")
@@ -273,36 +254,33 @@ class DiscreteCheck(LossesCheck):
         decay = Decay(log_factor, bound + v / 2, Fraction(1, 2) + bound / v)
         return Tail(tail.why, square=v, decay=decay)
 
-    def _law(self, at: Fraction) -> Law:
-        """Return the law of the piece that an ε is on."""
-        number, piece = self.piece_at(at)
-        key = self._is_above, self.direction, number
-        if key not in self._laws:
-            if piece.tilt is None or piece.line is not None or piece.chord is not None:
-                raise Malformed("evidence.directions: piece", "a line or a chord", "a tilt")
-            self._laws[key] = self._made(binary(piece.tilt))
-        return self._laws[key]
-
-    def _made(self, tilt: Fraction) -> Law:
-        """Return the law of all runs under a tilt."""
-        parts = self.towards(backward=bool(self.direction))
+    def law(self, tilt: str, backward: bool, above: bool) -> Law:
+        """Return the law of all runs in a direction under a tilt, the same above δ and below."""
+        parts = self.towards(backward=backward)
         finite = [(known, times) for one, times in parts if (known := finite_of(one))]
         assert len(finite) == len(parts)
-        return Law(finite, tilt, self.arithmetic)
+        return Law(finite, binary(tilt), self.arithmetic)
+
+    def _law_at(self, at: Fraction) -> Law:
+        """Return the law of the piece that an ε is on."""
+        _, piece = self.piece_at(at)
+        if piece.tilt is None or piece.line is not None or piece.chord is not None:
+            raise Malformed("evidence.directions: piece", "a line or a chord", "a tilt")
+        return self._law(piece.tilt, bool(self.direction), self._is_above)
 
     def _delta(self, at: Fraction) -> Interval:
         """Enclose δ of the direction in question."""
-        key = self._is_above, self.direction, at
-        if key not in self._known:
-            found = self.enclosed(self.failure_towards(backward=bool(self.direction)))
-            if not self.is_past_losses(at):
-                found += self._law(at).enclose(self.enclosed(at))
-            self._known[key] = found
-        return self._known[key]
+        return self._known(at, bool(self.direction), self._is_above)
+
+    def _enclosed(self, at: Fraction, backward: bool, _: bool) -> Interval:
+        found = self.enclosed(self.failure_towards(backward=backward))
+        if self.is_past_losses(at):
+            return found
+        return found + self._law_at(at).enclose(self.enclosed(at))
 
     def parting(self, low: Fraction, high: Fraction) -> Fraction:
         """Return a loss within: between two of them δ is linear in e^ε."""
-        found = self._law(low).between(self.enclosed(low), self.enclosed(high))
+        found = self._law_at(low).between(self.enclosed(low), self.enclosed(high))
         at = None if found is None else Fraction(*found.as_integer_ratio())
         return at if at is not None and low < at < high else super().parting(low, high)
 

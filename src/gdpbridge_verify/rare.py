@@ -89,14 +89,18 @@ class Window(SampledGaussian):
     def _logs(self, field: Complexes, nodes: Nodes) -> tuple[list[Ball], list[Ball]]:
         """Enclose L at the nodes, and log ω on the real line."""
         logs, _ = super()._logs(field, nodes)
-        of = field.arithmetic
-        shares = []
-        for j in nodes.numbers():
-            share = self._beyond(of, self.high, nodes.step * j, above=False)
-            if self.low is not None:
-                share = share * self._beyond(of, self.low, nodes.step * j, above=True)
-            shares.append(field.of(share.log()))
-        return logs, shares
+        shares = (self._share(field.arithmetic, nodes.step * j) for j in nodes.numbers())
+        return logs, [field.of(share.log()) for share in shares]
+
+    def _log_at(self, of: Arithmetic, w: Fraction, x: Fraction) -> Interval:
+        return super()._log_at(of, w, x) + self._share(of, x).log()
+
+    def _share(self, of: Arithmetic, x: Fraction) -> Interval:
+        """Enclose ω at a real place."""
+        share = self._beyond(of, self.high, x, above=False)
+        if self.low is None:
+            return share
+        return share * self._beyond(of, self.low, x, above=True)
 
     def _cut(self, of: Arithmetic, w: Fraction, nodes: Nodes) -> Interval:
         """Bound the nodes left out: those below fall from the first one on, those above so too."""

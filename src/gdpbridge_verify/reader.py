@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -105,81 +105,60 @@ def _reader(hint: Any, most: int = 0) -> Reader:
     """Return what reads a value of a type, and refuses any other."""
     origin, inner = get_origin(hint), get_args(hint)
     if is_dataclass(hint):
-        return _object(hint)
+        hints = get_type_hints(hint, include_extras=True)
+        return partial(_object, hint, {name: _reader(one) for name, one in hints.items()})
     if origin is Annotated:
         mark = next((mark for mark in inner[1:] if not isinstance(mark, str)), Most(most))
-        if isinstance(mark, Text | Whole):
-            return mark.read
-        return _reader(inner[0], mark.count)
+        return mark.read if isinstance(mark, Text | Whole) else _reader(inner[0], mark.count)
     if origin is tuple:
-        return _list(_reader(inner[0]), most)
+        return partial(_list, _reader(inner[0]), most)
     if origin is dict:
-        return _table(_reader(inner[0]), _reader(inner[1]), most)
-    return _either(inner if origin in (Union, UnionType) else (hint,), most)
-
-
-def _either(hints: tuple[Any, ...], most: int) -> Reader:
-    """Read null, true or false, one of a few words, or what is left."""
-    words: list[object] = []
-    rest: Reader | None = None
-    for hint in hints:
-        if hint in (bool, type(None)) or get_origin(hint) is Literal:
-            words += [True, False] if hint is bool else get_args(hint) or [None]
+        return partial(_table, _reader(inner[0]), _reader(inner[1]), most)
+    words, rest = list[object](), None
+    for one in inner if origin in (Union, UnionType) else (hint,):
+        if one in (bool, type(None)) or get_origin(one) is Literal:
+            words += [True, False] if one is bool else get_args(one) or [None]
         else:
-            rest = _reader(hint, most)
+            rest = _reader(one, most)
     # 1 is not true, nor is 1.0 the number 1
-    known = {(type(word), word) for word in words}
-
-    def read(value: object, place: str) -> Any:
-        if isinstance(value, str | int | None) and (type(value), value) in known:
-            return value
-        if rest is None:
-            raise Malformed(place, value, " or ".join(map(str, words)))
-        return rest(value, place)
-
-    return read
+    return partial(_either, {(type(word), word): word for word in words}, rest)
 
 
-def _list(item: Reader, most: int) -> Reader:
-    def read(value: object, place: str) -> tuple[Any, ...]:
-        if not isinstance(value, list | tuple) or len(value) > most:
-            raise Malformed(place, _size(value), f"a list of at most {most:,}")
-        return tuple(item(one, f"{place}[{number}]") for number, one in enumerate(value))
-
-    return read
-
-
-def _table(name: Reader, item: Reader, most: int) -> Reader:
-    def read(value: object, place: str) -> dict[str, Any]:
-        if not isinstance(value, dict) or len(value) > most:
-            raise Malformed(place, _size(value), f"an object of at most {most:,} names")
-        return {name(key, place): item(one, f"{place}.{key}") for key, one in value.items()}
-
-    return read
+def _either(
+    words: dict[tuple[type, object], object], rest: Reader | None, value: object, place: str
+) -> Any:
+    """Read null, true or false, one of a few words, or what is left."""
+    if isinstance(value, str | int | None) and (type(value), value) in words:
+        return value
+    if rest is None:
+        raise Malformed(place, value, " or ".join(map(str, words.values())))
+    return rest(value, place)
 
 
-def _object(kind: Any) -> Reader:
-    hints = get_type_hints(kind, include_extras=True)
-    readers = {one.name: _reader(hints[one.name]) for one in fields(kind)}
-    needed = [one.name for one in fields(kind) if one.default is MISSING]
+def _list(item: Reader, most: int, value: object, place: str) -> tuple[Any, ...]:
+    if not isinstance(value, list | tuple) or len(value) > most:
+        raise Malformed(place, _size(value), f"a list of at most {most:,}")
+    return tuple(item(one, f"{place}[{number}]") for number, one in enumerate(value))
 
-    def read(value: object, place: str) -> Any:
-        if not isinstance(value, dict):
-            raise Malformed(place, _size(value), f"an object with {', '.join(readers)}")
-        # in the order of the declarations: a version that is not known is told first
-        known = {
-            name: one(value[name], f"{place}.{name}")
-            for name, one in readers.items()
-            if name in value
-        }
-        for name in needed:
-            if name not in value:
-                raise Malformed(f"{place}.{name}", Words("missing"), "given")
-        if len(known) < len(value):
-            raise Malformed(place, Words("one with another name"), ", ".join(readers))
-        return kind(**known)
 
-    return read
+def _table(name: Reader, item: Reader, most: int, value: object, place: str) -> dict[str, Any]:
+    if not isinstance(value, dict) or len(value) > most:
+        raise Malformed(place, _size(value), f"an object of at most {most:,} names")
+    return {name(key, place): item(one, f"{place}.{key}") for key, one in value.items()}
+
+
+def _object(kind: Any, readers: dict[str, Reader], value: object, place: str) -> Any:
+    if not isinstance(value, dict):
+        raise Malformed(place, _size(value), f"an object with {', '.join(readers)}")
+    # in the order of the declarations: a version that is not known is told first
+    given = [name for name in readers if name in value]
+    known = {name: readers[name](value[name], f"{place}.{name}") for name in given}
+    for one in fields(kind):
+        if one.default is MISSING and one.name not in known:
+            raise Malformed(f"{place}.{one.name}", Words("missing"), "given")
+    if len(known) < len(value):
+        raise Malformed(place, Words("one with another name"), ", ".join(readers))
+    return kind(**known)
 
 
 def _size(value: object) -> Words:

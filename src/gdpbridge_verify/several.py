@@ -56,6 +56,9 @@ def the_other_end(document: Certificate) -> tuple[Certificate, str]:
     wrong = beyond.changes.keys() - document.mechanism.keys()
     if wrong or not own or any(name.endswith(("kind", "neighbours")) for name in own):
         raise Malformed("beyond.changes", Words(", ".join(own)), "parameters of the mechanism")
+    if "random-allocation" in document.mechanism.values():
+        # the checker's bound is its own, and finding a second one takes as long as all else may
+        raise Malformed("beyond", Words("given"), "null for random allocation")
     if document.claim.profile_is is None:
         raise Malformed("claim.profile_is", None, "given beside another end")
     (what, _, high), (other, low, _) = _number(document.claim), _number(beyond.claim)
@@ -163,7 +166,8 @@ def _require_plain(document: Certificate) -> None:
     if set(given) != {"kind", "neighbours", "size"} or given["kind"] != RELEASES:
         raise Malformed("mechanism", Words(", ".join(given)), f"of kind {RELEASES}")
     require_relation(given["neighbours"])
-    if document.evidence != _NO_EVIDENCE or document.table or document.beyond or claim.answers:
+    others = document.table or document.beyond or document.lemmas or claim.answers
+    if document.evidence != _NO_EVIDENCE or others:
         raise Malformed("evidence", Words("given"), "none of a composition's own")
     if not document.releases:
         raise Malformed("releases", 0, "at least one")

@@ -19,8 +19,9 @@ from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
 from gdpbridge_verify.curve import GaussianCurve
 from gdpbridge_verify.document import Cell, Certificate, Evidence
 from gdpbridge_verify.evidence import Point
-from gdpbridge_verify.grouped import nature_of_group, ungrouped
+from gdpbridge_verify.grouped import nature_in_place, ungrouped
 from gdpbridge_verify.kinds import KINDS, Kind
+from gdpbridge_verify.lemmas import in_place
 from gdpbridge_verify.numbers import about, binary, mu_range
 from gdpbridge_verify.profile import Tail
 from gdpbridge_verify.refusal import Malformed, Refused, Undecided, Words
@@ -48,9 +49,9 @@ class Check(ABC):
     def __init__(self, document: Certificate, arithmetic: Arithmetic) -> None:
         self.arithmetic, self.document = arithmetic, document
         self.claim, self.evidence = document.claim, document.evidence
-        self.spec, grouped = document.mechanism, document.mechanism.get("kind") == "grouped"
-        if grouped:
-            self.spec = ungrouped(self.spec)
+        grouped = document.mechanism.get("kind") == "grouped"
+        placed = in_place(document) if document.lemmas else document.mechanism
+        self.spec = ungrouped(placed) if grouped else placed
         kind = KINDS.get(self.spec.get("kind") or "", Kind())
         self.nature_of_kind = kind.nature
         # a composed loss is proved in one of two directions at a time
@@ -60,12 +61,11 @@ class Check(ABC):
                 raise Malformed(f"evidence.{name}", Words("given"), "null for this kind")
         if self.evidence.breakpoints and not (kind.has_breakpoints or kind.of_others):
             raise Malformed("evidence.breakpoints", len(self.evidence.breakpoints), "none")
-        if document.table is not None and not kind.has_rows:
+        if document.table is not None and not (kind.has_rows or "table" in self.uses):
             raise Malformed("table", Words("given"), "null for this kind")
         self.tail = self.build()
         self.nature_of_kind = self.tail.nature or self.nature_of_kind
-        if grouped:
-            self.nature_of_kind = nature_of_group(document.mechanism) or self.nature_of_kind
+        self.nature_of_kind = nature_in_place(document.mechanism, placed) or self.nature_of_kind
         claim, statement = self.claim, self.claim.statement
         self.low, self.high = mu_range("claim.mu", claim.mu.low, claim.mu.high)
         self.failure = Fraction(claim.failure_probability)
@@ -243,20 +243,19 @@ class Check(ABC):
         self, line: str, low: Fraction, high: Fraction, centre: Fraction, halvings: int
     ) -> None:
         """Prove the statement for mu.high from one ε to another."""
-        stack = [(low, high, centre, halvings)]
-        while stack:
-            low, high, centre, left = stack.pop()
-            try:
-                if not self._is_set_aside(low):
-                    self._proved(line, low, high, centre)
-            except Refused:
-                if not left:
-                    raise
-                middle = self.parting(low, high)
-                # where δ is larger, no halves will do
-                self.below_end(line, middle, middle)
-                for x in ((middle, high), (low, middle)):
-                    stack.append((*x, self.touching(*x), left - 1))
+        if self._is_set_aside(low):
+            return
+        try:
+            self._proved(line, low, high, centre)
+            return
+        except Refused:
+            if not halvings:
+                raise
+        middle = self.parting(low, high)
+        # where δ is larger, no halves will do
+        self.below_end(line, middle, middle)
+        for half in ((low, middle), (middle, high)):
+            self.covered(line, *half, self.touching(*half), halvings - 1)
 
     def parting(self, low: Fraction, high: Fraction) -> Fraction:
         """Return where to part a range; as `touching`, where its tangent is to be."""
@@ -326,10 +325,8 @@ class Check(ABC):
                 raise Refused(line, f"they end {about(self.eps_h - reached)} before eps_h")
         elif self.claim.statement == "approximate":
             self.below(line, reached, Level.of(self.enclosed(self.failure)))
-        elif self.tail.decay is None:
+        elif self.tail.decay is None or self.evidence.tail_from is None:
             raise Refused(line, f"they end at {about(reached)}, where δ is not 0 yet")
-        elif self.evidence.tail_from is None:
-            raise Refused("evidence.tail_from", "nothing is said of the tail")
         else:
             start = binary(self.evidence.tail_from)
             if start > reached:

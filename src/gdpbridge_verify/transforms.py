@@ -191,7 +191,7 @@ class SampledGaussian(Transform):
         of, up = field.arithmetic, field.up
         logs, weights = self._weighted(field, w, nodes)
         share, cut = self._share_off(of, w, h * count, nodes), self._cut(of, w, nodes)
-        sums, rounding = power_sums(field, weights, logs, h, count)
+        sums, rounding = power_sums(field, weights, turns_of(field, logs, h), count)
         if not share < 1:
             raise Refused("evidence.lines: step", "the quadrature is too coarse for any bound")
         # F(w) ≤ |sum| + cut + share·F(w)
@@ -209,13 +209,20 @@ class SampledGaussian(Transform):
 
     def at(self, of: Arithmetic, w: Fraction) -> Interval:
         """Bound F(w): the trapezoid rule on the real line, in steps that need no search."""
-        nodes = self._real_nodes(w)
-        _, weights = self._weighted(Complexes(of), w, nodes)
-        total = sum((weight.real() for weight in weights), of.exactly(0))
+        nodes, of = self._real_nodes(w), of.coarse()
+        places = [nodes.step * j for j in nodes.numbers()]
+        of.charge(2 * len(places) * _COST_OF_BALL)
+        terms = ((self._log_at(of, w, x) - x * x / 2).exp() for x in places)
+        total = sum(terms, of.exactly(0)) * nodes.step / (2 * of.pi).sqrt()
         share = 2 * self._growth(of, w, nodes.strip, nodes.strip, nodes)
         if not share < 1:
             raise Undecided("the moment at a real place")
         return Interval(of, mpfr(0), ((total + self._cut(of, w, nodes)) / (1 - share)).high)
+
+    def _log_at(self, of: Arithmetic, w: Fraction, x: Fraction) -> Interval:
+        """Enclose the logarithm of g(x)^w·g(-x)^v."""
+        found = self._log_g(of, x) * w
+        return found + self._log_g(of, -x) * (1 - w) if self.symmetric else found
 
     def _real_nodes(self, w: Fraction) -> Nodes:
         powers = self._below_zero(w)
@@ -347,23 +354,28 @@ def _root(value: Fraction) -> Fraction:
     return Fraction(math.isqrt(math.floor(value * scale * scale)), scale)
 
 
+def turns_of(field: Complexes, logs: Sequence[Ball], h: Fraction) -> list[Ball]:
+    """Return z_j = e^{ihL_j}."""
+    step = field.of(0, h)
+    return [(step * log).exp() for log in logs]
+
+
 def power_sums(
-    field: Complexes, weights: Sequence[Ball], logs: Sequence[Ball], h: Fraction, count: int
+    field: Complexes, weights: Sequence[Ball], turns: Sequence[Ball], count: int
 ) -> tuple[list[mpc], mpfr]:
-    """Return Σ_j W_j z_j^k, z_j = e^{ihL_j}, for k < count, and a bound of the error of each.
+    """Return Σ_j W_j z_j^k for k < count, and a bound of the error of each.
 
     The products run from k to k + 1 without radii. With r and s the radii of W and z, A = |W| + r
-    and a = (|z| + s)·(1 + unit), a term is off by at most (r + A·k·(a - |z|))·max(1, a)^k.
+    and a = (|z| + s)·(1 + unit), a term is off by at most (r + A·k·(a - |z|))·max(1, a)^k, and k
+    times the least number more in place of r.
     """
     of, up = field.arithmetic, field.up
     of.charge(count * len(weights) * _COST_OF_TERM)
-    step = field.of(0, h)
-    turns = [(step * log).exp() for log in logs]
     error, total = mpfr(0), mpfr(0)
     for weight, turn in zip(weights, turns, strict=True):
         size, drift = weight.size(), up.add(turn.radius, up.mul(turn.size(), field.unit))
         growth = up.pow(max(up.add(turn.size(), drift), mpfr(1)), count)
-        off = up.add(weight.radius, up.mul(up.mul(size, count), drift))
+        off = up.add(weight.radius, up.mul(count, up.add(up.mul(size, drift), field.least)))
         error = up.add(error, up.mul(off, growth))
         total = up.add(total, up.mul(size, growth))
     # each sum is rounded once, in both of its parts

@@ -33,7 +33,7 @@ from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 from gdpbridge_verify.statement import MAX_EPS
 from gdpbridge_verify.tables import RowsCheck
 
-_MAX_ORDER = 10_000
+MAX_ORDER = 10_000
 
 
 class TangentsCheck(ConvexCheck):
@@ -96,7 +96,10 @@ class ZcdpCheck(TangentsCheck):
 
     def build(self) -> Tail:
         """Return what is known of the tail; δ itself is bounded by tangents."""
-        rho = parameters_of(self.spec)["rho"]
+        return self.falling(parameters_of(self.spec)["rho"])
+
+    def falling(self, rho: Fraction) -> Tail:
+        """Return what is known of the tail for a ρ."""
         self._rho = self.arithmetic.exactly(rho)
         # δ ≤ p ≤ e^{u(ρα-ε)}, least at u = (ε-ρ)/2ρ; the Gaussian mechanism falls no faster
         return Tail.gaussian(2 * rho, Decay(-self._rho / 4, rho, Fraction(1, 2)))
@@ -159,7 +162,7 @@ class RenyiCheck(TangentsCheck, RowsCheck):
     def far_tail(self) -> Tail:
         """No finite μ covers every ε."""
         for number, (alpha, most) in enumerate(self.rows):
-            if most is None or not (1 < alpha <= _MAX_ORDER and most > 0):
+            if most is None or not (1 < alpha <= MAX_ORDER and most > 0):
                 raise Malformed(f"table.rows[{number}]", about(alpha), "α > 1, and a number > 0")
         return Tail.slow()
 

@@ -117,7 +117,7 @@ def test_the_page_maps_the_mathematics_to_functions() -> None:
 
 
 # what else the kernel loads: answers besides μ, several documents, and what some certificates have
-BESIDE = ("answers", "between", "decay", "evidence", "grouped", "rows", "several")
+BESIDE = ("answers", "between", "decay", "evidence", "grouped", "lemmas", "rows", "several")
 
 
 def test_the_kernel_knows_no_mechanism() -> None:

@@ -71,12 +71,20 @@ def test_a_reason_names_what_has_none() -> None:
     noisy_max = P.ReportNoisyMax(noise="gumbel", scale=2)
     for profile, what in (
         (ZCDP(rho=0.5).subsample(0.1), "samples of zcdp"),
-        (ZCDP(rho=0.5).compose(2), "compositions of zcdp"),
-        (ClipRectify(base=noisy_max, eps_h=3), "what is made of report-noisy-max"),
-        (P.PLD(remove=[[0.5, 0.6], [-0.5, 0.3]]).subsample(0.1), "samples of pld"),
         (
-            gdpbridge.profiles.DiscreteGaussian(sigma=2).subsample(0.1),
-            "samples of discrete-gaussian",
+            P.Renyi(orders=[2], epsilons=[1]).tune(2).compose(2),
+            "compositions of tuned by orders",
+        ),
+        (ClipRectify(base=noisy_max, eps_h=3), "what is made of report-noisy-max"),
+        (P.Skellam(variance=4).subsample(0.1), "samples of skellam"),
+        (P.BoundedRange(range=1, runs=2).subsample(0.1), "a single sample of bounded-range"),
+        (
+            P.PureDP(epsilon=1).subsample(0.1, scheme="without-replacement").compose(2),
+            "compositions of samples without replacement of pure-dp",
+        ),
+        (
+            P.DiscreteGaussian(sigma=2).subsample(0.1).compose(2),
+            "compositions of sampled discrete-gaussian",
         ),
     ):
         assert uncertifiable_because(profile) == f"there is no certificate yet for {what}"

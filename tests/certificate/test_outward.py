@@ -22,7 +22,7 @@ from gdpbridge_verify.law import Law
 from gdpbridge_verify.parts import Part
 from gdpbridge_verify.rectified import _within
 from gdpbridge_verify.refusal import Refused
-from gdpbridge_verify.transforms import SampledGaussian, power_sums
+from gdpbridge_verify.transforms import SampledGaussian, power_sums, turns_of
 
 HALF, TWO = Fraction(1, 2), Fraction(2)
 
@@ -63,11 +63,28 @@ def test_sums_of_growing_powers_are_off_by_what_is_said() -> None:
     """z = e^{1 + i}, of 20 bits: the error of z^k grows with its size."""
     field = Complexes(Arithmetic(20))
     log = Ball(field, mpc(1, -1), mpfr(0))
-    sums, error = power_sums(field, [Ball(field, mpc(1), mpfr(0))], [log], Fraction(1), 30)
+    turns = turns_of(field, [log], Fraction(1))
+    sums, error = power_sums(field, [Ball(field, mpc(1), mpfr(0))], turns, 30)
     with mpmath.workdps(40):
         for k, found in enumerate(sums):
             truth = mpmath.exp(mpmath.mpc(1, 1) * k)
             assert abs(truth - mpmath.mpc(float(found.real), float(found.imag))) <= float(error)
+
+
+def test_what_is_rounded_to_0_need_not_be_0() -> None:
+    """e^{-10^9} is below every number that there is, and its product with e^{10^8} is not 0."""
+    field = Complexes(Arithmetic(100))
+    tiny = field.of(-(10**9)).exp()
+    wide = Ball(field, mpc(-(10**9)), mpfr(10**8)).exp()
+    small = Ball(field, mpc(mpfr(2) ** -(2**29)), mpfr(0))
+    for ball in (tiny, small * small * small, wide):
+        assert ball.middle == 0 < ball.radius
+    # e^{10^8} of what is rounded to 0 may be in it
+    assert wide.radius > tiny.radius * mpfr(2) ** 10**8
+    turns = turns_of(field, [field.of(-(10**9))], Fraction(1))
+    sums, error = power_sums(field, [small], turns, 4)
+    assert error >= 3 * tiny.radius
+    assert len(sums) == 4
 
 
 def test_what_coarse_nodes_miss_is_added() -> None:
@@ -160,10 +177,14 @@ def test_what_is_positive_or_larger_is_enclosed() -> None:
 
 
 def test_whole_multiples_are_rounded_outward() -> None:
-    """Of 2^-8: 1/3 is 85 of them and a little, e^-1 94 and a little."""
+    """Of 2^-8: 1/3 is 85 of them and a little; all of them, at a distance of 1, are e^-1."""
     law: Any = SimpleNamespace(of=OF, bits=8, _losses=[OF.exactly(0), OF.exactly(1)])
     assert Law._rounded(law, OF.exactly(Fraction(1, 3))) == 85
-    assert Law._decay(law, Fraction(1), 0) == (94, 95)
+    law._steps, law._masses, law._fixed = None, [0, 256], lambda mass: Law._fixed(law, mass)
+    first, last = Law._tails(law, Fraction(1))
+    assert last.low == last.high == 1
+    with mpmath.workdps(60):
+        assert _real(first.low) < mpmath.exp(-1) < _real(first.high)
 
 
 def test_events_are_looked_at_up_to_their_own_end() -> None:

@@ -44,6 +44,20 @@ EXAMPLES = {
     "table of logarithms": (profiles.Table(pairs=MORE, log=True), {"eps_h": 3.1}),
     "renyi": (profiles.Renyi(orders=[2, 4, 8], epsilons=[0.1, 0.2, 0.5]), {"eps_h": 0.5}),
     "renyi approximate": (profiles.Renyi(orders=[2], epsilons=[0.2]), {"failure": 0.001}),
+    "renyi, three runs": (
+        profiles.Renyi(orders=[2, 4], epsilons=[0.02, 0.05]).compose(3),
+        {"eps_h": 0.5},
+    ),
+    "renyi beside zcdp and noise": (
+        profiles.Sequence(
+            parts=(
+                profiles.Renyi(orders=[2, 4, 8], epsilons=[0.02, 0.05, 0.2]),
+                profiles.ZCDP(rho=0.01),
+                profiles.Gaussian(sigma=5),
+            )
+        ),
+        {"failure": 0.001},
+    ),
     "renyi, tuned": (
         profiles.Renyi(orders=[2, 4], epsilons=[0.02, 0.05]).tune(3, shape=0.5),
         {"eps_h": 0.5},
@@ -130,9 +144,33 @@ def largest(bounds: list[tuple[Any, Any]], q: Any, steps: int) -> Any:
     return low
 
 
+def divergence_of(spec: dict[str, str], alpha: mpf) -> mpf:
+    """D_α of what is run: the sum over the parts, with known orders those of rows."""
+
+    def within(prefix: str) -> dict[str, str]:
+        return {n.removeprefix(prefix): spec[n] for n in spec if n.startswith(prefix)}
+
+    kind = spec["kind"]
+    if kind == "composed":
+        return int(spec["times"]) * divergence_of(within("base."), alpha)
+    if kind == "sequence":
+        numbers = {name.split(".")[1] for name in spec if name.startswith("parts.")}
+        parts = [within(f"parts.{number}.") for number in numbers]
+        return sum(int(part.get("count", "1")) * divergence_of(part, alpha) for part in parts)
+    if kind == "zcdp":
+        return mpf(spec["rho"]) * alpha
+    if kind == "gaussian":
+        return (mpf(spec["sensitivity"]) / mpf(spec["sigma"])) ** 2 * alpha / 2
+    rows = [tuple(map(mpf, row.split(":"))) for row in spec["rows"].split()]
+    return min((c for a, c in rows if a >= alpha), default=mpf(1000))
+
+
 def bounds_on(document: Document) -> list[tuple[mpf, mpf]]:
     """Orders and what D_α is at most: of runs of which the best is released, by its theorem."""
     rows = [(mpf(a), mpf(c)) for a, c in document["table"]["rows"]]
+    if document["mechanism"]["kind"] in ("composed", "sequence"):
+        # what is run has no less
+        return [(a, max(c, divergence_of(document["mechanism"], a))) for a, c in rows]
     if document["mechanism"]["kind"] != "tuned":
         return rows
     mean, eta = (mpf(document["mechanism"][name]) for name in ("mean", "shape"))

@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 import gdpbridge as gdp
 from gdpbridge.certificate.write_several import of_releases
 from gdpbridge.errors import InputError, RefusedError
-from gdpbridge_verify import several
+from gdpbridge_verify import check, several
 from gdpbridge_verify.document import Claim, Range
+from gdpbridge_verify.refusal import Malformed
 from gdpbridge_verify.several import total
 
 P = gdp.profiles
@@ -47,6 +48,8 @@ CALIBRATED: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
         {"target_tpr": 0.5, "target_fpr": 0.1, "delta": 1e-3},
     ),
     "discrete-gaussian, mu": (("discrete-gaussian", 1), {}),
+    "dpsgd, mu": (("dpsgd", 1), {"sample_rate": 0.001, "steps": 10_000}),
+    "dpsgd, head": (("dpsgd", 0.5), {"sample_rate": 0.01, "steps": 100, "eps_h": 2}),
     "dpsgd, steps": (("dpsgd",), {"target_advantage": 0.1, **RUN}),
 }
 
@@ -89,6 +92,23 @@ def test_no_mechanism_is_known_that_misses() -> None:
         with pytest.raises(InputError, match="no mechanism is known that attains δ at other ε"):
             _ = found.certificate
     assert gdp.verify(gdp.calibrate("zcdp", target_advantage=0.3).certificate).valid
+    # one run is known by another kind than several
+    runs = gdp.calibrate(
+        "exponential", epsilon=1, parameter="times", target_epsilon=1, target_delta=1e-5
+    )
+    assert runs.value == 1
+    with pytest.raises(InputError, match="one is of bounded-range, of what misses"):
+        _ = runs.certificate
+
+
+def test_a_bound_of_the_checkers_own_has_no_other_end() -> None:
+    """It takes seconds to find, and would take them twice."""
+    document = json.loads(calibrated("laplace, advantage"))
+    steps = {"kind": "random-allocation", "noise_multiplier": "0.5", "steps": "5000", "epochs": "1"}
+    document["mechanism"] = {"neighbours": "add-remove", **steps}
+    document["beyond"]["changes"] = {"noise_multiplier": "0.6"}
+    with pytest.raises(Malformed, match="beyond is given: must be null for random allocation"):
+        several.the_other_end(check.read(document))
 
 
 @pytest.mark.parametrize("name", CALIBRATED)
@@ -96,7 +116,7 @@ def test_what_is_changed_of_a_parameter_is_refused(name: str) -> None:
     """Neither end stands without its proof, nor for another target, number or mechanism."""
     good = json.loads(calibrated(name))
     target = good["beyond"]["target"]
-    if name == "dpsgd, steps":
+    if name.startswith("dpsgd, ") and name != "dpsgd, mu":
         # the same lines as of others, which take long
         assert not accepted({**good, "beyond": {**good["beyond"], "target": "0.09"}})
         return
@@ -132,7 +152,7 @@ def test_what_is_changed_of_a_parameter_is_refused(name: str) -> None:
         changed = deepcopy(good)
         if changed["beyond"]["claim"].get(key) == value or value == []:
             continue
-        if key == "failure_probability" and name == "laplace, head":
+        if key == "failure_probability" and name.endswith("head"):
             # a larger one is true of a head, and not what the target is about
             continue
         changed["beyond"]["claim"][key] = value

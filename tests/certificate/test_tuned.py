@@ -7,6 +7,7 @@ from typing import Any
 
 import mpmath
 import pytest
+import reading
 
 import gdpbridge as gdp
 from gdpbridge.transformations.tuned import Tuned
@@ -55,10 +56,41 @@ def test_bases(base: gdp.Profile, changes: dict[str, str]) -> None:
         assert not holds({**document, "mechanism": mechanism}), name
 
 
-def test_poisson_of_rows() -> None:
-    """Of rows alone δ of one run is not known to the checker, which is told before any work."""
-    renyi = Tuned(base=P.Renyi(orders=[2], epsilons=[0.1]), mean=4, distribution="poisson")
-    assert "poisson" in renyi.beyond_certificates
+@pytest.mark.parametrize(
+    "base",
+    [
+        P.Renyi(orders=[2, 4], epsilons=[0.05, 0.1]),
+        pytest.param(
+            P.DPSGD(noise_multiplier=1, sample_rate=0.02, steps=50), marks=pytest.mark.deep
+        ),
+        P.ZCDP(rho=0.01).compose(2),
+    ],
+    ids=lambda one: getattr(one, "kind", ""),
+)
+def test_poisson_numbers_of_runs(base: gdp.Profile) -> None:
+    """δ of one run is that of lemmas about it, which are proved, and needed."""
+    tuned = Tuned(base=base, mean=2, distribution="poisson")
+    found = gdp.measure(tuned, failure=0.01, tol=1e-3).certificate
+    assert found is not None
+    document = json.loads(found.to_json())
+    assert gdp.verify(document).valid
+    assert reading.most_read(found.to_json().encode()).code <= reading.MOST_CODE
+    for number, one in enumerate(document["lemmas"]):
+        shrunk_lemma = json.loads(json.dumps(document))
+        claim = shrunk_lemma["lemmas"][number]["claim"]
+        said = claim["answers"][0] if one["claim"]["statement"] == "answers" else claim["mu"]
+        said["high"] = str(float(said["high"]) * 0.999)
+        assert not holds(shrunk_lemma), number
+    for changed in (
+        {**document, "lemmas": None}, {**document, "lemmas": document["lemmas"][::-1][1:]},
+        {**document, "mechanism": {**document["mechanism"], "mean": "2.1"}},
+    ):  # fmt: skip
+        assert not holds(changed)
+    if base.kind == "renyi":
+        # rows that are not those of one run show nothing of it
+        for one in document["lemmas"]:
+            one["table"]["rows"] = [["2", "0.04"], ["4", "0.09"]]
+        assert not holds(document)
 
 
 @pytest.mark.parametrize("distribution", ["truncated-negative-binomial", "poisson"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+import math
 import os
 import subprocess
 import sys
@@ -259,8 +260,17 @@ def many_cells(count: int, digits: int, **claim: str) -> dict[str, Any]:
         lambda: moved_right(8_000, 40),
         lambda: many_rows(20_000),
         lambda: two_rows(4000),
+        lambda: many_places(2),
     ],
-    ids=["many cells", "many digits", "one cell", "slow erfc", "many rows", "a wide matrix"],
+    ids=[
+        "many cells",
+        "many digits",
+        "one cell",
+        "slow erfc",
+        "many rows",
+        "a wide matrix",
+        "places",
+    ],
 )
 def test_work_is_bounded(
     attack: Callable[[], dict[str, Any]],
@@ -286,17 +296,24 @@ LISTED = {"kind": "pld", "remove_unit": "1"} | {
 }
 
 
+# on a parabola
+SLOPES = {"kind": "tradeoff-function"} | {
+    "rows": " ".join(f"{i}/900:{(900 - i) ** 2}/810000" for i in range(901))
+}
+
+
 @pytest.mark.parametrize(
     "part",
     [
         lambda number: MATRIX,
         lambda number: LISTED,
+        lambda number: SLOPES,
         lambda number: {"kind": "gaussian", "sigma": f"1.{3**800 + number}", "sensitivity": "1"},
         lambda number: (
             {"kind": "discrete-laplace", "scale": f"1.{3**800 + number}"} | {"sensitivity": "1"}
         ),
     ],
-    ids=["matrices", "losses", "variances", "units"],
+    ids=["matrices", "losses", "slopes", "variances", "units"],
 )
 def test_many_parts_are_read_within_one_limit(
     part: Callable[[int], dict[str, str]], monkeypatch: pytest.MonkeyPatch
@@ -347,6 +364,22 @@ def two_rows(count: int) -> dict[str, Any]:
     rows = ";".join(" ".join([entry] * count) for entry in ("0x1p+0", "0x3p+0"))
     mechanism = {"kind": "matrix", "sigma": "1", "steps": str(count), "participations": "9"}
     return _claiming_delta(mechanism | {"separation": "9", "fixed": "true", "entries": rows})
+
+
+def many_places(count: int) -> dict[str, Any]:
+    """Answers for which δ is proved at a thousand places each."""
+    changed = _claiming_delta({"kind": "laplace", "scale": "1", "sensitivity": "1"})
+    ends = [Fraction(number, 1024) for number in range(999)]
+    values = [-math.expm1((float(eps) - 1) / 2) for eps in ends]
+    places = [
+        {"at": f"0x{at.numerator * 1024 // at.denominator:x}p-10"}
+        | {"low": f"{max(value - 1e-6, 0):.9f}", "high": f"{value + 1e-6:.9f}"}
+        for at, value in zip(ends, values, strict=True)
+    ] + [{"at": "0x1p+1", "low": "0", "high": "1e-9"}]
+    one = {"quantity": "beta", "at": "0.5", "low": "0", "high": "0.99"}
+    changed["claim"]["answers"] = [one] * count
+    changed["evidence"]["points"] = [{"places": places}] * count
+    return changed
 
 
 def moved_right(count: int, eps: int) -> dict[str, Any]:

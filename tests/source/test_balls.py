@@ -73,7 +73,7 @@ _NUMBERS = {
     "mechanisms/bounded_range.py": {"log < _LOG_HALF"},
     "mechanisms/callable.py": {"found[1:] > least + slack"},
     "mechanisms/table.py": {"last == 0", "last == 1"},
-    "mechanisms/thresholded_release.py": {"delta >= _HALF", "0 < one < math.inf"},
+    "mechanisms/thresholded_release.py": {"delta >= _HALF", "0 < one < math.inf", "place > _MOST"},
     "reading/rows.py": {"max(map(len, texts), default=0) <= MAX_DIGITS"},
     "measure/first_look.py": {
         "log[0] <= _NEAR_ONE",

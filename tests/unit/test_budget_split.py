@@ -63,6 +63,12 @@ def test_thresholds(noise: str, groups: int, delta: float) -> None:
     ("make", "words"),
     [
         (lambda: P.SparseVector(epsilon=1, threshold_scale=3), "left out beside epsilon"),
+        (lambda: P.SparseVector(epsilon=True), "epsilon is True: must be a number > 0"),
+        (lambda: P.SparseVector(epsilon=1e-300, sensitivity=1e300), "epsilon is 1e-300: must be"),
+        (
+            lambda: P.ThresholdedRelease(noise="gaussian", scale=1e308, delta=1e-5),
+            r"scale is 1e\+308: must be one whose threshold",
+        ),
         (lambda: P.SparseVector(epsilon=-1), "epsilon is -1.*: must be a number > 0"),
         (
             lambda: P.ThresholdedRelease(noise="laplace", scale=1, threshold=9, delta=1e-6),

@@ -271,7 +271,9 @@ def test_declared_effects_are_true() -> None:
     [
         ("laplace", {"target_mu": 900}, "target_mu is 900.0: must be below 632"),
         ("approx-dp", {"target_advantage": 0.1, "delta": 0.2}, "must be at least 0.2"),
-        ("sgd-family", {"target_mu": 1, "A": 2}, "or give all but one of A, B"),
+        ("sgd-family", {"target_mu": 1, "A": 2}, "of B and sigma give all but the one to find"),
+        ("dpsgd", {"target_mu": 1}, "of noise_multiplier, sample_rate and steps give all but"),
+        ("gaussian", {"target_mu": 1, "sigma": 1}, "find, sigma or sensitivity, and leave its"),
     ],
 )
 def test_what_would_do_is_told(kind: str, given: dict[str, Any], words: str) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from flint import acb, arb
 
 import gdpbridge as gdp
+from gdpbridge.convert import beta_at
 
 P = gdp.profiles
 SHARES = (20, 274, 85, 131, 131, 238, 118, 3)
@@ -141,3 +144,48 @@ def test_what_is_left_at_a_larger_share() -> None:
     low, high = whole(3.65 / 0.9141).delta_bounds(21.97)
     assert 2.9923e-11 < low < high < 2.9924e-11
     assert whole(3.65 / 0.8783).delta_bounds(21.97)[1] < 1e-10
+
+
+@pytest.fixture(scope="module")
+def persons(root: Path) -> gdp.Profile:
+    """The persons of the Demographic and Housing Characteristics File."""
+    return gdp.load_profile(root / "examples" / "census" / "dhc_persons.toml")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "off"),
+    [
+        # the larger error of each pair
+        ("4.4690958649854366549e-14", "0.99999166628352730398", 0),
+        ("7.5844551258127887445e-8", "0.98214418781569422935", 0),
+        ("0.0037058206195645596989", "0.31826996322206997214", 0),
+        ("0.026026992250113741130", "0.11359778094776154852", 0),
+        # where the threshold is a loss that has a mass of its own
+        ("0.057608990546475901288", "0.057608990546475901288", -3.66e-6),
+        ("6.7952086962542884957e-13", "0.99995889985602023512", 5.435e-9),
+    ],
+)
+def test_the_tradeoff_curve(persons: gdp.Profile, first: str, second: str, off: float) -> None:
+    """Points of the later paper's curve for path 13 are on it, but those at ζ = 0 and ±3.5."""
+    found = beta_at(persons, float(first))
+    assert found.width < 2e-8
+    given = Fraction(second)
+    if not off:
+        assert Fraction(found.low) <= given <= Fraction(found.high)
+    else:
+        assert float(given - Fraction(found.low)) == pytest.approx(off, rel=0.01)
+
+
+def test_paths_differ(persons: gdp.Profile) -> None:
+    """Path 6 against path 13, where δ by ρ is 5·10⁻⁹: 4.5·10⁻⁵ of δ more, as stored."""
+    # of ten thousand, in thirteenths
+    shares = {48673: 9, 73 * 13: 9, 4 * 48673: 1, 292 * 13: 1}
+    parts = [
+        P.DiscreteGaussian(sigma=100 / math.sqrt(part / 13)).compose(2 * times)
+        for part, times in shares.items()
+    ]
+    eps, stored = 24.440047614869050, (1.0342413768e-10, 1.0341948374e-10)
+    found = [one.delta_bounds(eps) for one in (P.Sequence(parts=tuple(parts)), persons)]
+    for (low, high), value in zip(found, stored, strict=True):
+        assert low < value < high
+    assert found[0][0] > found[1][1] * (1 + 1e-5)

@@ -342,17 +342,16 @@ def test_masses_that_are_not_whole_polynomials() -> None:
 )
 def test_whether_a_mu_covers_every_epsilon_of_several_runs(one: gdp.Profile, tail: float) -> None:
     """√k·μ of one run covers k of them; where none covers one, none covers several."""
-    found, own = gdp.measure(one.compose(4)), gdp.measure(one)
+    runs = one.compose(4)
+    found = gdp.identify(runs)
     assert found.tail_status == "proved"
     assert found.mu_tail is not None
     assert (found.mu_tail.lower, found.mu_tail.upper) == (tail, tail)
-    assert found.whole_range_mu is not None
-    assert own.whole_range_mu is not None
-    if tail:
-        assert found.whole_range_mu.lower == math.inf
-        return
-    assert found.verdict == "gdp"
-    assert found.mu.lower <= found.whole_range_mu.upper <= 2 * own.whole_range_mu.upper * (1 + 1e-9)
+    assert found.verdict == ("not-gdp" if tail else "gdp")
+    if not tail:
+        high = float(runs.tail.above())
+        assert high == pytest.approx(2 * float(one.tail.above()), rel=1e-9)
+        assert runs.delta_bounds(0.5)[1] <= gdp.profiles.GDP(mu=high).delta_bounds(0.5)[1]
 
 
 def test_how_skellam_noise_of_several_runs_falls() -> None:
@@ -369,3 +368,21 @@ def test_how_skellam_noise_of_several_runs_falls() -> None:
         )
         most = float(beyond.log_factor()) - eps**2 / (2 * float(beyond.width) ** 2)
         assert math.log(delta) <= most
+
+
+def test_roots_in_another_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not smooth at an end is refused with what to do, and that has the same δ."""
+    found = P.Densities(p="(0.5+1.25*x**3)*2*x", q="2*x", low=0, high=1)
+    for eps in (0.0, 0.3):
+        with mpmath.workdps(20):
+            turn = ((mpmath.exp(eps) - 0.5) / 1.25) ** (mpmath.mpf(2) / 3)
+            excess = mpmath.quad(lambda x: 0.5 + 1.25 * x**1.5, [turn, 1])
+            above = excess - mpmath.exp(eps) * (1 - turn)
+            turn = max((mpmath.exp(-eps) - 0.5) / 1.25, mpmath.mpf(0)) ** (mpmath.mpf(2) / 3)
+            lack = mpmath.quad(lambda x: 0.5 + 1.25 * x**1.5, [0, turn])
+            wanted = max(above, turn - mpmath.exp(eps) * lack)
+        low, high = found.delta_bounds(eps)
+        assert low * (1 - 1e-12) <= wanted <= high * (1 + 1e-12)
+    monkeypatch.setattr("gdpbridge.losses.densities._MOST_CELLS", 100)
+    with pytest.raises(gdp.UndecidedError, match=r"near x = 0: .* u with x = u\*\*2"):
+        _ = P.Densities(p="0.5+1.25*x**1.5", q="1", low=0, high=1).curve

@@ -155,12 +155,22 @@ def test_bad_input(given: dict[str, object], words: str) -> None:
 
 def test_parts_that_have_no_divergence() -> None:
     """A part without finite divergences, or without a common order, is refused in words."""
-    with pytest.raises(gdp.InputError, match="Rényi curves at the same orders"):
+    with pytest.raises(gdp.InputError, match=r"parts\[1\].kind is 'approx-dp'.*pure-dp with δ"):
         P.Sequence(parts=(of_zcdp(1), P.ApproxDP(epsilon=1, delta=1e-5)))
     with pytest.raises(gdp.InputError, match="Rényi curves at the same orders"):
         P.Sequence(parts=(of_zcdp(1), of_zcdp(1, [3])))
     with pytest.raises(gdp.InputError, match=r"parts\[1\].kind is 'icea'"):
         P.Sequence(parts=(of_zcdp(1), P.ICEA(messages=20, users=4)))
+
+
+def test_what_gives_nothing_away() -> None:
+    """Beside a curve it adds nothing; tuned it is refused, as a bound would say that it did."""
+    alone = of_zcdp(1)
+    for nothing in (P.PureDP(epsilon=0), P.GDP(mu=0)):
+        found = P.Sequence(parts=(alone, nothing))
+        assert found.delta_bounds(0.5) == alone.delta_bounds(0.5)
+        with pytest.raises(gdp.InputError, match="one that gives nothing away"):
+            nothing.tune(5)
 
 
 @pytest.mark.parametrize(

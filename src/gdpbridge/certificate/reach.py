@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from gdpbridge.certificate.rho import rho_of
+from gdpbridge.certificate.adding import (
+    is_sum,
+    rho_of,
+    with_gaussians,
+    without_certificate_because,
+)
 from gdpbridge.curves.base import Form
 from gdpbridge.mechanisms.base import Profile
-from gdpbridge_verify.kinds import KINDS, SAMPLED
+from gdpbridge_verify.kinds import KINDS
+from gdpbridge_verify.sampled import SAMPLED, SAMPLED_BY_LAW
 
 if TYPE_CHECKING:
     from gdpbridge_verify.transforms import Runs
@@ -27,7 +33,10 @@ __all__ = [
 # whose formulas the checker knows as composed losses alone
 ONLY_COMPOSED = frozenset({"composed", "dpsgd", "sequence", "subsampled"})
 # whose samples the checker composes
-_SAMPLED_RUNS = ("gaussian", "gdp", "laplace", "discrete-laplace", "pure-dp", "approx-dp")
+_SAMPLED_RUNS = (
+    "approx-dp", "discrete-laplace", "gaussian", "gdp", "laplace", "permute-and-flip", "pure-dp",
+    "sparse-vector",
+)  # fmt: skip
 # the checker's bound is its own, and shows no lower end
 _ONLY_ABOVE = ("random-allocation", "tuned")
 
@@ -36,7 +45,11 @@ def uncertifiable_because(profile: Profile) -> str:
     """Return why no certificate can be written about a mechanism; empty if one can."""
     named = profile.certified_as
     if named.kind == "tuned":
-        return named.beyond_certificates
+        return named.beyond_certificates or _without_delta_because(named)
+    if is_sum(named):
+        return without_certificate_because(named)
+    if (other := with_gaussians(named)) is not None:
+        return uncertifiable_because(other)
     for one in _all(named):
         if one.kind not in KINDS:
             # it may have one by itself, as that of what it is reduced to
@@ -70,7 +83,13 @@ def uncertifiable_because(profile: Profile) -> str:
             return f"there is no certificate yet for {what} of {one.kind}"
         if one.kind == "subsampled" and one is not named and one.inner[0].kind not in _SAMPLED_RUNS:
             return f"there is no certificate yet for compositions of sampled {one.inner[0].kind}"
-        if one.kind == "subsampled" and one.inner[0].kind not in (*_SAMPLED_RUNS, *SAMPLED):
+        replaced = one.kind == "subsampled" and one.neighbours != "add-remove"
+        if replaced and one is not named and one.inner[0].kind not in ("gaussian", "gdp"):
+            return (
+                "there is no certificate yet for compositions of samples without replacement of "
+                f"{one.inner[0].kind}"
+            )
+        if one.kind == "subsampled" and one.inner[0].kind not in (*SAMPLED, *SAMPLED_BY_LAW):
             return f"there is no certificate yet for samples of {one.inner[0].kind}"
         if one.kind == "grouped" and not _is_per_record(one.inner[0]):
             return f"there is no certificate for groups of {one.inner[0].kind} yet"
@@ -92,6 +111,16 @@ def uncertifiable_because(profile: Profile) -> str:
     ):
         return f"there is no certificate for {named.kind} of such parts yet"
     return named.beyond_certificates
+
+
+def _without_delta_because(tuned: Profile) -> str:
+    """Return why no certificate tells δ of one run, which those of poisson numbers of runs need."""
+    base = tuned.inner[0].certified_as
+    if tuned.specification()["distribution"] != "poisson":
+        return ""
+    if base.kind == "table":
+        return "there is no certificate for poisson numbers of runs of table yet"
+    return uncertifiable_because(base)
 
 
 def hides_far_out(profile: Profile) -> bool:
@@ -226,7 +255,8 @@ def _is_sampled(profile: Profile) -> bool:
     from gdpbridge.transformations.subsample import Subsampled
 
     assert isinstance(profile, Subsampled)
-    return profile.base.kind in SAMPLED and profile.rate is not None
+    one_run = profile.base.specification().get("runs", "1") == "1"
+    return profile.base.kind in (*SAMPLED, *SAMPLED_BY_LAW) and one_run and profile.rate is not None
 
 
 def _is_per_record(base: Profile) -> bool:

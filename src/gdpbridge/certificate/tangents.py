@@ -11,50 +11,78 @@ from functools import cache
 
 from flint import arb, arb_series
 
+from gdpbridge.certificate.adding import is_by_orders, is_exact_sum
 from gdpbridge.certificate.binaries import binary_below, binary_text
+from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.rows import rows_of
 from gdpbridge.curves.pieces import Piece
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.guarantees.boundary import Bound
 from gdpbridge.guarantees.repeated import log_inverse_gamma
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.renyi import Renyi
-from gdpbridge.numeric.exact import decimal_ceiling, decimal_text
+from gdpbridge.numeric.exact import (
+    decimal_ceiling,
+    decimal_floor,
+    decimal_text,
+    exact,
+    rational_text,
+)
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import SERIES, ball, to_fraction
 from gdpbridge.transformations.tuned import Tuned
+from gdpbridge_verify.document import Lemma
 from gdpbridge_verify.evidence import Table, Tangent
 from gdpbridge_verify.numbers import binary
 
-__all__ = ["TangentsOf", "bounds_of", "rows_used", "tangent_at"]
+__all__ = [
+    "TangentsOf",
+    "bounds_of",
+    "is_of_divergences",
+    "lemmas_used",
+    "place_of_order",
+    "rows_used",
+    "tangent_at",
+]
 
 # beyond the bits of the proof
 _MORE_BITS = 64
 _CENTRE_BITS = 96
+# by which a float may be off
+_HAIR, _DIGITS_OF_PLACE = Fraction(1, 10**14), 15
 # of divergences that the checker bounds in its own way
 _WIDER, _ROW_DIGITS = 1 + Fraction(1, 10**12), 20
 
 
-def bounds_of(profile: Renyi | Tuned) -> tuple[Table, tuple[Bound, ...]]:
+def is_of_divergences(profile: Profile) -> bool:
+    """Whether what is known of a mechanism are divergences at some orders."""
+    return isinstance(profile, Renyi | Tuned) or is_by_orders(profile)
+
+
+def bounds_of(profile: Profile) -> tuple[Table, tuple[Bound, ...]]:
     """Return the rows of divergences as they are given, and the bounds that follow from them."""
     if isinstance(profile, Renyi):
         return rows_of(profile)[0], profile.bounds
-    found = {tilt: profile.renyi_divergence(tilt) for tilt in sorted(profile.renyi_orders)}
+    found = {tilt: profile.renyi_divergence(tilt) for tilt in sorted(profile.renyi_orders or ())}
     bounds = tuple(Bound(tilt, value) for tilt, value in found.items() if value is not None)
-    if isinstance(profile.base, Renyi):
-        return rows_of(profile.base)[0], bounds
-    known = ((one.tilt, profile.base.renyi_divergence(one.tilt)) for one in bounds)
-    # the checker proves them in its own way
-    rows = tuple(
-        (decimal_text(1 + tilt), format(decimal_ceiling(value * _WIDER, _ROW_DIGITS), "f"))
-        for tilt, value in known
-        if value is not None
-    )
+    one = profile.base if isinstance(profile, Tuned) else profile
+    if isinstance(one, Renyi):
+        return rows_of(one)[0], bounds
+    known = [(bound.tilt, one.renyi_divergence(bound.tilt)) for bound in bounds]
+    pairs = [(1 + tilt, value) for tilt, value in known if value is not None]
+    if not is_exact_sum(one):
+        # the checker proves them in its own way
+        pairs = [
+            (alpha, exact(decimal_ceiling(value * _WIDER, _ROW_DIGITS))) for alpha, value in pairs
+        ]
+    rows = tuple((rational_text(alpha), rational_text(value)) for alpha, value in pairs)
     return Table(columns=("alpha", "epsilon"), rows=rows), bounds
 
 
-def rows_used(profile: Renyi | Tuned, table: Table, tangents: Iterable[Tangent]) -> Table:
+def rows_used(profile: Profile, table: Table, tangents: Iterable[Tangent]) -> Table:
     """Return the rows that are needed, where each of them is the checker's work."""
-    if isinstance(profile, Renyi) or isinstance(profile.base, Renyi):
+    if not isinstance(profile, Tuned) or isinstance(profile.base, Renyi):
+        # of sums all are, for an event that shows a lower end
         return table
     rows = [(Fraction(alpha), Fraction(most)) for alpha, most in table.rows or ()]
     orders = {binary(one.order) for one in tangents}
@@ -66,6 +94,24 @@ def rows_used(profile: Renyi | Tuned, table: Table, tangents: Iterable[Tangent])
             s = to_fraction(size.upper())
         kept.add(min((most * (1 - 1 / nu) + s / nu, nu) for nu, most in rows)[1])
     return replace(table, rows=tuple(row for row in table.rows or () if Fraction(row[0]) in kept))
+
+
+def place_of_order(alpha: Fraction) -> Fraction:
+    """Return log(α/(α - 1)), or hardly less: δ of one run there counts for a poisson number."""
+    place = Fraction(math.log1p(1 / (alpha - 1))) * (1 - _HAIR)
+    return exact(decimal_floor(place, _DIGITS_OF_PLACE))
+
+
+def lemmas_used(bare: Certificate, table: Table) -> tuple[Lemma, ...] | None:
+    """Return those of the lemmas that are for the orders of rows."""
+    orders = (Fraction(row[0]) for row in table.rows or ())
+    places = {decimal_text(place_of_order(alpha)) for alpha in orders}
+    used = tuple(
+        one
+        for one in bare.lemmas or ()
+        if not one.claim.answers or one.claim.answers[0].at in places
+    )
+    return used or None
 
 
 def tangent_at(piece: Piece, at: Fraction) -> tuple[arb, arb]:

@@ -12,6 +12,7 @@ from functools import partial
 from importlib.metadata import version
 from itertools import chain
 
+from gdpbridge.certificate.adding import is_sum, rho_of, with_gaussians
 from gdpbridge.certificate.binaries import binary_below, binary_text, optional_binary_text
 from gdpbridge.certificate.cells import all_accepted
 from gdpbridge.certificate.checker import CellChecker
@@ -19,20 +20,22 @@ from gdpbridge.certificate.limits import first_written
 from gdpbridge.certificate.model import SCHEMA, Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell
 from gdpbridge.certificate.reach import hides_far_out, is_bounded, is_closed, is_near, needs_lattice
-from gdpbridge.certificate.rho import rho_of
+from gdpbridge.certificate.tangents import is_of_divergences
 from gdpbridge.certificate.write_closed import with_formula
 from gdpbridge.certificate.write_composed import at_zero, with_directions
 from gdpbridge.certificate.write_convex import with_cells, with_chords
 from gdpbridge.certificate.write_discrete import above, with_laws
 from gdpbridge.certificate.write_lattice import with_lattice
+from gdpbridge.certificate.write_lemmas import lemmas_of_rho, with_lemmas
 from gdpbridge.certificate.write_near import with_nearness
-from gdpbridge.certificate.write_zcdp import with_tangents
+from gdpbridge.certificate.write_zcdp import with_head_of_runs, with_tangents
 from gdpbridge.curves.base import Form
 from gdpbridge.curves.composed import ComposedCurve
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.errors import UndecidedError
 from gdpbridge.guarantees.boundary import zcdp_boundary
+from gdpbridge.identify import identify
 from gdpbridge.interval import Interval
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.densities import Densities
@@ -49,13 +52,15 @@ from gdpbridge.numeric.kinds import to_fraction
 from gdpbridge.transformations.clip_rectify import ClipRectify
 from gdpbridge.transformations.compose import Composed
 from gdpbridge.transformations.tuned import Tuned
-from gdpbridge_verify.document import Claim, Evidence, Range
+from gdpbridge_verify.document import Claim, Evidence, Lemma, Range
 from gdpbridge_verify.evidence import Breakpoint
 from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.refusal import OutOfWork
 
 __all__ = ["begun", "range_of", "write"]
 
+# of a μ that answers rest on
+_DIGITS = 15
 # beyond which lines, which are long, are left for a lattice
 _MOST_BYTES = 100_000
 # of squares, relatively
@@ -71,8 +76,16 @@ def range_of(interval: Interval) -> Range:
     return Range(low=_mu_text(interval.low), high=_mu_text(interval.high))
 
 
-def write(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
+def write(
+    profile: Profile, claim: Claim, proof: Proof, lemmas: tuple[Lemma, ...] | None = None
+) -> Certificate:
     """Put a certificate together.
+
+    Args:
+        profile: the mechanism.
+        claim: what is claimed of it.
+        proof: what the search left behind.
+        lemmas: what else it takes, of poisson numbers of runs.
 
     Raises:
         UndecidedError: if the checker cannot be convinced of a cell, or that would be too much
@@ -82,9 +95,22 @@ def write(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
         raise UndecidedError("there is nothing to prove of what may always fail")
     # the mechanism's own δ may be all that is possible in a class
     named = profile.certified_as
+    other = with_gaussians(named)
+    if other is None:
+        return _as_closely(named, claim, proof, lemmas)
+    tail = identify(other).mu_tail
+    if tail is not None and claim.verdict == "gdp":
+        claim = replace(claim, mu_tail=range_of(tail))
+    return with_lemmas(_as_closely(other, claim, proof, None), named)
+
+
+def _as_closely(
+    named: Profile, claim: Claim, proof: Proof, lemmas: tuple[Lemma, ...] | None
+) -> Certificate:
+    """Claim as many digits as the checker can be convinced of."""
     stated = replace(claim, profile_is=named.profile_is.value)
-    first = partial(_written, named, stated, proof)
-    others = (partial(_written, named, *one) for one in _looser(stated, proof))
+    first = partial(_written, named, stated, proof, lemmas)
+    others = (partial(_written, named, *one, lemmas) for one in _looser(stated, proof))
     return first_written(chain([first], others))
 
 
@@ -92,7 +118,7 @@ def _looser(claim: Claim, proof: Proof) -> Iterator[tuple[Claim, Proof]]:
     """Yield claims of fewer and fewer digits, each with its proof."""
     most: str = claim.mu_tail.high
     known = claim.statement == "approximate" and "inf" not in (most, claim.mu.high)
-    if known and Fraction(most) <= Fraction(claim.mu.high) * (1 + _ANOTHER[2]):
+    if known and 0 <= Fraction(most) - Fraction(claim.mu.low) <= _ANOTHER[2] * Fraction(most):
         # what is μ-GDP as a whole is so past a failure, too
         mu = replace(claim.mu, high=most)
         yield replace(claim, mu=mu), replace(proof, cells=())
@@ -103,13 +129,16 @@ def _looser(claim: Claim, proof: Proof) -> Iterator[tuple[Claim, Proof]]:
         yield replace(claim, mu=Range(low=decimal_text(low), high=decimal_text(high))), proof
 
 
-def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:
+def begun(
+    profile: Profile, claim: Claim, bits: int, lemmas: tuple[Lemma, ...] | None = None
+) -> Certificate:
     """Return a certificate with nothing of its proof but what the mechanism needs.
 
     Args:
         profile: the mechanism.
         claim: the claim.
         bits: the precision to which places are bracketed.
+        lemmas: those of poisson numbers of runs.
     """
     by_rows = isinstance(profile, Written | Renyi | Table | TradeoffFunction | Tuned)
     if isinstance(profile, Formula) and profile.is_exact and profile.possible is not True:
@@ -119,11 +148,17 @@ def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:
         claim = replace(claim, verdict="unknown", mu_tail=Range(low="0", high="inf"))
     smooth = profile.curve.form is Form.SMOOTH and not is_closed(profile)
     by_rule = rho_of(profile) is not None or isinstance(profile, Densities)
-    no_formula = by_rows or by_rule or not smooth
+    no_formula = by_rows or by_rule or not smooth or is_sum(profile)
+    # where δ of a sample no longer falls the checker sees by itself
+    no_formula = no_formula or profile.kind == "subsampled"
+    spec = _specification(profile) if by_rows else profile.specification()
+    if is_sum(profile) and by_rule:
+        lemmas = lemmas_of_rho(spec, max(len(claim.mu.high.partition(".")[2]), _DIGITS))
     return Certificate(
         schema=SCHEMA,
         generator=f"gdpbridge {version('gdpbridge')}",
-        mechanism=_specification(profile) if by_rows else profile.specification(),
+        mechanism=spec,
+        lemmas=lemmas,
         claim=claim,
         evidence=Evidence(
             breakpoints=() if no_formula else _breakpoints(profile, bits),
@@ -134,9 +169,11 @@ def begun(profile: Profile, claim: Claim, bits: int) -> Certificate:
     )
 
 
-def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
+def _written(
+    profile: Profile, claim: Claim, proof: Proof, lemmas: tuple[Lemma, ...] | None
+) -> Certificate:
     if not is_bounded(profile) or _is_by_points(profile):
-        return _as_measured(profile, claim, proof)
+        return _as_measured(profile, claim, proof, lemmas)
     if not needs_lattice(profile):
         # as closely as it was measured, if that is not too much for the checker
         try:
@@ -148,11 +185,13 @@ def _written(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     return with_lattice(begun(profile, claim, proof.bits), proof, profile)
 
 
-def _as_measured(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
-    bare = begun(profile, claim, proof.bits)
+def _as_measured(
+    profile: Profile, claim: Claim, proof: Proof, lemmas: tuple[Lemma, ...] | None = None
+) -> Certificate:
+    bare = begun(profile, claim, proof.bits, lemmas)
     if claim.mu.high == "inf":
-        # nothing is claimed of an upper end
-        proof = replace(proof, cells=(), directions=(), unshown=None)
+        # nothing is claimed of an upper end, and the line at the witness alone is needed
+        proof = replace(proof.shown(), cells=(), directions=())
     else:
         proof = _past_the_last_bracket(proof, bare.evidence.breakpoints)
     tail_from = optional_binary_text(proof.tail_from)
@@ -160,7 +199,7 @@ def _as_measured(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
     bare = replace(bare, evidence=evidence)
     composed = profile.curve.form is Form.COMPOSED
     rho = rho_of(profile)
-    by_rows = isinstance(profile, Written | Renyi | Table | TradeoffFunction | Tuned)
+    by_rows = isinstance(profile, Written | Table | TradeoffFunction) or is_of_divergences(profile)
     discrete = profile.curve.form is Form.LINEAR and not by_rows
     if isinstance(profile.curve, ComposedCurve) and _is_nothing(claim):
         return at_zero(bare, profile.curve)
@@ -174,9 +213,11 @@ def _as_measured(profile: Profile, claim: Claim, proof: Proof) -> Certificate:
         return with_nearness(bare, profile)
     if discrete:
         return _by_laws(bare, proof, profile)
+    if rho is not None and is_sum(profile):
+        return with_head_of_runs(bare, zcdp_boundary(rho), proof.bits)
     if rho is not None:
         return with_tangents(bare, proof, zcdp_boundary(rho))
-    if isinstance(profile, Written | Renyi | Table | TradeoffFunction | Tuned):
+    if by_rows:
         return with_chords(bare, proof, profile)
     if is_closed(profile):
         return with_formula(bare, proof, profile)

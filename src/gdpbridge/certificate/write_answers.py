@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -11,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from gdpbridge.certificate.adding import rho_of, with_gaussians
 from gdpbridge.certificate.binaries import binary_below, binary_text
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.limits import first_written
@@ -22,16 +24,24 @@ from gdpbridge.certificate.reach import (
     needs_lattice,
     uncertifiable_because,
 )
-from gdpbridge.certificate.rho import rho_of
 from gdpbridge.certificate.rows import rows_of
-from gdpbridge.certificate.tangents import TangentsOf, bounds_of, rows_used
+from gdpbridge.certificate.tangents import (
+    TangentsOf,
+    bounds_of,
+    is_of_divergences,
+    lemmas_used,
+    place_of_order,
+    rows_used,
+)
 from gdpbridge.certificate.write import begun, range_of
 from gdpbridge.certificate.write_closed import directions_of_formula
 from gdpbridge.certificate.write_composed import has_line, pieces_at
 from gdpbridge.certificate.write_convex import (
     touching_places,
 )
+from gdpbridge.certificate.write_discrete import plain_laws
 from gdpbridge.certificate.write_lattice import lattice_of
+from gdpbridge.certificate.write_lemmas import lemmas_from, with_lemmas
 from gdpbridge.certificate.write_places import below, place_of
 from gdpbridge.certificate.write_zcdp import tangents_at
 from gdpbridge.curves.base import Curve, Form
@@ -48,7 +58,6 @@ from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.densities import Densities
 from gdpbridge.mechanisms.formula import Written
 from gdpbridge.mechanisms.random_allocation import RandomAllocation
-from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.skellam import Skellam
 from gdpbridge.mechanisms.table import Table
 from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
@@ -60,7 +69,7 @@ from gdpbridge_verify import document, evidence
 from gdpbridge_verify.composition import composition_of
 from gdpbridge_verify.refusal import OutOfWork
 
-__all__ = ["Asked", "Quantity", "write_answers"]
+__all__ = ["Asked", "Quantity", "lemmas_of_delta", "write_answers"]
 
 Quantity = Literal["delta", "epsilon", "advantage", "tpr", "beta"]
 
@@ -138,6 +147,8 @@ def write_answers(profile: Profile, asked: Sequence[Asked]) -> Certificate:
     if why := uncertifiable_because(profile):
         raise InputError("certificate", profile.kind, Advice(f"leave it out: {why}"))
     named = profile.certified_as
+    if (other := with_gaussians(named)) is not None:
+        return with_lemmas(write_answers(other, asked), named)
     found = identify(named)
     # of a formula the tail would need a proof of its own
     known = found.verdict is not Verdict.UNKNOWN and not isinstance(named, Written)
@@ -150,8 +161,21 @@ def write_answers(profile: Profile, asked: Sequence[Asked]) -> Certificate:
         mu_tail=range_of((found.mu_tail if known else None) or Interval(0, "Infinity")),
         profile_is=named.profile_is.value,
     )
-    bare = begun(named, claim, _BITS)
+    bare = begun(named, claim, _BITS, lemmas_of_delta(named))
     return first_written(partial(_written, bare, named, asked, *way) for way in _ways(named))
+
+
+def lemmas_of_delta(profile: Profile) -> tuple[document.Lemma, ...] | None:
+    """Return δ of one run, which poisson numbers need, at the orders where it can be shown."""
+    if not isinstance(profile, Tuned) or profile.distribution != "poisson":
+        return None
+    found: list[document.Lemma] = []
+    for tilt in sorted(profile.renyi_orders):
+        asked = Asked("delta", place_of_order(1 + tilt), low=False)
+        with suppress(UndecidedError):
+            one = write_answers(profile.base.certified_as, [asked])
+            found += [lemma for lemma in lemmas_from(one) if lemma not in found]
+    return tuple(found)
 
 
 def _written(
@@ -186,6 +210,7 @@ def _first_shown(
     if asked.bound is None:
         # of some classes no mechanism is known that shows the lower end, however wide
         tries = tries[:1] if rho_of(profile) is not None else tries
+        tries = [] if profile.kind == "tuned" else tries
         tries += [(replace(asked, low=False), wider) for wider in widths]
     too_long = False
     for one, wider in tries:
@@ -386,16 +411,17 @@ def _with_proof(
         )
         return replace(bare, evidence=replace(evidence, directions=directions))
     if (rho := rho_of(profile)) is not None:
-        boundary = zcdp_boundary(rho)
-        tangents = tangents_at(bare, boundary, [one for one in above if one], _BITS)
+        places = [one for one in above if one]
+        tangents = tangents_at(bare, zcdp_boundary(rho), places, _BITS)
         return replace(bare, evidence=replace(evidence, tangents=tangents))
-    if isinstance(profile, Renyi | Tuned):
+    if is_of_divergences(profile):
         assert isinstance(profile.curve, SmoothCurve)
         table, bounds = bounds_of(profile)
         known = TangentsOf(profile.curve, bounds, _BITS)
         tangents = known.over(place for eps in above for place in known.places(eps))
-        table = rows_used(profile, table, tangents)
-        return replace(bare, table=table, evidence=replace(evidence, tangents=tangents))
+        table, evidence = rows_used(profile, table, tangents), replace(evidence, tangents=tangents)
+        lemmas = lemmas_used(bare, table)
+        return replace(bare, table=table, evidence=evidence, lemmas=lemmas)
     if isinstance(profile, Written):
         places = touching_places(profile.followed.curve, _BITS)
         places += [_place(eps) for one in answers for eps, low, _ in one.places if low]
@@ -404,21 +430,12 @@ def _with_proof(
         return replace(bare, evidence=replace(evidence, touching=texts))
     if is_closed(profile) or (profile.curve.form is Form.BETWEEN and is_near(profile)):
         return replace(bare, evidence=replace(evidence, directions=directions_of_formula()))
-    by_values = isinstance(profile, Densities | Skellam | Table | TradeoffFunction)
-    if profile.curve.form is Form.LINEAR and not by_values:
-        return replace(bare, evidence=replace(evidence, directions=_laws(bare)))
     if isinstance(profile, Table | TradeoffFunction):
         table, corners = rows_of(profile)
         return replace(bare, table=table, evidence=replace(evidence, corners=corners))
+    if profile.curve.form is Form.LINEAR and not isinstance(profile, Densities | Skellam):
+        evidence = replace(evidence, directions=plain_laws(bare))
     return replace(bare, evidence=evidence)
-
-
-def _laws(bare: Certificate) -> tuple[document.Direction, ...]:
-    """Return directions of discrete losses by their law as it is, without a tilt."""
-    zero = binary_text(Fraction(0))
-    one = document.Direction(pieces=(evidence.CurvePiece(start=zero, tilt=zero),), cells=())
-    symmetric = all(part.symmetric for part in composition_of(bare.mechanism).parts)
-    return (one,) if symmetric else (one, one)
 
 
 def _place(eps: Fraction) -> Fraction:

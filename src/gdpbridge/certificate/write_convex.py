@@ -13,18 +13,27 @@ from fractions import Fraction
 
 from flint import arb
 
+from gdpbridge.certificate.adding import is_by_orders
 from gdpbridge.certificate.binaries import binary_below, binary_text, is_binary
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof
 from gdpbridge.certificate.rows import rows_of
-from gdpbridge.certificate.tangents import TangentsOf, bounds_of, rows_used, tangent_at
+from gdpbridge.certificate.tangents import (
+    TangentsOf,
+    bounds_of,
+    is_of_divergences,
+    lemmas_used,
+    rows_used,
+    tangent_at,
+)
 from gdpbridge.curves.base import Curve
 from gdpbridge.curves.constants import upper_bound
 from gdpbridge.curves.linear import LinearCurve
 from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.errors import UndecidedError
 from gdpbridge.guarantees.boundary import Bound
+from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.formula import Written
 from gdpbridge.mechanisms.renyi import Renyi
 from gdpbridge.mechanisms.table import Table
@@ -59,9 +68,7 @@ _FARTHER = 1 + Fraction(1, 2**30)
 _BEYOND = 2**60
 
 
-def with_chords(
-    bare: Certificate, proof: Proof, profile: Written | Renyi | Table | TradeoffFunction | Tuned
-) -> Certificate:
+def with_chords(bare: Certificate, proof: Proof, profile: Profile) -> Certificate:
     """Return a certificate with rows, if it has any, and the cells and the event that prove it.
 
     Raises:
@@ -69,8 +76,9 @@ def with_chords(
     """
     if isinstance(profile, Written):
         return _of_formula(bare, proof, profile)
-    if isinstance(profile, Renyi | Tuned):
+    if is_of_divergences(profile):
         return _of_divergences(bare, proof, profile)
+    assert isinstance(profile, Table | TradeoffFunction)
     table, corners = rows_of(profile)
     bits = proof.bits + _MORE_BITS
     with precision(2 * bits):
@@ -165,7 +173,7 @@ def _beyond(place: Fraction) -> Fraction:
     return Fraction(math.floor(place * _BEYOND) + 1, _BEYOND)
 
 
-def _of_divergences(bare: Certificate, proof: Proof, profile: Renyi | Tuned) -> Certificate:
+def _of_divergences(bare: Certificate, proof: Proof, profile: Profile) -> Certificate:
     table, bounds = bounds_of(profile)
     evidence, curve = bare.evidence, profile.curve
     assert isinstance(curve, SmoothCurve)
@@ -177,7 +185,7 @@ def _of_divergences(bare: Certificate, proof: Proof, profile: Renyi | Tuned) -> 
         with precision(proof.bits + _MORE_BITS):
             event = tangent_event(curve, proof.witness, _ROOM + 4 * len(bare.claim.mu.low))
         evidence = replace(evidence, event=event)
-    if isinstance(profile, Tuned) and bare.claim.statement == "head":
+    if not isinstance(profile, Renyi) and bare.claim.statement == "head":
         # δ(ε_h), too, is the checker's
         text = bare.claim.failure_probability
         digits = len(text.partition(".")[2])
@@ -190,7 +198,8 @@ def _of_divergences(bare: Certificate, proof: Proof, profile: Renyi | Tuned) -> 
         cells, tangents = tuple(writer.cells()), writer.tangents()
         table = rows_used(profile, table, tangents)
         evidence = replace(evidence, cells=cells, tangents=tangents)
-        bare = replace(bare, table=table, evidence=evidence)
+        lemmas = lemmas_used(bare, table)
+        bare = replace(bare, table=table, evidence=evidence, lemmas=lemmas)
     if not CellChecker(bare).proves_ends():
         raise UndecidedError("the lower end could not be certified")
     return bare
@@ -348,13 +357,16 @@ class _TangentsWriter(_Writer):
     """The cells of bounds on divergences at some orders, and tangents at their ends."""
 
     def __init__(
-        self, bare: Certificate, profile: Renyi | Tuned, proof: Proof, bounds: Sequence[Bound]
+        self, bare: Certificate, profile: Profile, proof: Proof, bounds: Sequence[Bound]
     ) -> None:
         curve, self.profile = profile.curve, profile
         assert isinstance(curve, SmoothCurve)
         super().__init__(bare, curve, proof)
         # the checker's divergences are hardly larger
         self.end *= _FARTHER if bare.claim.statement == "approximate" else 1
+        if is_by_orders(profile):
+            # rows need be proved but once
+            bare = replace(bare, mechanism={"kind": "renyi", "neighbours": None})
         self.bare, self.known = bare, TangentsOf(curve, bounds, self.bits)
         self.used: set[Fraction] = set()
 
@@ -366,7 +378,8 @@ class _TangentsWriter(_Writer):
         assert bare.table is not None
         evidence = replace(bare.evidence, tangents=tangents)
         table = rows_used(self.profile, bare.table, tangents)
-        return CellChecker(replace(bare, table=table, evidence=evidence))
+        lemmas = lemmas_used(bare, table)
+        return CellChecker(replace(bare, table=table, evidence=evidence, lemmas=lemmas))
 
     def tangents(self) -> tuple[Tangent, ...]:
         """Return all that were used."""

@@ -26,8 +26,9 @@ from gdpbridge_verify.composition import composition_of
 from gdpbridge_verify.document import Cell, Direction
 from gdpbridge_verify.evidence import CurvePiece
 from gdpbridge_verify.refusal import OutOfWork
+from gdpbridge_verify.sampled import losses_of
 
-__all__ = ["above", "tilts", "with_laws"]
+__all__ = ["above", "plain_laws", "tilts", "with_laws"]
 
 # a law under another tilt is made where log δ is so far off
 _FALL = 40.0
@@ -44,6 +45,14 @@ _BITS = 128
 _FINE = 1 << 64
 
 
+def plain_laws(bare: Certificate) -> tuple[Direction, ...]:
+    """Return directions of discrete losses by their law as it is, without a tilt."""
+    zero = binary_text(Fraction(0))
+    one = Direction(pieces=(CurvePiece(start=zero, tilt=zero),), cells=())
+    symmetric = all(part.symmetric for part in composition_of(losses_of(bare.mechanism)).parts)
+    return (one,) if symmetric else (one, one)
+
+
 def with_laws(bare: Certificate, proof: Proof, profile: Profile) -> Certificate:
     """Return a certificate with the laws of discrete losses and a cell proved by them.
 
@@ -56,7 +65,7 @@ def with_laws(bare: Certificate, proof: Proof, profile: Profile) -> Certificate:
         UndecidedError: if the checker cannot be convinced of the upper or the lower end.
         OutOfWork: if it would be more work than the checker allows.
     """
-    parts = composition_of(bare.mechanism).parts
+    parts = composition_of(losses_of(bare.mechanism)).parts
     directions = 1 if all(part.symmetric for part in parts) else 2
     pieces = tuple(
         CurvePiece(start=binary_text(start), tilt=binary_text(tilt))

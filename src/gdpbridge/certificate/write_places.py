@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from gdpbridge.certificate.adding import is_by_orders
 from gdpbridge.certificate.binaries import binary_text
 from gdpbridge.certificate.write_composed import line_of
 from gdpbridge.certificate.write_convex import event_at, tangent_event
@@ -48,7 +49,7 @@ def below(
     if eps is not None and isinstance(profile, Table | TradeoffFunction):
         with precision(2 * _BITS):
             event = event_at(profile.curve, eps, _BITS)
-    if eps is not None and isinstance(profile, Renyi | Written):
+    if eps is not None and (isinstance(profile, Renyi | Written) or is_by_orders(profile)):
         assert isinstance(profile.curve, SmoothCurve)
         with precision(2 * _BITS):
             event = tangent_event(profile.curve, eps, _EVENT_BITS)

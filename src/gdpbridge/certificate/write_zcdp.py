@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from flint import arb
 
-from gdpbridge.certificate.binaries import binary_text
+from gdpbridge.certificate.binaries import binary_below, binary_text
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof
@@ -23,7 +23,7 @@ from gdpbridge.numeric.kinds import ball, to_fraction
 from gdpbridge_verify.document import Cell
 from gdpbridge_verify.evidence import Tangent
 
-__all__ = ["tangents_at", "with_tangents"]
+__all__ = ["tangents_at", "with_head_of_runs", "with_tangents"]
 
 _MAX_SPLITS = 40
 # more than what is written, and that more than how close to its ε a tangent is taken
@@ -52,6 +52,26 @@ def with_tangents(bare: Certificate, proof: Proof, boundary: Boundary) -> Certif
         first: Fraction = min(places)
         places |= {at} if at > first else set()
     return _with(bare, tuple(_cell(*one) for one in cells), map(writer.tangent, sorted(places)))
+
+
+def with_head_of_runs(bare: Certificate, boundary: Boundary, bits: int) -> Certificate:
+    """Return a certificate of runs whose ρ add up, with the tangent that bounds δ(ε_h) of a head.
+
+    Up to it, and past a failure, their Gaussian curve is all of the proof.
+
+    Raises:
+        UndecidedError: if the checker cannot be convinced.
+    """
+    zero = binary_text(Fraction(0))
+    bare = replace(bare, evidence=replace(bare.evidence, witness=zero, tail_from=None))
+    if bare.claim.eps_h is not None:
+        place = binary_below(Fraction(bare.claim.eps_h), bits)
+        bare = _with(bare, (), tangents_at(bare, boundary, [place], bits))
+    checker = CellChecker(bare)
+    high: str = bare.claim.mu.high
+    if not (checker.proves_ends() and (high == "inf" or checker.proves_upper())):
+        raise UndecidedError("an end could not be certified")
+    return bare
 
 
 def tangents_at(

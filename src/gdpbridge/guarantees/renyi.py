@@ -92,6 +92,8 @@ def divergence_of(losses: Losses, tilt: Fraction) -> Fraction | None:
         None where it is infinite.
     """
     worst = Fraction(0)
+    if not losses:
+        return worst
     for backward in (False, True):
         moments = Moments([part.factor(backward=backward) for part in losses])
         with precision(_BITS):

@@ -206,7 +206,9 @@ class Pair:
             if len(found) + len(waiting) > _MOST_CELLS:
                 raise UndecidedError(
                     "the densities could not be integrated in a bounded number of steps near "
-                    f"x = {float(left):g}"
+                    f"x = {float(left):g}: where one is not smooth, as roots and logarithms of 0 "
+                    "are not, another variable may serve, such as u with x = u**2, where both "
+                    "densities have a factor 2*u more"
                 )
         return found
 

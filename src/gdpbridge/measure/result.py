@@ -204,6 +204,11 @@ class Measurement(Shown):
         from gdpbridge.certificate.write import range_of, write
         from gdpbridge_verify.document import Claim
 
+        lemmas = None
+        if self.profile.certified_as.kind == "tuned":
+            from gdpbridge.certificate.write_answers import lemmas_of_delta
+
+            lemmas = lemmas_of_delta(self.profile.certified_as)
         return write(
             self.profile,
             claim=Claim(
@@ -216,4 +221,5 @@ class Measurement(Shown):
                 profile_is=self.profile_is.value,
             ),
             proof=self.evidence,
+            lemmas=lemmas,
         )

@@ -4,7 +4,9 @@
 with ``integers``. Where p - e^ε·q changes its sign is bracketed, and masses between such places are
 integrals of Taylor polynomials with their remainders, all in ball arithmetic. Instead of one of
 both, their ratio p/q may be given. On a range without end, what lies beyond all that was
-integrated, some 10⁻²³, counts as an outright failure, and δ(ε) is known up to as much.
+integrated, some 10⁻²³, counts as an outright failure, and δ(ε) is known up to as much. Formulas
+that are not smooth at an end, as √x is not at 0, are to be given in another variable: u with x = u²
+gives both p and q a factor 2u.
 
 Several runs are bounded by the composed loss of a pair on a lattice that dominates: δ of one run is
 there the chord of this one, between multiples of a unit of the loss (Doroshenko, Ghazi, Kamath,

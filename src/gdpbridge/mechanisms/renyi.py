@@ -24,7 +24,7 @@ from gdpbridge.guarantees.boundary import Bound
 from gdpbridge.guarantees.renyi import renyi_curve
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.registry import register
-from gdpbridge.numeric.exact import exact
+from gdpbridge.numeric.exact import exact, rational_text
 from gdpbridge.reading.named import exact_number, pairs_of_file, too_long_because
 
 __all__ = ["Renyi"]
@@ -105,6 +105,13 @@ class Renyi(Profile):
     def beyond_certificates(self) -> str:
         """They hold numbers that are not too long."""
         return too_long_because((1 + one.tilt, one.value) for one in self._bounds)
+
+    def specification(self) -> dict[str, str | None]:
+        """Return kind and relation, and the rows as ``α:ε α:ε …``."""
+        pairs = (
+            f"{rational_text(1 + one.tilt)}:{rational_text(one.value)}" for one in self._bounds
+        )
+        return {"kind": self.kind, "neighbours": self.neighbours, "rows": " ".join(pairs)}
 
     @property
     def composed_is(self) -> Nature:

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 __all__ = ["SparseVector"]
 
 MAX_COUNT = 1_000_000
+# of scales that follow from an ε
+_LEAST, _MOST = Fraction(1, 10**290), Fraction(10**290)
 
 
 @register
@@ -151,11 +153,14 @@ def _split(given: dict[str, Any]) -> dict[str, float]:
     """Return the scales of a budget, each rounded up; none where there is no budget."""
     defaults = {"epsilon": None, "sensitivity": 1, "count": 1}
     found: list[Any] = [given.get(name, default) for name, default in defaults.items()]
-    if not all(isinstance(one, int | float) and 0 < one < math.inf for one in found):
+    if not all(type(one) in (int, float) and 0 < one < math.inf for one in found):
         return {}
     epsilon, sensitivity, count = map(exact, found)
     each = count if given.get("monotonic") else 2 * count
     share = 1 / (1 + Fraction(float(each) ** (2 / 3)))
-    threshold = written_above(sensitivity / (share * epsilon))
+    scale = sensitivity / (share * epsilon)
+    if not _LEAST < scale < _MOST:
+        raise InputError("epsilon", float(epsilon), "one whose noise is between 1e-290 and 1e290")
+    threshold = written_above(scale)
     rest = epsilon - sensitivity / exact(threshold)
     return {"threshold_scale": threshold, "answer_scale": written_above(each * sensitivity / rest)}

@@ -265,7 +265,7 @@ def _threshold(given: dict[str, Any]) -> float | None:
     found: list[Any] = [given.get(name, default) for name, default in defaults.items()]
     noise = given.get("noise")
     if noise not in ("gaussian", "laplace") or not all(
-        isinstance(one, int | float) and 0 < one < math.inf for one in found
+        type(one) in (int, float) and 0 < one < math.inf for one in found
     ):
         return None
     delta, scale, contribution, groups = map(exact, found)
@@ -275,7 +275,10 @@ def _threshold(given: dict[str, Any]) -> float | None:
     away = -NormalDist().inv_cdf(once) if noise == "gaussian" else -math.log(2 * once)
     with precision(_BITS):
         while True:
-            threshold = written_above(contribution + scale * Fraction(away))
+            place = contribution + scale * Fraction(away)
+            if place > _MOST:
+                raise InputError("scale", float(scale), "one whose threshold is at most 1e300")
+            threshold = written_above(place)
             distance = ball((exact(threshold) - contribution) / scale)
             kept = int(groups) * (-_passes(noise, distance)).log1p()
             if certainly(-kept.expm1() <= ball(delta)):
@@ -283,7 +286,7 @@ def _threshold(given: dict[str, Any]) -> float | None:
             away = away * (1 + 1e-15) + 1e-300
 
 
-_HALF = Fraction(1, 2)
+_HALF, _MOST = Fraction(1, 2), Fraction(10**300)
 # an ε at which a Gaussian curve is far below any p that is told from 0
 _FARTHEST = 2**26
 _BISECTIONS = 60

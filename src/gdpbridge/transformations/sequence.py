@@ -162,6 +162,14 @@ class Sequence(Profile):
         found = [(tilt, self.renyi_divergence(tilt)) for tilt in sorted(orders)]
         bounds = tuple(Bound(tilt, times * value) for tilt, value in found if value is not None)
         if not bounds:
+            for number, part in enumerate(self.parts):
+                if orders and all(part.renyi_divergence(tilt) is None for tilt in orders):
+                    raise InputError(
+                        f"parts[{number}].kind",
+                        part.kind,
+                        "one with finite Rényi divergences beside a Rényi curve: of (ε, δ)-DP, "
+                        "pure-dp with δ added to what may fail",
+                    )
             raise InputError(
                 "parts",
                 Words("without a common order at which all Rényi divergences are finite"),

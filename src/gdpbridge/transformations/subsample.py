@@ -186,6 +186,15 @@ class Subsampled(Profile):
         return weakest([self.base.profile_is, self.nature if attained else Nature.CLASS])
 
     @property
+    def certified_as(self) -> Profile:
+        """A sample of what the base is certified as."""
+        base = self.base.certified_as
+        if base is self.base:
+            return self
+        given = {name: getattr(self, name) for name in type(self).model_fields} | {"base": base}
+        return type(self)(**given)
+
+    @property
     def leaves_no_trace(self) -> bool:
         """That of the mechanism that is run, where each record is drawn by itself."""
         return self.scheme == "poisson" and self.base.leaves_no_trace

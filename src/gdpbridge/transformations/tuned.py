@@ -76,6 +76,8 @@ class Tuned(Profile):
 
     def model_post_init(self, _: Any) -> None:
         """Check that the divergences of one run are known."""
+        if all(value == 0 for value in self._of_one.values()):
+            raise InputError("mechanism", Words("one that gives nothing away"), "another one")
         if not self._divergences:
             raise InputError(
                 "mechanism",
@@ -84,13 +86,17 @@ class Tuned(Profile):
             )
 
     @cached_property
-    def _divergences(self) -> Divergences:
+    def _of_one(self) -> dict[Fraction, Fraction | None]:
+        """The divergences of one run, None where they are infinite."""
         orders = self.base.renyi_orders
-        found = {
+        return {
             tilt: self.base.renyi_divergence(tilt)
             for tilt in (sorted(orders) if orders is not None else _TILTS)
         }
-        known = {tilt: value for tilt, value in found.items() if value}
+
+    @cached_property
+    def _divergences(self) -> Divergences:
+        known = {tilt: value for tilt, value in self._of_one.items() if value}
         mean = self.exact("mean")
         if self.distribution == "poisson":
             return best_of_poisson(known, mean, self._delta)
@@ -111,11 +117,7 @@ class Tuned(Profile):
     @property
     def beyond_certificates(self) -> str:
         """They are of divergences at some orders, or those that the checker proves."""
-        from gdpbridge_verify.tuned import OF_FORMULAS
-
         base = self.base.certified_as
-        if self.distribution == "poisson" and base.kind not in OF_FORMULAS:
-            return f"there is no certificate for poisson numbers of runs of {base.kind} yet"
         if base.kind != "renyi" and (base.neighbours != self.neighbours or not _is_read(base)):
             return f"there is no certificate for tuned runs of {self.base.kind} yet"
         return base.beyond_certificates

@@ -40,8 +40,9 @@ _BITS = 192
 _DIGITS = 12
 # of δ_μ where the losses end, what a rest may be that is not seen in μ
 _UNSEEN = arb(2) ** -60
-# of the search for a μ: the first one, the growth from one to the next, how many; steps of ε
-_FIRST, _GROWTH, _MOST, _STEPS = Fraction(1, 16), Fraction(9, 8), 120, 128
+# of the search for a μ: the first one, the growth from one to the next, how many, and how often
+# what lies between the last two is halved; steps of ε
+_FIRST, _GROWTH, _MOST, _HALVINGS, _STEPS = Fraction(1, 16), Fraction(9, 8), 120, 5, 128
 
 
 @dataclass(frozen=True)
@@ -209,8 +210,9 @@ def covering_mu(delta: Callable[[arb], arb], beyond: Tail) -> Fraction:
             variance = gaussian.variance_of_pure_dp(BALLS.constant(beyond.start))
             return fraction_above(variance.sqrt(), _DIGITS)
     assert isinstance(beyond, CoarseDecayTail)
-    mu = _FIRST
-    for _ in range(_MOST):
+
+    def tried(mu: Fraction) -> tuple[Fraction, bool]:
+        """Return the μ that the decay allows, which may be more, and whether it is one."""
         end, _, found = decay_handover(
             beyond.log_factor,
             beyond.width,
@@ -219,10 +221,22 @@ def covering_mu(delta: Callable[[arb], arb], beyond: Tail) -> Fraction:
             largest=partial(_exactly, mu),
             tol=Fraction(1, 1000),
         )
-        if _covers(delta, ball(found).upper(), ball(end)):
-            return fraction_above(ball(found), _DIGITS)
-        mu = max(mu, found) * _GROWTH
-    raise UndecidedError("no μ was found that covers the whole range")
+        return found, _covers(delta, ball(found).upper(), ball(end))
+
+    low = mu = _FIRST
+    for _ in range(_MOST):
+        high, covers = tried(mu)
+        if covers:
+            break
+        low = max(mu, high)
+        mu = low * _GROWTH
+    else:
+        raise UndecidedError("no μ was found that covers the whole range")
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        found, covers = tried(middle)
+        low, high = (low, min(found, high)) if covers else (middle, high)
+    return fraction_above(ball(high), _DIGITS)
 
 
 def _exactly(mu: Fraction) -> arb:

@@ -49,7 +49,7 @@ _GROWTH, _MOST_GROWTH, _NOTHING, _FLOATS = 0.125, 20.0, 45.0, 129
 # how far past where terms begin to fall their rest is bounded, at least
 _PAST = 1.05
 # a bound far out need not be close: the atom at 0 is there anyway
-_FAR_ANGLE, _FAR_STEP, _FAR_LOWEST = 0.5, 0.04, -16.0
+_FAR_ANGLE, _FAR_STEP, _FAR_LOWEST = 0.5, 0.2, -12.0
 # boxes far out: where more are needed they are wider; and what one takes, in balls, in floats, and
 # where the error of nodes is bounded, in units of numeric/effort.py
 _MOST_BOXES = 20_000
