@@ -20,7 +20,7 @@ from gdpbridge.errors import Advice, InputError
 from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.goals import certified
 from gdpbridge.interval import Interval
-from gdpbridge.measure import Measurement, Statement
+from gdpbridge.measure import Measurement
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.checked import Real, exact_between
@@ -88,39 +88,38 @@ def regret_certificate(found: Measurement) -> Certificate:
     """Return the certificate of a measurement together with the regret of stating its upper end.
 
     Args:
-        found: a measurement of every ε.
+        found: a measurement; that of a head is one of every ε past its δ(ε_h).
 
     Returns:
         A certificate of μ with one answer more; its interval for the regret is about 1e-5 wide, or
         ends at 1 for a bound that need not be convex, as of clip-rectify.
 
     Raises:
-        InputError: without a certificate of μ, for a head, and for losses composed by lines.
+        InputError: without a certificate of μ, or a finite one, and for losses composed by lines.
         UndecidedError: if the checker cannot be convinced.
     """
     from gdpbridge.certificate.write_regret import with_regret
 
     profile, document = found.profile.certified_as, certified(found)
-    why = no_regret_because(profile, head=found.statement is Statement.HEAD)
-    if why or not found.mu.high:
-        raise InputError("regret", profile.kind, Advice(f"leave it out: {why or _NONE}"))
+    why = no_regret_because(profile)
+    if why or found.mu.high.is_infinite():
+        raise InputError("regret", profile.kind, Advice(f"leave it out: {why or _NO_MU}"))
     search = _Search(profile, Fraction(found.mu.high), found.failure, _FEW)
     while search.split():
         pass
     return with_regret(document, profile, search.low, search.high, *search.shown())
 
 
-def no_regret_because(profile: Profile, *, head: bool) -> str:
-    """Return why no certificate of a regret will come, before any work; empty if one may.
-
-    Args:
-        profile: the mechanism.
-        head: whether its μ is that of a head.
-    """
-    return _NONE if head or profile.certified_as.curve.form is Form.COMPOSED else ""
+def no_regret_because(profile: Profile) -> str:
+    """Return why no certificate of a regret will come, before any work; empty if one may."""
+    return _BY_LINES if profile.certified_as.curve.form is Form.COMPOSED else ""
 
 
-_NONE = "there is none of the regret of a head, of a μ of 0, and of losses composed by lines"
+_NO_MU = "no finite μ is stated"
+_BY_LINES = (
+    "there is none of the regret of losses composed by lines, which show that δ is below the "
+    "Gaussian curve and not how far"
+)
 
 
 @dataclass(frozen=True)

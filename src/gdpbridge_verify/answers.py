@@ -138,14 +138,15 @@ def _touch(line: str, point: Point) -> Fraction:
 
 def _regret(check: Check, line: str, low: Fraction, high: Fraction, point: Point) -> None:
     """Prove both ends of the largest (S - δ)/(1 + e^ε)."""
-    if check.claim.statement not in ("whole", "approximate") or not check.high:
-        raise Malformed(line, "regret", "beside a finite μ > 0 for every ε")
+    if check.claim.statement == "answers" or check.high is None:
+        raise Malformed(line, "regret", "beside a finite μ")
+    # a head's μ holds for all but δ(ε_h), too
     failure = check.arithmetic.exactly(check.failure)
-    curve = GaussianCurve(check.arithmetic.exactly(check.high))
+    curve = GaussianCurve(check.arithmetic.exactly(check.high)) if check.high else None
 
     def below(regret: Fraction, eps: Interval, t: Interval) -> Interval:
         """Return S(ε) - r·(1 + t)."""
-        stated = failure + (1 - failure) * curve.level(eps).value
+        stated = failure + (1 - failure) * curve.level(eps).value if curve else failure
         return stated - check.arithmetic.exactly(regret) * (1 + t)
 
     if low > 0:

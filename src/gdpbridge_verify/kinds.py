@@ -142,6 +142,7 @@ KINDS = {
             "sensitivity": _whole(1, 1000),
         },
         alone=True,
+        composes=True,
     ),
     "sparse-vector": Kind(
         {

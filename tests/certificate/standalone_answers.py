@@ -145,11 +145,11 @@ class Answers:
         return b == 1 or self.is_over(point, lambda t: 1 - b - alpha * t, 0)
 
     def is_regret(self, low, high, point):
-        if self.statement not in ("whole", "approximate") or not 0 < self.top < INF:
+        if self.statement == "answers" or not self.top < INF:
             return False
 
         def stated(e):
-            return self.p + (1 - self.p) * gauss(self.top, e)[0]
+            return self.p + (1 - self.p) * gauss(self.top, e)[0] if self.top else arb(self.p)
 
         if low > 0:
             if point.get("touch") is None or signed(point["touch"]) < 0:

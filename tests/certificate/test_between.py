@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import mpmath
+import numpy as np
 import pytest
 from changes import accepted
 
 import gdpbridge as gdp
 from gdpbridge.certificate.write_answers import Asked, write_answers
 from gdpbridge.cli import main
-from gdpbridge.errors import InputError
 from gdpbridge.fit import no_regret_because
 
 P = gdp.profiles
@@ -112,12 +112,39 @@ def test_what_need_not_be_convex() -> None:
 
 
 def test_where_there_is_no_regret() -> None:
-    """A head's regret is none, and composed losses have no certificate of one."""
-    with pytest.raises(InputError, match="head"):
-        gdp.regret_certificate(gdp.measure(P.Laplace(scale=1), eps_h=0.2))
+    """Lines that prove a μ do not show how close δ is to it."""
     lines = P.DPSGD(noise_multiplier=1, sample_rate=0.1, steps=9)
-    assert "composed by lines" in no_regret_because(lines, head=False)
-    assert not no_regret_because(P.Laplace(scale=1).compose(2), head=False)
+    assert "composed by lines" in no_regret_because(lines)
+    assert not no_regret_because(P.Laplace(scale=1).compose(2))
+
+
+@pytest.mark.parametrize(
+    ("profile", "how"),
+    [
+        (P.Laplace(scale=1), {"eps_h": 0.2}),
+        (P.Laplace(scale=4), {"failure": 0.9}),
+        (P.Renyi(orders=[2, 8], epsilons=[0.1, 0.5]), {"eps_h": 1}),
+    ],
+    ids=["head", "no noise needed", "orders"],
+)
+def test_regrets_past_a_failure(profile: gdp.Profile, how: dict[str, float]) -> None:
+    """A head's is that of its μ but for δ(ε_h), and past a large p no μ is left: S is p."""
+    found = gdp.measure(profile, **how)
+    document = json.loads(gdp.regret_certificate(found).to_json())
+    assert accepted(document)
+    (answer,) = document["claim"]["answers"]
+    ends = gdp.regret(profile, found)
+    low, high = float(answer["low"]), float(answer["high"])
+    assert low <= ends.low <= ends.high <= high <= 1.01 * low
+    p, mu = found.failure_probability, float(found.mu.high)
+    eps = np.linspace(0, 5, 500)
+    stated = p + (1 - p) * (np.array([gdp.delta(one, mu) for one in eps]) if mu else 0)
+    delta = np.array([profile.delta_bounds(one)[1] for one in eps])
+    assert ((stated - delta) / (1 + np.exp(eps))).max() == pytest.approx(low, rel=0.02)
+    for end, other in (("low", high + 1e-5), ("high", low - 1e-5)):
+        changed = deepcopy(document)
+        changed["claim"]["answers"][0][end] = str(other)
+        assert not accepted(changed)
 
 
 def test_where_there_is_no_regret_is_told_first(
@@ -242,5 +269,5 @@ def test_no_false_regret_is_accepted() -> None:
                 assert mpmath.mpf(got["low"]) <= true + 1e-5
                 assert true <= mpmath.mpf(got["high"])
     assert kept > 10
-    for statement in ({"statement": "answers"}, {"statement": "head", "eps_h": "3"}):
-        assert not accepted({**document, "claim": {**document["claim"], **statement}}), one
+    claim = {**document["claim"], "statement": "answers"}
+    assert not accepted({**document, "claim": claim}), one

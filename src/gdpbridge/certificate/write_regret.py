@@ -6,21 +6,28 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from gdpbridge.certificate.adding import rho_of
 from gdpbridge.certificate.binaries import binary_text
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
+from gdpbridge.certificate.tangents import TangentsOf, bounds_of, is_of_divergences
 from gdpbridge.certificate.write_places import place_of
+from gdpbridge.certificate.write_zcdp import tangents_at
+from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.errors import UndecidedError
+from gdpbridge.guarantees.boundary import zcdp_boundary
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor, decimal_text, exact
 from gdpbridge_verify import evidence
+from gdpbridge_verify.document import Evidence
+from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.refusal import OutOfWork
 
 __all__ = ["with_regret"]
 
-_DIGITS, _SHOWN = 15, 6
+_DIGITS, _SHOWN, _BITS = 15, 6, 256
 # by how much, relative, δ is wider than in floats, and the regret than what they come to
-_WIDER = (Fraction(1, 10**12), Fraction(1, 10**9), Fraction(1, 10**7))
+_WIDER = (Fraction(1, 10**12), Fraction(1, 10**9), Fraction(1, 10**7), Fraction(1, 10**5))
 _ROOM = Fraction(1, 10**6)
 
 
@@ -50,6 +57,9 @@ def with_regret(
         decimal_text(exact(decimal_floor(max(least, Fraction(0)), _SHOWN))),
         decimal_text(exact(decimal_ceiling(Fraction(high) * (1 + _ROOM) + _ROOM / 1000, _SHOWN))),
     )
+    written = replace(
+        written, evidence=_with_tangents(written, profile, [worst, *(p[0] for p in points)])
+    )
     for wider in (*_WIDER, None):
         # of a bound that need not be convex the lower end alone is shown
         high_text = "1" if wider is None else ends[1]
@@ -78,3 +88,18 @@ def with_regret(
         except OutOfWork:
             break
     raise UndecidedError("the checker could not be convinced of the regret")
+
+
+def _with_tangents(written: Certificate, profile: Profile, places: Sequence[float]) -> Evidence:
+    """Return the evidence with tangents at places, too, of what is bounded by such."""
+    found, rho = written.evidence, rho_of(profile)
+    at = sorted({Fraction(one) for one in places} - {Fraction(0)})
+    if rho is not None:
+        more = tangents_at(written, zcdp_boundary(rho), at, _BITS)
+    elif is_of_divergences(profile) and isinstance(profile.curve, SmoothCurve):
+        known = TangentsOf(profile.curve, bounds_of(profile)[1], _BITS)
+        more = known.over(place for one in [Fraction(0), *at] for place in known.places(one))
+    else:
+        return found
+    every = {binary(one.at): one for one in (*more, *(found.tangents or ()))}
+    return replace(found, tangents=tuple(every[place] for place in sorted(every)))

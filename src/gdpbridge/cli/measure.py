@@ -126,7 +126,7 @@ def measure(
         )
     if certificate is not None:
         _check_certificate(profile, method, certificate)
-        if regret and (why := no_regret_because(profile, head=eps_h is not None)):
+        if regret and (why := no_regret_because(profile)):
             raise InputError("regret", profile.kind, Advice(f"leave it out: {why}"))
     elif regret:
         raise InputError("regret", "given", Advice("give it with --certificate FILE"))
