@@ -140,6 +140,7 @@ KINDS = {
             "sensitivity": _whole(1, 1000),
         },
         alone=True,
+        composes=True,
     ),
     "sparse-vector": Kind(
         _positive("threshold_scale", "answer_scale", "sensitivity") | {"count": _whole(1)},
