@@ -251,7 +251,7 @@ class Line:
         self, parts: Sequence[Runs], backward: bool, data: evidence.Line, arithmetic: Arithmetic
     ) -> None:
         self.parts, self.backward, self.data, self.of = tuple(parts), backward, data, arithmetic
-        self.field, self._aliases = Complexes(arithmetic), dict[Fraction, Interval]()
+        self.field, self._alias = Complexes(arithmetic), cache(self._bound_alias)
         # whether the curves are of 1 - δ
         line, self.is_complement = "evidence.lines", data.c < 0
         self._directed = [part.directed(backward, data.c) for part in parts]
@@ -346,14 +346,12 @@ class Line:
             log += most.log().ends()[1] * part.times
         return (log.exp() / (of.pi * edge)).ends()[1]
 
-    def _alias(self, b: Fraction) -> Interval:
+    def _bound_alias(self, b: Fraction) -> Interval:
         """Bound α_b."""
-        if b not in self._aliases:
-            bound = log_moment if self.is_complement or b == 0 else log_chernoff
-            periods = 2 * self.of.pi * (abs(b - self.data.c) / self.data.h)
-            moment = bound(self.parts, self.backward, b, self.of).exp()
-            self._aliases[b] = (moment / periods.expm1()).ends()[1]
-        return self._aliases[b]
+        bound = log_moment if self.is_complement or b == 0 else log_chernoff
+        periods = 2 * self.of.pi * (abs(b - self.data.c) / self.data.h)
+        moment = bound(self.parts, self.backward, b, self.of).exp()
+        return (moment / periods.expm1()).ends()[1]
 
 
 def log_moment(parts: Sequence[Runs], backward: bool, b: Fraction, of: Arithmetic) -> Interval:

@@ -30,6 +30,8 @@ _MOST_WORK, _COST_OF_PART, _COST_OF_SLOPE = 1.5e6, 50.0, 20.0
 _MOST_BITS = 1 << 17
 # of the chance of a failure that is no rational number: it is rounded up, and to no less than this
 _BITS, _LEAST_FAILURE = 192, Fraction(1, 1 << 2000)
+# which are composed with none but themselves
+_DEAR = {"random-allocation", "skellam"}
 # whose losses are bounded: samples of these are composed
 _KEPT = "approx-dp", "permute-and-flip", "pure-dp", "sparse-vector"
 _BOUNDED = ("discrete-laplace", "laplace", *_KEPT)
@@ -167,9 +169,9 @@ def _parts_of(spec: Spec) -> Iterator[tuple[Spec, int]]:
         count = part.pop("count", "1") or ""
         if not (count.isascii() and count.isdigit() and len(count) <= 16 and int(count)):
             raise Malformed(f"mechanism.parts.{place}.count", count, "a whole number ≥ 1")
-        if "random-allocation" in part.values():
+        if dear := _DEAR & set(part.values()):
             # each takes seconds, and there may be many
-            raise Malformed(f"mechanism.parts.{place}", "random-allocation", "alone")
+            raise Malformed(f"mechanism.parts.{place}", min(map(str, dear)), "alone")
         yield part, int(count)
 
 
@@ -265,6 +267,14 @@ def _slopes(spec: Spec, times: int, work: Work) -> Composition:
     return Composition((runs,), "bound" if is_bound else KINDS["tradeoff-function"].nature)
 
 
+def _skellam(spec: Spec, times: int, work: Work) -> Composition:
+    """Read Skellam noise, which a mechanism with some values of its δ dominates."""
+    from gdpbridge_verify.points import of_skellam
+
+    found = of_skellam(parameters_of(spec), times, work)
+    return _of(found, times, "bound")
+
+
 def _allocated(spec: Spec, times: int, work: Work) -> Composition:
     """Read epochs in each of which a record is in one step, drawn at random."""
     values = parameters_of(spec)
@@ -320,6 +330,7 @@ _OTHERS: dict[str, Callable[[Spec, int, Work], Composition]] = {
     "pld": _listed,
     "random-allocation": _allocated,
     "sequence": _sequence,
+    "skellam": _skellam,
     "subsampled": _subsampled,
     "table": _rows,
     "thresholded-release": _thresholded,

@@ -27,6 +27,10 @@ NON_NEGATIVE = _number(lambda value: value >= 0, "≥ 0")
 _SHARE = _number(lambda value: 0 < value <= 1, "in (0, 1]")
 
 
+def _positive(*names: str) -> dict[str, Domain]:
+    return dict.fromkeys(names, _POSITIVE)
+
+
 @dataclass(frozen=True)
 class Kind:
     """What a certificate may say of a mechanism."""
@@ -79,17 +83,13 @@ KINDS = {
         composes=True,
     ),
     "formula": Kind(nature="bound", alone=True, check="formulas.FormulaCheck"),
-    "gaussian": Kind(
-        {"sigma": _POSITIVE, "sensitivity": _POSITIVE}, composes=True, per_record="sensitivity"
-    ),
+    "gaussian": Kind(_positive("sigma", "sensitivity"), composes=True, per_record="sensitivity"),
     "gdp": Kind({"mu": NON_NEGATIVE}, "class", composes=True, per_record="mu"),
     "grouped": Kind({"size": _whole(1)}, of_others=True, alone=True),
     "icea": Kind(
         {"messages": _whole(1), "users": _whole(1)}, "bound", (_REPLACED,), has_breakpoints=True
     ),
-    "laplace": Kind(
-        {"scale": _POSITIVE, "sensitivity": _POSITIVE}, composes=True, per_record="sensitivity"
-    ),
+    "laplace": Kind(_positive("scale", "sensitivity"), composes=True, per_record="sensitivity"),
     "matrix": Kind(
         {
             "sigma": _POSITIVE,
@@ -127,9 +127,7 @@ KINDS = {
     ),
     "renyi": Kind(nature="class", alone=True, has_rows=True, check="zcdp.RenyiCheck"),
     "sequence": Kind(of_others=True, check="added.check_of_sum"),
-    "sgd-family": Kind(
-        {"A": _POSITIVE, "B": _POSITIVE, "sigma": _POSITIVE}, "bound", has_breakpoints=True
-    ),
+    "sgd-family": Kind(_positive("A", "B", "sigma"), "bound", has_breakpoints=True),
     "shuffled-epochs": Kind(
         {"noise_multiplier": _POSITIVE, "steps": _whole(1), "epochs": _whole(1)},
         "bound",
@@ -142,14 +140,10 @@ KINDS = {
             "sensitivity": _whole(1, 1000),
         },
         alone=True,
+        composes=True,
     ),
     "sparse-vector": Kind(
-        {
-            "threshold_scale": _POSITIVE,
-            "answer_scale": _POSITIVE,
-            "sensitivity": _POSITIVE,
-            "count": _whole(1),
-        },
+        _positive("threshold_scale", "answer_scale", "sensitivity") | {"count": _whole(1)},
         "bound",
         words={"monotonic": _FLAG},
         per_record="sensitivity",
@@ -163,12 +157,7 @@ KINDS = {
     ),
     "table": Kind(nature="class", alone=True, has_rows=True, check="tables.TableCheck"),
     "thresholded-release": Kind(
-        {
-            "scale": _POSITIVE,
-            "threshold": _POSITIVE,
-            "contribution": _POSITIVE,
-            "groups": _whole(1, 50),
-        },
+        _positive("scale", "threshold", "contribution") | {"groups": _whole(1, 50)},
         relations=(_ADDED,),
         words={"noise": ("gaussian", "laplace")},
         alone=True,
@@ -184,11 +173,8 @@ KINDS = {
         check="tables.TradeoffCheck",
     ),
     "truncated-laplace": Kind(
-        {
-            "scale": _POSITIVE,
-            "sensitivity": _POSITIVE,
-            "delta": _number(lambda value: 0 < 2 * value < 1, "in (0, 1/2)"),
-        },
+        _positive("scale", "sensitivity")
+        | {"delta": _number(lambda value: 0 < 2 * value < 1, "in (0, 1/2)")},
         composes=True,
     ),
     "tuned": Kind(

@@ -77,10 +77,15 @@ def of_rows(field: str, text: str) -> Finite:
     """
     if re.fullmatch(_ROWS, text) is None:
         raise Malformed(field, text[:40], "ε:δ ε:δ …, decimals")
-    rows = [tuple(map(Fraction, row.split(":"))) for row in text.split()]
+    pairs = (row.split(":") for row in text.split())
+    return worst_of(field, [(Fraction(eps), Fraction(delta)) for eps, delta in pairs])
+
+
+def worst_of(field: str, rows: list[tuple[Fraction, Fraction]]) -> Finite:
+    """Return the losses of the worst mechanism with rows of ε and δ, as `of_rows` has them."""
     falling = all(one[0] < other[0] and one[1] > other[1] for one, other in pairwise(rows))
     if not falling or rows[0][1] > 1 or rows[-1][1] == 1 or len(rows) > _MOST_ROWS:
-        raise Malformed(field, text[:40], f"at most {_MOST_ROWS} rows, ε growing and δ falling")
+        raise Malformed(field, len(rows), f"at most {_MOST_ROWS} rows, ε growing and δ falling")
     bottom = math.lcm(*(eps.denominator for eps, _ in rows))
     unit = Fraction(math.gcd(*(int(eps * bottom) for eps, _ in rows)), bottom) or Fraction(1)
     positive = [int(eps / unit) for eps, _ in rows if eps]

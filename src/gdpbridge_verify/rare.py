@@ -18,8 +18,6 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
-from gmpy2 import mpfr
-
 from gdpbridge_verify import evidence
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
 from gdpbridge_verify.complexes import Ball, Complexes
@@ -49,14 +47,6 @@ class Window(SampledGaussian):
             raise Malformed("evidence.lines: split", 0, "steps of a width above 0")
         self.bend = 1 + sum((1 / edge.width**2 for edge in edges), Fraction(0))
         self._known: dict[Fraction, Interval] = {}
-
-    def on_line(
-        self, field: Complexes, w: Fraction, h: Fraction, count: int, nodes: Nodes | None
-    ) -> list[Ball]:
-        """Enclose F(w + ikh), and so F(w)."""
-        found = super().on_line(field, w, h, count, nodes)
-        self._known[w] = Interval(field.arithmetic, mpfr(0), found[0].size())
-        return found
 
     def at(self, of: Arithmetic, w: Fraction) -> Interval:
         """Bound F(w), once."""
@@ -208,15 +198,13 @@ class RareLine(Line):
     def __init__(
         self, parts: Sequence[Runs], backward: bool, data: evidence.Line, arithmetic: Arithmetic
     ) -> None:
-        split = data.split
-        (part, *others) = parts
-        run, known = part.transform, type(part.transform) is SampledGaussian
-        if split is None or others or backward or not known or run.symmetric or data.c < 0:
+        split, part = data.split, parts[0]
+        run, is_alone = part.transform, len(parts) == 1 and not backward and data.c > 0
+        if not (split and is_alone and type(run) is SampledGaussian and not run.symmetric):
             why = "for runs of one sampled Gaussian mechanism, of large losses, with c > 0"
             raise Malformed("evidence.lines: split", len(parts), why)
         if split.tilt <= 0:
             raise Malformed("evidence.lines: split.tilt", float(split.tilt), "a number > 0")
-        assert isinstance(run, SampledGaussian)
         self._run, self._runs, self._split = run, part.times, split
         rare = Rare(run, part.times, data, split)
         bare = replace(data, nodes=(None,), far=(None,))

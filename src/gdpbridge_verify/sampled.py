@@ -72,14 +72,14 @@ def on_a_sample(whole: Callable[[Interval], Level], rate: Fraction) -> Callable[
     return level
 
 
-def _larger(parts: tuple[Part, ...]) -> Callable[[Interval], Level]:
-    """Return the larger one of two formulas: δ until it is constant, and from there on."""
+def _capped(part: Part) -> Callable[[Interval], Level]:
+    """Return a formula on its range, and beyond what it is at the end: it may rise from there."""
 
     def level(eps: Interval) -> Level:
-        before, beyond = parts[0].level(eps), parts[-1].level(eps)
-        value = beyond.value + (before.value - beyond.value).positive()
-        rest = before.complement - (before.complement - beyond.complement).positive()
-        return Level(value, rest)
+        if part.high is None:
+            return part.level(eps)
+        end = eps.of.exactly(part.high)
+        return part.level(Interval(eps.of, min(eps.low, end.low), min(eps.high, end.high)))
 
     return level
 
@@ -107,4 +107,4 @@ class SampledCheck(FormulasCheck):
             )
         if brackets or len(parts) > 2:
             raise Malformed("mechanism.base.runs", len(parts), "one run")
-        return (Part(parts[0].low, None, on_a_sample(_larger(parts), rate)),), tail
+        return (Part(parts[0].low, None, on_a_sample(_capped(parts[0]), rate)),), tail

@@ -29,7 +29,7 @@ class SampledLawCheck(DiscreteCheck):
         tail, kind, self.spec = super().build(), self.spec["kind"] or "", whole
         if (decay := tail.decay) is not None:
             start = max(decay.start, binary(self.evidence.tail_from or "0x0p+0"))
-            c = exact((self._before(start) - start).low)
+            c = max(exact((self._before(start) - start).low), Fraction(0))
             v = self.variance
             log = decay.log_factor + self.enclosed(self._rate).log() - c**2 / (2 * v)
             tail = replace(tail, decay=Decay(log + decay.linear * c, start, decay.linear - c / v))

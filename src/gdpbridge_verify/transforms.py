@@ -230,7 +230,8 @@ class SampledGaussian(Transform):
         flat = not self.symmetric and 2 * self.rate <= 1 and -powers * self.rate < _MODEST
         if powers and not flat:
             # so that the cosine to that power is at most about e^4
-            strip = min(strip, self.sigma * _root(Fraction(32) / -powers))
+            root = Fraction(math.isqrt(math.floor(2**45 / -powers)), 2**20)
+            strip = min(strip, self.sigma * root)
         low = (Fraction(0) if flat else min(w, -self._other(w), Fraction(0))) / self.sigma
         high = max(w, Fraction(0)) / self.sigma
         step = strip / _STEPS_PER_STRIP
@@ -346,12 +347,6 @@ class SampledGaussian(Transform):
     def _log_g(self, of: Arithmetic, x: Fraction) -> Interval:
         t = of.exactly(x / self.sigma - 1 / (2 * self.sigma**2))
         return (t.exp() * self.rate + (1 - self.rate)).log()
-
-
-def _root(value: Fraction) -> Fraction:
-    """Return about the square root, from below."""
-    scale = 1 << 20
-    return Fraction(math.isqrt(math.floor(value * scale * scale)), scale)
 
 
 def turns_of(field: Complexes, logs: Sequence[Ball], h: Fraction) -> list[Ball]:

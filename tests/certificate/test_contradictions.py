@@ -45,6 +45,9 @@ MADE: dict[str, Callable[[], gdp.Certificate | None]] = {
         P.Gaussian(sigma=4).tune(mean=5, distribution="poisson"), ANSWERS[:1]
     ),
     "on a sample once": lambda: write_answers(P.Laplace(scale=1).subsample(0.1), ANSWERS),
+    "on a sample, failing": lambda: write_answers(
+        P.TruncatedLaplace(scale=1, delta=0.1).subsample(0.5), (Asked("delta", Fraction(20)),)
+    ),
     "a group": lambda: gdp.measure(P.PureDP(epsilon=0.5).group(3)).certificate,
     "replaced once": lambda: write_answers(RARELY, ANSWERS),
     "without ends": lambda: write_answers(P.Densities(**OPEN), ANSWERS[:1]),

@@ -77,6 +77,7 @@ EXAMPLES = {
     "gaussian, head": (profiles.DiscreteGaussian(sigma=1.5, sensitivity=2), {"eps_h": 1}),
     "skellam": (profiles.Skellam(variance=2, sensitivity=2), {"failure": 0.001}),
     "skellam, head": (profiles.Skellam(variance=4), {"eps_h": 1}),
+    "skellam, runs": (profiles.Skellam(variance=1).compose(2), {"failure": 0.001}),
     "listed, whole": (
         profiles.PLD(
             remove=[(-1, 0.1), (0, 0.5), (1, 0.4)], add=[(-1.5, 0.05), (0, 0.6), (0.9, 0.35)]
@@ -175,7 +176,7 @@ def atoms_of(spec: dict[str, str], backward: bool) -> tuple[dict[Any, Any], Any]
     elif spec["kind"] == "skellam":
         weigh = cache(lambda x: mpmath.besseli(abs(x), exact["variance"]))
         loss = lambda x: mpmath.log(weigh(x) / weigh(x - delta))  # noqa: E731
-        far = FAR
+        far = FAR if exact["variance"] > 1 else FAR // 2
     else:
         twice = 2 * exact["sigma"] ** 2
         weigh = lambda x: mpmath.exp(-(x**2) / twice)  # noqa: E731
@@ -315,7 +316,8 @@ def is_true(document: Document) -> bool:
         )
         tail = mpmath.inf if fails else mpmath.sqrt(variance)
         ends = [mpmath.mpf(claim["mu_tail"][end]) for end in ("low", "high")]
-        if spec["kind"] == "skellam" or (fails and spec.get("base.kind") == "table"):
+        by_points = "skellam" in (spec["kind"], spec.get("base.kind"))
+        if by_points or (fails and spec.get("base.kind") == "table"):
             # nothing is claimed of it
             tail = mpmath.mpf(1)
             if claim["verdict"] != "unknown" or ends != [0, mpmath.inf]:

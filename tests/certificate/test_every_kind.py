@@ -475,6 +475,82 @@ def test_every_sort(sort: str, tmp_path: Path) -> None:
     assert read_for(SORTS[sort](tmp_path), tmp_path).code <= reading.MOST_CODE
 
 
+STEPS = {"noise_multiplier": 1, "sample_rate": 0.05}
+RELATIONS = {"replaced": {"neighbours": "replace-one"}}
+RELATIONS["fixed size"] = {**RELATIONS["replaced"], "sampling": "fixed-size"}
+ON_SAMPLES = P.Sequence(
+    parts=(
+        P.PureDP(epsilon=1).subsample(0.1).compose(5),
+        P.Laplace(scale=1).subsample(0.2).compose(5),
+    )
+)
+LINES = P.DPSGD(**STEPS, steps=20)
+LISTED = P.Sequence(parts=(P.DiscreteGaussian(sigma=3), P.DiscreteLaplace(scale=2).compose(3)))
+# what needs most of the checker, at a tolerance that is cheap
+UNLIKE: dict[str, tuple[Profile, dict[str, Any]]] = {
+    "samples of pure-dp beside those of Laplace noise": (ON_SAMPLES, {"tol": 1e-3}),
+    "lines beside a matrix": (
+        P.Sequence(parts=tuple(map(profile_of, ("opacus", "matrix")))),
+        {"tol": 1e-2},
+    ),
+    "a head of batches": (profile_of("truncated-batches"), {"eps_h": 2, "tol": 1e-2}),
+    "replaced": (P.DPSGD(**STEPS, **RELATIONS["replaced"], steps=20), {"tol": 1e-2}),
+    "discrete noise": (LISTED, {"tol": 1e-2}),
+    "Laplace noise beside discrete noise": (
+        P.Sequence(parts=(P.Laplace(scale=2).compose(2), P.DiscreteLaplace(scale=2))),
+        {},
+    ),
+    "a group": (P.PureDP(epsilon=0.3).group(3), {}),
+    "one sample": (P.Laplace(scale=0.5).subsample(0.2), {}),
+}
+DEEP: dict[str, tuple[Profile, dict[str, Any]]] = {
+    "lines beside Laplace noise": (P.Sequence(parts=(LINES, P.Laplace(scale=2))), {"tol": 1e-2}),
+    "lines beside what may fail": (
+        P.Sequence(parts=(LINES, P.ApproxDP(epsilon=0.1, delta=1e-6))),
+        {"tol": 1e-2, "failure": 1e-5},
+    ),
+    "one step, replaced": (P.DPSGD(**STEPS, **RELATIONS["replaced"], steps=1), {}),
+    "nearly Gaussian": (P.DiscreteGaussian(sigma=5).compose(20), {}),
+    "fixed size": (P.DPSGD(**STEPS, **RELATIONS["fixed size"], steps=100), {"tol": 1e-4}),
+    "rare noise": (
+        P.DPSGD(noise_multiplier=0.1, sample_rate=1e-5, steps=3000),
+        {"failure": 1e-6, "tol": 1e-2},
+    ),
+    "several ranges": (
+        P.Sequence(parts=(P.BoundedRange(range=0.5).compose(3), P.Laplace(scale=2))),
+        {"tol": 1e-3},
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("profile", "options"),
+    [
+        *(pytest.param(*one, id=name) for name, one in UNLIKE.items()),
+        *(pytest.param(*one, id=name, marks=pytest.mark.deep) for name, one in DEEP.items()),
+    ],
+)
+def test_what_is_read_of_unlike_parts(profile: Profile, options: dict[str, Any]) -> None:
+    """Sequences, samples, heads and lines of rare noise have a limit too."""
+    document = gdp.measure(profile, **options).certificate
+    assert document is not None
+    assert read_for(document).code <= reading.MOST_OF_SEVERAL
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [P.PureDP(epsilon=1).subsample(0.1).compose(5), LISTED, profile_of("pld").compose(3)],
+)
+def test_what_is_read_of_their_answers(profile: Profile) -> None:
+    """So have their answers, and a regret."""
+    document = write_answers(profile, ANSWERS[:3])
+    assert document is not None
+    assert read_for(document).code <= reading.MOST_OF_SEVERAL
+    if profile.kind == "composed" and profile.base.kind == "pld":
+        regret = gdp.regret_certificate(gdp.measure(profile))
+        assert read_for(regret).code <= reading.MOST_OF_SEVERAL
+
+
 def checked(document: gdp.Certificate | None, folder: Path | None = None) -> str:
     """The size of a document, and how long it took to check it."""
     if document is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -180,6 +181,27 @@ def test_what_is_trimmed_is_rare(runs: int, least: int) -> None:
     inside = list(found.values())[1:-1]
     assert (runs, least) != (50, -400) or sum(one == 0 for one in inside) > len(inside) / 2
     assert part.losses == pytest.approx([float(HALF + place * unit) for place in found])
+
+
+@pytest.mark.parametrize("runs", [16, 50])
+def test_the_unit_grows(runs: int) -> None:
+    """Doubled twice, it dominates what has the fine unit, hardly; P and Q keep their masses."""
+    masses = [0.25, 0.4, 0.35]
+    fine = [Step((-3, 0, 4), lambda: [arb(one) for one in masses], runs)]
+    unit, spare = Fraction(1, 100), Fraction(1, 10**30)
+    whole = LatticeSum(unit / 4, fine, Fraction(0), HALF)
+    grown = TrimmedSum(unit, [replace(fine[0], halvings=2)], Fraction(0), HALF, spare)
+    laws = [
+        [(float(law.loss(k)), float(law.mass(k))) for k in range(law.losses.size)]
+        for law in (whole, grown)
+    ]
+    for sign in (0, -1):
+        own, other = (math.fsum(p * math.exp(sign * y) for y, p in law) for law in laws)
+        assert other == pytest.approx(own, rel=1e-12)
+    for eps in (0.0, 0.3, 0.5, 0.6, 0.9):
+        own, other = (divergence(law, eps) for law in laws)
+        assert own * (1 - 1e-12) <= other <= own + 1e-3
+    assert len(laws[1]) < len(laws[0]) / 2
 
 
 def test_sampled_laplace_runs_have_both_ends() -> None:

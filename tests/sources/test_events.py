@@ -184,6 +184,12 @@ def test_repeat_and_select(mean: float, shape: float) -> None:
             ),
             "PoissonSampledDpEvent of a ComposedDpEvent: must be one of a single event",
         ),
+        (events.SelfComposedDpEvent(RATE, 0), "count is 0: must be a whole number from 1"),
+        (events.SelfComposedDpEvent(RATE, 1.5), "count is 1.5: must be a whole number from 1"),
+        (
+            events.SelfComposedDpEvent(events.SelfComposedDpEvent(RATE, 10**6), 10**6),
+            "count is 1000000000000: must be a whole number from 1",
+        ),
         (events.SingleEpochTreeAggregationDpEvent(1.0, []), r"step_counts is \[\]: must be"),
         (events.SingleEpochTreeAggregationDpEvent(1.0, 0), "step_counts is 0: must be"),
         (
@@ -294,7 +300,8 @@ def test_events_by_their_distribution(event: Any) -> None:
     """Truncated Poisson batches and mixtures: δ of what dp_accounting composes, not below it."""
     from dp_accounting.pld import PLDAccountant
 
-    runs = events.SelfComposedDpEvent(event, 3)
+    once = events.SelfComposedDpEvent(event, 1)
+    runs = events.SelfComposedDpEvent(events.ComposedDpEvent([once]), 3)
     accountant = PLDAccountant(value_discretization_interval=1e-3).compose(runs)
     profile = gdp.profile_of(runs)
     # dp_accounting rounds such a distribution up

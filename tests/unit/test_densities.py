@@ -331,6 +331,45 @@ def test_masses_that_are_not_whole_polynomials() -> None:
     assert gdp.measure(pair, tol=1e-4).certified
 
 
+@pytest.mark.parametrize(
+    ("one", "tail"),
+    [
+        (gdp.profiles.Skellam(variance=4), 0),
+        (gdp.profiles.Densities(p="exp(-abs(x))/2", q="exp(-abs(x-1))/2"), 0),
+        (gdp.profiles.Densities(p="2*x", q="1", low=0, high=1), math.inf),
+    ],
+    ids=["skellam", "laplace", "not gdp"],
+)
+def test_whether_a_mu_covers_every_epsilon_of_several_runs(one: gdp.Profile, tail: float) -> None:
+    """√k·μ of one run covers k of them; where none covers one, none covers several."""
+    runs = one.compose(4)
+    found = gdp.identify(runs)
+    assert found.tail_status == "proved"
+    assert found.mu_tail is not None
+    assert (found.mu_tail.lower, found.mu_tail.upper) == (tail, tail)
+    assert found.verdict == ("not-gdp" if tail else "gdp")
+    if not tail:
+        high = float(runs.tail.above())
+        assert high == pytest.approx(2 * float(one.tail.above()), rel=1e-9)
+        assert runs.delta_bounds(0.5)[1] <= gdp.profiles.GDP(mu=high).delta_bounds(0.5)[1]
+
+
+def test_how_skellam_noise_of_several_runs_falls() -> None:
+    """What is proved of two runs far out is above δ by the sums of their losses."""
+    runs = gdp.profiles.Skellam(variance=2, sensitivity=2).compose(2)
+    beyond = runs.tail.beyond
+    masses = {x: float(mpmath.exp(-2) * mpmath.besseli(abs(x), 2)) for x in range(-40, 41)}
+    losses = [(math.log(masses[x] / masses[x - 2]), masses[x]) for x in range(-30, 31)]
+    for eps in (0.5, 2.0, 5.0, 9.0):
+        delta = sum(
+            p * q * max(-math.expm1(eps - one - other), 0)
+            for one, p in losses
+            for other, q in losses
+        )
+        most = float(beyond.log_factor()) - eps**2 / (2 * float(beyond.width) ** 2)
+        assert math.log(delta) <= most
+
+
 def test_roots_in_another_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is not smooth at an end is refused with what to do, and that has the same δ."""
     found = P.Densities(p="(0.5+1.25*x**3)*2*x", q="2*x", low=0, high=1)

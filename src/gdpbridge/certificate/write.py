@@ -50,6 +50,7 @@ from gdpbridge.numeric.exact import decimal_text, exact
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import to_fraction
 from gdpbridge.transformations.clip_rectify import ClipRectify
+from gdpbridge.transformations.compose import Composed
 from gdpbridge.transformations.tuned import Tuned
 from gdpbridge_verify.document import Claim, Evidence, Lemma, Range
 from gdpbridge_verify.evidence import Breakpoint
@@ -171,7 +172,7 @@ def begun(
 def _written(
     profile: Profile, claim: Claim, proof: Proof, lemmas: tuple[Lemma, ...] | None
 ) -> Certificate:
-    if not is_bounded(profile):
+    if not is_bounded(profile) or _is_by_points(profile):
         return _as_measured(profile, claim, proof, lemmas)
     if not needs_lattice(profile):
         # as closely as it was measured, if that is not too much for the checker
@@ -206,7 +207,7 @@ def _as_measured(
         return with_directions(bare, proof)
     if isinstance(profile, Densities | Skellam | ThresholdedRelease):
         return with_cells(_covering(bare, profile), proof, profile.curve)
-    if isinstance(profile, RandomAllocation):
+    if isinstance(profile, RandomAllocation) or _is_by_points(profile):
         return _of_allocation(bare, proof, profile)
     if profile.curve.form is Form.BETWEEN:
         return with_nearness(bare, profile)
@@ -256,7 +257,12 @@ def _by_laws(bare: Certificate, proof: Proof, profile: Profile) -> Certificate:
     return found
 
 
-def _of_allocation(bare: Certificate, proof: Proof, profile: RandomAllocation) -> Certificate:
+def _is_by_points(profile: Profile) -> bool:
+    """Whether the checker's bound of runs is its own."""
+    return isinstance(profile, Composed) and isinstance(profile.base, Skellam)
+
+
+def _of_allocation(bare: Certificate, proof: Proof, profile: Profile) -> Certificate:
     """Claim what the checker's bound shows, which is as good as the one measured, but another."""
     claim = bare.claim
     bare = replace(bare, evidence=replace(bare.evidence, witness=None))

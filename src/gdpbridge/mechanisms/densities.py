@@ -38,7 +38,14 @@ from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.pieces import Formula, Piece
 from gdpbridge.curves.smooth import SmoothCurve, zero_curve
 from gdpbridge.curves.tail import Tail, Verdict
-from gdpbridge.curves.tails import ConstantTail, FloorTail, PlateauTail, SettledTail, covering_mu
+from gdpbridge.curves.tails import (
+    ConstantTail,
+    FloorTail,
+    PlateauTail,
+    SettledTail,
+    covering_mu,
+    settled_runs,
+)
 from gdpbridge.errors import Advice, InputError, Words
 from gdpbridge.expressions.evaluate import Evaluation
 from gdpbridge.expressions.exponents import exponent_of
@@ -361,7 +368,10 @@ class Densities(Profile):
 
         if self._normal is not None:
             return gaussian_curve(square_root(times * self._normal))
-        return self.curve if times == 1 else cut_off_curve(Part(self._transform(times), times))
+        if times == 1:
+            return self.curve
+        part = Part(self._transform(times), times)
+        return cut_off_curve(part, settled_runs(self.tail, times))
 
     def privacy_losses(self) -> Losses:
         """Return the loss of a pair that dominates.

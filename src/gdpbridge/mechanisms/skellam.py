@@ -9,7 +9,11 @@ between losses, and is summed in ball arithmetic. Beyond all numbers that are lo
 At x = -y ≤ 0 the loss is at most Δ·asinh((y + Δ)/v), as I_n(v)/I_{n+1}(v) ≤ e^{asinh((n+1)/v)}
 (Amos 1974). With z = ε/Δ a loss above ε needs y > v·sinh(z) - Δ, of which the chance is at most
 e^{-v(z·sinh z - cosh z + 1) + zΔ} by Chernoff's bound at z. As the bracket is at least z²/2 + z⁴/8,
--log δ(ε) ≥ ε²v/(2Δ²) - (3/4)·(2Δ⁴/v)^{1/3}, and in truth it grows faster: μ_t = 0.
+-log δ(ε) ≥ ε²v/(2Δ²) - (3/4)·(2Δ⁴/v)^{1/3}, and in truth it grows faster: μ_t = 0. As asinh is
+concave on [0, ∞), losses of k runs that add up to ε need Σ max(y_i, 0) > k(v·sinh(z) - Δ) with
+z = ε/(kΔ); and E e^{z·max(y, 0)} ≤ 1 + e^{v(cosh z - 1)} is no more than twice the latter, so
+that -log δ(ε) is at least k times the above at ε/k, less k·log 2. Each run is μ-GDP for a μ of the
+whole range, and all of them √k·μ-GDP.
 """
 
 from __future__ import annotations
@@ -27,7 +31,13 @@ from gdpbridge.curves.composition import cut_off_curve
 from gdpbridge.curves.constants import square_root, upper_bound
 from gdpbridge.curves.nature import Nature
 from gdpbridge.curves.tail import Tail
-from gdpbridge.curves.tails import CoarseDecayTail, PlateauTail, SettledTail, covering_mu
+from gdpbridge.curves.tails import (
+    CoarseDecayTail,
+    PlateauTail,
+    SettledTail,
+    covering_mu,
+    settled_runs,
+)
 from gdpbridge.interval import Interval
 from gdpbridge.losses.densities import Pair
 from gdpbridge.losses.density_masses import Density
@@ -95,14 +105,19 @@ class Skellam(Profile):
         return atoms_curve([self.pair], self._settled)
 
     def _settled(self, plateau: PlateauTail, delta: Callable[[arb], arb]) -> Tail:
+        beyond = self._decay(1)
+        return SettledTail(plateau, beyond, partial(covering_mu, delta, beyond))
+
+    def _decay(self, times: int) -> CoarseDecayTail:
+        """Return how δ falls far out."""
         moved, variance = self.sensitivity, self.exact("variance")
 
         def log_factor() -> arb:
-            return 3 * (ball(2 * moved**4 / variance).log() / 3).exp() / 4
+            one = 3 * (ball(2 * moved**4 / variance).log() / 3).exp() / 4
+            return times * (one + (arb(2).log() if times > 1 else 0))
 
-        width = upper_bound(square_root(moved**2 / variance))
-        beyond = CoarseDecayTail(log_factor, width, Fraction(0), Interval(0, 0))
-        return SettledTail(plateau, beyond, partial(covering_mu, delta, beyond))
+        width = upper_bound(square_root(times * moved**2 / variance))
+        return CoarseDecayTail(log_factor, width, Fraction(0), Interval(0, 0))
 
     def composed_curve(self, times: int) -> Curve:
         """Return the curve of one run, or one that bounds that of several."""
@@ -111,4 +126,5 @@ class Skellam(Profile):
         if times == 1:
             return self.curve
         points = max(2, min(_POINTS, _MOST // times))
-        return cut_off_curve(Part(self.pair.lattice(self.pair.unit(points)), times))
+        settled = settled_runs(self.tail, times, self._decay(times))
+        return cut_off_curve(Part(self.pair.lattice(self.pair.unit(points)), times), settled)

@@ -21,7 +21,7 @@ from gdpbridge.mechanisms.approx_dp import ApproxDP
 from gdpbridge.mechanisms.banded_matrix import BandedMatrix
 from gdpbridge.mechanisms.base import Neighbours, Profile
 from gdpbridge.mechanisms.discrete_laplace import DiscreteLaplace
-from gdpbridge.mechanisms.dpsgd import DPSGD
+from gdpbridge.mechanisms.dpsgd import DPSGD, MAX_STEPS
 from gdpbridge.mechanisms.gaussian import GDP, Gaussian
 from gdpbridge.mechanisms.laplace import Laplace
 from gdpbridge.mechanisms.matrix import Matrix
@@ -172,12 +172,24 @@ def _as_lattice(event: Any, times: int = 1) -> Profile:
 
 
 def _repeated(event: Any) -> Profile:
-    if type(event.event).__name__ in _BY_LATTICE:
-        return _as_lattice(event.event, event.count)
-    inner = profile_of_event(event.event)
+    once, count = event.event, event.count
+    # what is only repeated within is repeated as often in one
+    while True:
+        if not isinstance(count, int | np.integer) or not 1 <= count <= MAX_STEPS:
+            raise InputError("count", count, f"a whole number from 1 to {MAX_STEPS}")
+        name = type(once).__name__
+        if name == "SelfComposedDpEvent":
+            once, count = once.event, count * once.count
+        elif name == "ComposedDpEvent" and len(once.events) == 1:
+            once = once.events[0]
+        else:
+            break
+    if type(once).__name__ in _BY_LATTICE:
+        return _as_lattice(once, int(count))
+    inner = profile_of_event(once)
     if isinstance(inner, DPSGD):
-        return inner.model_copy(update={"steps": inner.steps * event.count})
-    return inner.compose(event.count)
+        return DPSGD(**{**inner.model_dump(), "steps": inner.steps * int(count)})
+    return inner.compose(int(count))
 
 
 def _composed(event: Any) -> Profile:

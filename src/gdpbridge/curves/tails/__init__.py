@@ -11,7 +11,7 @@ from gdpbridge.curves.tails.gaussian import (
     TouchingTail,
 )
 from gdpbridge.curves.tails.level import ConstantTail
-from gdpbridge.curves.tails.settled import SettledTail, covering_mu
+from gdpbridge.curves.tails.settled import RunsTail, SettledTail, covering_mu, settled_runs
 from gdpbridge.curves.tails.slow import (
     CERTAIN,
     CertainFailureTail,
@@ -36,10 +36,12 @@ __all__ = [
     "GaussianDecayTail",
     "NearGaussianTail",
     "PlateauTail",
+    "RunsTail",
     "SettledTail",
     "SlowDecayTail",
     "SlowerTail",
     "TouchingTail",
     "UnknownTail",
     "covering_mu",
+    "settled_runs",
 ]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 
 from flint import arb
 
-from gdpbridge.curves.constants import upper_bound
+from gdpbridge.curves.constants import constant_text, upper_bound
 from gdpbridge.curves.handover import decay_handover
 from gdpbridge.curves.tail import (
     Handover,
@@ -29,11 +30,11 @@ from gdpbridge.errors import UndecidedError
 from gdpbridge.gaussian import enclosures as gaussian
 from gdpbridge.interval import Interval
 from gdpbridge.numeric.decide import certainly
-from gdpbridge.numeric.exact import decimal_floor, digits_of
+from gdpbridge.numeric.exact import decimal_floor, decimal_text, digits_of
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, ball, fraction_above, to_fraction
 
-__all__ = ["SettledTail", "covering_mu"]
+__all__ = ["RunsTail", "SettledTail", "covering_mu", "settled_runs"]
 
 _BITS = 192
 _DIGITS = 12
@@ -95,7 +96,9 @@ class SettledTail(Tail):
         if self.above is None:
             return None
         note = "what is rarer than all that was integrated leaves μ between bounds"
-        return Handover(Fraction(0), low, self.above(), math.inf, note, is_sharp=False)
+        high = self.above()
+        # of runs, what is evaluated is a bound, and may be above that
+        return Handover(Fraction(0), min(low, high), high, math.inf, note, is_sharp=False)
 
     def after_sampling(self, gamma: Fraction) -> SettledTail:
         """The rest is scaled; γ·δ_μ(ε) ≤ δ_μ(ε')."""
@@ -115,6 +118,81 @@ class SettledTail(Tail):
     def default_scope(self) -> Scope | None:
         """Up to the last guarantee."""
         return self.plateau.default_scope()
+
+
+@dataclass(frozen=True)
+class RunsTail(Tail):
+    """Runs of which each has δ(ε) ≤ δ_μ(ε) for every ε ≥ 0: all are √k·μ-GDP together.
+
+    Attributes:
+        mu: the parameter of each.
+        times: how many they are.
+        least: what the tail parameter of one is at least, and so that of all.
+
+    Source: Dong, Roth and Su (2022), corollary 3.3.
+    """
+
+    mu: Callable[[], Fraction]
+    times: int
+    least: Decimal
+
+    verdict = Verdict.GDP
+    status = TailStatus.PROVED
+
+    def of_all(self) -> Fraction:
+        """Return √k·μ, rounded up."""
+        with precision(_BITS):
+            return fraction_above(ball(Fraction(self.times)).sqrt() * ball(self.mu()), _DIGITS)
+
+    @property
+    def reason(self) -> str:
+        """Why."""
+        return f"each of {self.times} runs is μ-GDP with μ = {constant_text(self.mu())}"
+
+    @property
+    def mu_tail(self) -> Interval:
+        """At most that of all."""
+        return Interval(self.least, decimal_text(self.of_all()))
+
+    def covered_from(self, largest: Callable[[], arb], tol: Fraction) -> Handover | None:
+        """Everywhere by that μ, of which nothing says that it is the least."""
+        return Handover(Fraction(0), Fraction(0), self.of_all(), math.inf, is_sharp=False)
+
+    def after_failure(self, failure: Fraction) -> Obstacle | None:
+        """Nothing: it falls to 0."""
+        return None
+
+    def after_sampling(self, gamma: Fraction) -> RunsTail:
+        """The same: δ is γ times as large, on a scale of ε that hardly differs far out."""
+        return self
+
+
+def settled_runs(
+    one: Tail, times: int, beyond: Tail | None = None
+) -> Callable[[PlateauTail, Callable[[arb], arb]], Tail]:
+    """Return what adds to the tail of runs what is known of that of one of them.
+
+    Args:
+        one: the tail of one run.
+        times: how many runs.
+        beyond: how δ of all of them falls, if that is known.
+    """
+
+    def settled(plateau: PlateauTail, _: Callable[[arb], arb]) -> Tail:
+        if not isinstance(one, SettledTail):
+            return plateau
+        if one.above is None:
+            # what one run gives away, all of them do
+            return plateau if one.verdict is Verdict.GDP else SettledTail(plateau, one.beyond)
+        known = one.mu_tail
+        runs = RunsTail(one.above, times, Decimal(0) if known is None else known.low)
+        found = beyond
+        if found is None and isinstance(one.beyond, ConstantTail):
+            start = one.beyond.start
+            found = ConstantTail(lambda: times * BALLS.constant(start), Fraction(0))
+        return SettledTail(plateau, found or runs, runs.of_all)
+
+    return settled
 
 
 def covering_mu(delta: Callable[[arb], arb], beyond: Tail) -> Fraction:
