@@ -22,11 +22,16 @@ _UNITS = 10
 
 
 class CellChecker:
-    """Whether single cells are proved as they stand."""
+    """Whether single cells are proved as they stand.
 
-    def __init__(self, document: Certificate) -> None:
+    Args:
+        document: the certificate so far.
+        share: how much of the work that the checker allows they may take.
+    """
+
+    def __init__(self, document: Certificate, share: float = 1.0) -> None:
         # what the writer tries is at least what the checker will do, but for short lines
-        self._ladder = check.Ladder(document, Work(_SHARE * check.MAX_WORK))
+        self._ladder = check.Ladder(document, Work(_SHARE * share * check.MAX_WORK))
 
     @property
     def share_spent(self) -> float:

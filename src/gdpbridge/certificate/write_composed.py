@@ -37,6 +37,9 @@ _WIDER = (Fraction(0), *(Fraction(1, 10**k) for k in (12, 9, 7, 5, 4, 3, 2, 1)))
 
 # how far down, as a power of e, Chernoff's bound is taken where δ is 0
 _FALL = 40.0
+# how much of the checker's work one of so many lines may take
+_MANY_LINES, _MOST_OF_ONE = 2, 0.5
+
 # of δ(0), where that may be near to p
 _DIGITS_AT_ZERO = 3, 6, 12, 12
 
@@ -74,9 +77,14 @@ def _with_failure(bare: Certificate) -> Certificate:
     if bare.claim.statement != "head" or bare.claim.mu.high == "inf":
         return bare
     text = bare.claim.failure_probability
+    lines = sum(
+        piece.line is not None for one in bare.evidence.directions or () for piece in one.pieces
+    )
+    # where one of many lines takes so much, all of them are too much
+    share = 1.0 if lines < _MANY_LINES else _MOST_OF_ONE
     for wider in _WIDER:
         claim = replace(bare.claim, failure_probability=above(text, wider))
-        if CellChecker(found := replace(bare, claim=claim)).proves_failure():
+        if CellChecker(found := replace(bare, claim=claim), share).proves_failure():
             return found
     raise UndecidedError("δ at eps_h could not be certified")
 
