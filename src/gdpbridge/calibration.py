@@ -62,19 +62,31 @@ class Calibration(Shown):
     def certificate(self) -> Certificate:
         """A document that proves to someone else that the target is met here, and missed beyond.
 
+        Of some mechanisms it is one-sided, see :attr:`one_sided`: the target is met.
+
         Raises:
             InputError: where there are no certificates of such mechanisms.
             UndecidedError: if the checker cannot be convinced.
         """
-        from gdpbridge.certificate.reach import uncertifiable_beyond_because
-        from gdpbridge.certificate.write_several import with_beyond
+        from gdpbridge.certificate.reach import uncertifiable_because
+        from gdpbridge.certificate.write_several import with_beyond, within_target
 
         for one in (self.profile, self.beyond_profile):
-            if why := uncertifiable_beyond_because(one, at_zero=self.goal.at_zero):
+            if why := uncertifiable_because(one):
                 raise InputError("certificate", one.kind, Advice(f"leave it out: {why}"))
+        met = self.goal.met(self.profile, self.measured)
+        if self.one_sided:
+            return within_target(met, self.goal.target)
+        return with_beyond(met, self.goal.missed(self.beyond_profile), self.goal.target)
+
+    @property
+    def one_sided(self) -> str:
+        """Why the certificate cannot show that the value beyond misses; empty if it does."""
+        from gdpbridge.certificate.reach import one_sided_because
+
         kind, other = self.profile.certified_as.kind, self.beyond_profile.certified_as.kind
         if kind != other:
-            why = f"of what meets the target one is of {kind}, of what misses it of {other}"
-            raise InputError("certificate", self.profile.kind, Advice(f"leave it out: {why}"))
-        met = self.goal.met(self.profile, self.measured)
-        return with_beyond(met, self.goal.missed(self.beyond_profile), self.goal.target)
+            return (
+                f"what meets the target is of {kind}, what misses it of {other}: that is not shown"
+            )
+        return one_sided_because(self.profile, at_zero=self.goal.at_zero)

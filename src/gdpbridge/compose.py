@@ -23,7 +23,7 @@ from gdpbridge.errors import InputError
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement, Statement, measure
 from gdpbridge.mechanisms.base import Neighbours, Profile
-from gdpbridge.numeric.exact import exact, float_ceiling
+from gdpbridge.numeric.exact import bound_above, exact
 from gdpbridge.showing import Shown
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def compose(parts: Iterable[Composable | Part]) -> Composition:
         mu=Interval(
             _rounded(_root(low, _DOWN), ROUND_FLOOR), _rounded(_root(high, _UP), ROUND_CEILING)
         ),
-        failure_probability=float_ceiling(failure),
+        failure_probability=bound_above(Fraction(failure)),
         neighbours=next(iter(relations), None),
         parts=count,
         certified=certified,

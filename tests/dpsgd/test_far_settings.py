@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import gdpbridge as gdp
-from gdpbridge.convert import delta_at, epsilon_at
+from gdpbridge.convert import beta_at, delta_at, epsilon_at
 from gdpbridge.losses.transforms.fixed_size import FixedSizeTransform
 from gdpbridge.numeric.effort import within
 from gdpbridge.numeric.flint_context import precision
@@ -43,6 +43,39 @@ def test_mu_where_lines_are_dear() -> None:
     with within("μ", "", FEW):
         found = gdp.measure(run(16.5, 2.346e-5, 333), failure=1e-10).mu
         assert found.low < Decimal("0.0000260784920160") < found.high
+
+
+@pytest.mark.parametrize(
+    ("setting", "more", "mu"),
+    [
+        # soft steps of noise that is split off need a tenth of the nodes that steep ones do
+        ((0.559, 1e-5, 1000), {}, "0.0872766582597"),
+        # a look at G far beyond p is to no more digits than p has
+        ((3.026, 4.644e-5, 194), {"neighbours": "replace-one"}, "0.000428364006154"),
+    ],
+    ids=["little noise", "replaced records"],
+)
+def test_mu_of_seldom_samples(
+    setting: tuple[float, float, int], more: dict[str, Any], mu: str
+) -> None:
+    """They took 40 and 30 million operations."""
+    with within("μ", "", 2 * FEW):
+        found = gdp.measure(run(*setting, **more), failure=1e-10).mu
+        assert found.low < Decimal(mu) < found.high
+
+
+def test_a_rate_where_delta_is_nothing_beside_one() -> None:
+    """Far out no digits of δ are asked for; the error is where its tangents say, by all digits."""
+    one, alpha = run(2.236, 1e-5, 1000), 0.01
+    with within("f(α)", "", FEW):
+        found = beta_at(one, alpha)
+    assert found.high - found.low < Decimal("1e-11")
+    tangents = []
+    for eps in (place / 4000 for place in range(1, 12)):
+        values = delta_at(one, eps)
+        tangents.append(1 - values.low - Decimal(alpha) * Decimal(math.exp(eps)))
+    # none is above, and the largest is near
+    assert found.high - Decimal("1e-5") < max(tangents) <= found.high + Decimal("1e-15")
 
 
 def test_a_delta_of_which_no_digit_is_of_use() -> None:

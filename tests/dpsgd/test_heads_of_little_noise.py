@@ -66,8 +66,8 @@ def test_chords_find_the_head_of_two_runs() -> None:
 
 
 def test_where_a_width_is_missed_the_proved_interval_is_told() -> None:
-    """δ is the chance of a sampled run but for 10⁻³⁰: what noise of 13 deviations could hide."""
-    runs = gdp.profiles.DPSGD(noise_multiplier=0.0385, sample_rate=0.00015, steps=30)
+    """δ is the chance of a sampled run but for next to nothing: 50 deviations of noise hide one."""
+    runs = gdp.profiles.DPSGD(noise_multiplier=0.01, sample_rate=0.00015, steps=30)
     delta = -math.expm1(30 * math.log1p(-0.00015))
     with pytest.raises(UndecidedError, match="could only be narrowed to") as refused:
         gdp.measure(runs, 1e-9, 0.00648)

@@ -47,6 +47,17 @@ def _modulus(loss: ExponentialLoss, w: float, y: float) -> float:
     return float(abs(found * kept + (1 - kept) * np.exp(power * math.log(0.9))))
 
 
+def test_each_integral_is_counted() -> None:
+    """A line takes an integral at each node, of what turns the faster the further out it is."""
+    transform = SampledExponentialTransform(LAPLACE, TENTH)
+    few, many, far = (
+        transform.work(transform.plan(Fraction(2), -30.0), Fraction(h), count)
+        for h, count in ((1, 100), (1, 1000), (30, 1000))
+    )
+    assert 1000 * 100 < few < many / 9
+    assert many < far / 3
+
+
 @pytest.mark.parametrize("loss", [LAPLACE, FAILING], ids=["kept", "failing"])
 def test_far_out_nothing_is_above_the_bound(loss: ExponentialLoss) -> None:
     """Beyond y, at y itself and where the bound by parts takes over; and it is below F(w)."""

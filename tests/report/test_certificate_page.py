@@ -34,6 +34,9 @@ def test_the_page_shows_every_cell_and_its_margin(icea: gdp.Certificate) -> None
         margin = margins[f"evidence.cells[{number}]"]
         assert margin >= 0
         assert f"<td>{margin:.3g}</td>" in page
+    # places along are shares of the width, so that it is as legible on a phone
+    assert "viewBox" not in page
+    assert page.count('%" y=') > page.count("<rect ")
     for part in ("proved again", "messages 50, users 10", "What is assumed", "ab" * 32):
         assert part in page
     assert icea.claim.mu.high in page

@@ -48,7 +48,6 @@ _NUMBERS = {
     "guarantees/tradeoffs.py": {"before >= after"},
     "guarantees/decay.py": {"max(growth.terms) <= _LINEAR"},
     "losses/line.py": {
-        "work > most",
         "key == asked",
         "place.mid() == at.mid()",
         "place.rad() == at.rad()",
@@ -57,11 +56,8 @@ _NUMBERS = {
     "losses/geometric.py": {"self.masses >= _LEAST"},
     "losses/near_gaussian.py": {"variance > _MOST_MU ** 2"},
     "losses/roots.py": {"at == 0", "at > 0"},
-    "losses/sides.py": {
-        "line.bits > working_precision()",
-        "one <= -self.digits * math.log(10)",
-    },
-    "losses/stretches.py": {"call > least", "max(call) < _NOT_NEAR_ONE"},
+    "losses/guesses.py": {"call > least", "max(call) < _NOT_NEAR_ONE"},
+    "losses/sides.py": {"one <= -self.digits * math.log(10)"},
     "losses/sums.py": {"reached.bit_count() > _LISTED"},
     "losses/transforms/fixed_size.py": {"t.imag[1:] + angle > math.pi"},
     "losses/transforms/rare_gaussian.py": {"place > self._points[0][-1]"},

@@ -12,6 +12,7 @@ from gdpbridge import measure, profiles
 from gdpbridge.compose import Part, compose
 from gdpbridge.errors import InputError
 from gdpbridge.measure import Statement
+from gdpbridge.report.answers import answer_to_text, composition_record
 
 
 def test_pythagoras() -> None:
@@ -38,6 +39,10 @@ def test_failures_add_up() -> None:
     assert 1.099999e-05 <= found.failure_probability < 1.0999991e-05
     many = compose([Part((1, 1e-6), 1000)])
     assert 9.995006e-4 < many.failure_probability < 9.9950067e-4
+    # one p stays as it was written, and is shown so
+    alone = compose([(1, 1e-7), 0.5])
+    assert alone.failure_probability == 1e-7
+    assert "1e-07, the failure probability" in answer_to_text(composition_record(alone), 80)
 
 
 def test_a_head_counts_with_its_failure_probability() -> None:

@@ -26,8 +26,8 @@ __all__ = [
     "is_closed",
     "is_near",
     "needs_lattice",
+    "one_sided_because",
     "uncertifiable_because",
-    "uncertifiable_beyond_because",
 ]
 
 # whose formulas the checker knows as composed losses alone
@@ -136,8 +136,10 @@ def hides_far_out(profile: Profile) -> bool:
     return not (plain and level is not None and level.value == 0)
 
 
-def uncertifiable_beyond_because(profile: Profile, *, at_zero: bool = True) -> str:
-    """Return why a calibrated parameter has no certificate, which shows that one beyond misses.
+def one_sided_because(profile: Profile, *, at_zero: bool = True) -> str:
+    """Return why no certificate can show that what is beyond a calibrated value misses the target.
+
+    That the target is met is shown all the same; empty if both are.
 
     Args:
         profile: the mechanism at a value of the parameter.
@@ -146,15 +148,15 @@ def uncertifiable_beyond_because(profile: Profile, *, at_zero: bool = True) -> s
     named = profile.certified_as
     if rho_of(named) is not None and not at_zero:
         return (
-            f"there is no certificate of a calibrated {named.kind} but for μ and an advantage: no "
-            "mechanism is known that attains δ at other ε, to show that the value beyond misses"
+            f"of {named.kind} no mechanism is known that attains δ at other ε than 0: that the "
+            "value beyond misses the target is not shown"
         )
     if named.kind in _ONLY_ABOVE:
         return (
-            f"there is no certificate of a calibrated {named.kind}: the checker bounds it from "
-            "above alone, and cannot show that the value beyond misses the target"
+            f"the checker bounds {named.kind} from above alone: that the value beyond misses the "
+            "target is not shown"
         )
-    return uncertifiable_because(profile)
+    return ""
 
 
 def is_closed(profile: Profile) -> bool:

@@ -22,10 +22,23 @@ from gdpbridge_verify.reader import MAX_BYTES
 from gdpbridge_verify.refusal import Refused
 from gdpbridge_verify.several import RELEASES, relation_of, the_other_end, total
 
-__all__ = ["of_releases", "with_beyond"]
+__all__ = ["of_releases", "with_beyond", "within_target"]
 
 _DIGITS = 25
 _Named = tuple[Path, str, Certificate]
+
+
+def within_target(met: Certificate, target: Decimal) -> Certificate:
+    """Return the certificate that a target is met, by itself.
+
+    Raises:
+        UndecidedError: if the checker's bound is above the target.
+    """
+    answers = met.claim.answers or ()
+    high: str = answers[0].high if answers else met.claim.mu.high
+    if high == "inf" or Fraction(high) > exact(target):
+        raise UndecidedError(f"the checker's bound, {high}, is above the target")
+    return met
 
 
 def with_beyond(met: Certificate, other: Certificate, target: Decimal) -> Certificate:

@@ -112,9 +112,7 @@ def calibrate(
         why = f"--epsilon is a parameter of {name}, not the target"
         raise InputError.missing("target_epsilon", f"{why}: give it too")
     free = None if parameter is None else parameter.replace("-", "_")
-    if certificate is not None and (
-        why := _uncertifiable(name, free, parameters, at_zero=tpr is None and delta is None)
-    ):
+    if certificate is not None and (why := _uncertifiable(name, free, parameters)):
         raise InputError("certificate", certificate, Advice(f"leave it out: {why}"))
     with Progress(silent=json) as progress:
         found = found_for(
@@ -134,18 +132,19 @@ def calibrate(
         )
     if certificate is not None:
         save(found.certificate, certificate)
-    return Output(answered(calibration_record(found), as_json=json))
+    text = answered(calibration_record(found), as_json=json)
+    if certificate is not None and found.one_sided and not json:
+        text = f"{text}The certificate is one-sided: {found.one_sided}.\n"
+    return Output(text)
 
 
-def _uncertifiable(
-    kind: str, free: str | None, parameters: dict[str, Any], *, at_zero: bool
-) -> str:
+def _uncertifiable(kind: str, free: str | None, parameters: dict[str, Any]) -> str:
     """Return why no certificate will come, before any work; empty if one may."""
     from gdpbridge.calibrate import typical
-    from gdpbridge.certificate.reach import uncertifiable_beyond_because
+    from gdpbridge.certificate.reach import uncertifiable_because
 
     try:
-        return uncertifiable_beyond_because(typical(kind, free, **parameters), at_zero=at_zero)
+        return uncertifiable_because(typical(kind, free, **parameters))
     except InputError:
         # what is wrong with the parameters is for the search to say
         return ""

@@ -158,6 +158,15 @@ class Curve(Remade, ABC):
         """The p of the approximate statement made where none is asked for; None for none."""
         return None
 
+    @property
+    def beside_one(self) -> Curve:
+        """The same curve, of which δ need not be known to more digits than it leaves of 1."""
+        return self
+
+    def roughly(self, least: float) -> Curve:
+        """Return the same curve to some digits, below log of a δ of that: for searches."""
+        return self
+
     def fails_at_zero(self) -> bool:
         """Whether δ(0) = 1, so that no Gaussian curve lies above."""
         return self.tail.fails_at_zero

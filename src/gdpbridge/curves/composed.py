@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,8 @@ __all__ = ["COARSE_DIGITS", "FEW_NODES", "ComposedCurve"]
 COARSE_DIGITS = 5
 # what most μ take, and nodes of a line that is made to all digits at once
 SEEN_DIGITS, FEW_NODES = 14, 128
+# log of a δ of which all those digits are less than any float beside 1 tells
+_BESIDE_ONE = math.log(1e-6)
 # how far past the end of a range a line goes, relative to it
 _PAST_END = 1e-6
 # of log δ: lines are made for twelve digits
@@ -84,6 +86,9 @@ class ComposedCurve(BoundedCurve):
         whole: ComposedCurve | None = None,
     ) -> None:
         self.parts, self.tail, self.end, self.failure = parts, tail, end, failure
+        # log of a δ below which digits are those of it; then where δ is nothing, and a bound there
+        self._digits, self._least = DEFAULT_DIGITS, -math.inf
+        self._nothing: tuple[Fraction, arb] | None = None
         self.loss_to: Callable[..., ComposedLoss] = (
             cache(ComposedLoss(parts).to) if whole is None else whole.loss_to
         )
@@ -91,7 +96,21 @@ class ComposedCurve(BoundedCurve):
     @property
     def loss(self) -> ComposedLoss:
         """The loss, to the usual digits."""
-        return self.loss_to(DEFAULT_DIGITS)
+        return self.loss_to(self._digits, self._least)
+
+    @cached_property
+    def beside_one(self) -> Curve:
+        """The same curve, of which no digits are asked for that no float beside 1 has."""
+        return self._to(DEFAULT_DIGITS, _BESIDE_ONE)
+
+    def roughly(self, least: float) -> Curve:
+        """Return the same curve to few digits, below log of a δ of that: for searches."""
+        return self._to(COARSE_DIGITS, least)
+
+    def _to(self, digits: int, least: float) -> ComposedCurve:
+        found = ComposedCurve(self.parts, self.tail, self.end, self.failure, self)
+        found._digits, found._least = digits, least
+        return found
 
     @property
     def default_failure(self) -> Fraction | None:
@@ -108,7 +127,13 @@ class ComposedCurve(BoundedCurve):
         """Return exact bounds of δ(ε), past p; a line may go on to another ε."""
         if isinstance(self.end, Fraction) and eps >= self.end:
             return arb(0), arb(0)
-        return self._past_failure(*self.loss.delta(eps, stop))
+        if self._nothing is not None and eps >= self._nothing[0]:
+            # δ falls
+            return arb(0), self._nothing[1]
+        found = self._past_failure(*self.loss.delta(eps, stop))
+        if certainly(found[1] < 10 ** (1 - self._digits) * math.exp(self._least)):
+            self._nothing = eps, found[1]
+        return found
 
     def _past_failure(self, low: arb, high: arb) -> tuple[arb, arb]:
         if not self.failure:
@@ -140,7 +165,9 @@ class ComposedCurve(BoundedCurve):
         fine = self.loss_to(SEEN_DIGITS, self.floor).directions[0]
         with suppress(UndecidedError, WorkLimitError):
             fine.stretch(at, stop, FEW_NODES)
-        low, _ = self._past_failure(*self.loss_to(COARSE_DIGITS).directions[0].delta(at, stop))
+        low, _ = self._past_failure(
+            *self.loss_to(COARSE_DIGITS, self.floor).directions[0].delta(at, stop)
+        )
         return Probability(low.log, lambda: _log_rest(low))
 
     @property

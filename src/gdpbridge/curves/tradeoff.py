@@ -8,6 +8,7 @@ which a concave function can be extended, give an upper bound.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -25,6 +26,8 @@ _SECTIONS = 33
 _NARROWINGS = 11
 # for curves whose values take a while: places each way from ε = 0, and at most so many parabolas
 _GRID, _PARABOLAS = 97, 30
+# log of a δ below which places are looked at roughly, and a number that stands for 0
+_ROUGHLY, _LEAST = math.log(1e-6), 1e-300
 # near points follow a bend closely, far ones are less disturbed by a gap between the bounds of δ
 _APART = tuple(10.0**-power for power in np.arange(0.5, 7.5, 0.5))
 # at a corner of δ nothing is as good as the nearest ones; composed losses have no corners
@@ -35,12 +38,13 @@ _ROUNDING = 4e-15
 
 def least_errors(curve: Curve, alpha: Floats) -> Floats:
     """Return f(α) in float64, one-dimensional; where δ is only bounded, a lower bound of f."""
-    return np.maximum(_values(curve, touching(curve, alpha), alpha), 0.0)
+    return np.maximum(_values(curve.beside_one, touching(curve, alpha), alpha), 0.0)
 
 
 def proved_errors(curve: Curve, alpha: Floats) -> tuple[Floats, Floats]:
     """Return bounds of f(α), one-dimensional, rounded outward."""
     best = touching(curve, alpha)
+    curve = curve.beside_one
     low, _ = _bounds(curve, best, alpha)
     most = np.where(alpha == 0, 1.0, np.nextafter(1 - alpha, 1.0))
     most = np.where(alpha == 1, 0.0, most)
@@ -112,10 +116,20 @@ def _along(curve: Curve, alpha: Floats) -> Floats:
     shares = np.linspace(0.0, 1.0, _GRID) ** 2
     far, back = _capped(curve.least_epsilon(np.array([alpha.min(), (1 - alpha.max()) / 2])))
     eps = np.concatenate([-(back + np.log(2.0)) * shares[:0:-1], np.logaddexp(0.0, far) * shares])
-    values = _g(np.exp(curve.logs(np.abs(eps))[1])[:, None], eps[:, None], alpha)
+    # to some digits, which may be off by one place
+    rough = curve.roughly(min(math.log(float(alpha.min()) or _LEAST), _ROUGHLY))
+    values = _g(np.exp(rough.logs(np.abs(eps))[1])[:, None], eps[:, None], alpha)
     middle = np.clip(np.argmax(values, axis=0), 1, eps.size - 2)
-    near = middle + np.array([[-1], [0], [1]])
-    at, found = eps[near], np.take_along_axis(values, near, axis=0)
+    curve, rests = curve.beside_one, np.full(eps.shape, np.nan)
+    for _ in range(eps.size):
+        near = middle + np.array([[-1], [0], [1]])
+        unknown = np.unique(near[np.isnan(rests[near])])
+        rests[unknown] = np.exp(curve.logs(np.abs(eps[unknown]))[1])
+        at, found = eps[near], _g(rests[near], eps[near], alpha)
+        moved = np.clip(middle + np.argmax(found, axis=0) - 1, 1, eps.size - 2)
+        if (moved == middle).all():
+            break
+        middle = moved
     open_ = np.arange(alpha.size)
     for _ in range(_PARABOLAS):
         place, gain = _vertex(at[:, open_], found[:, open_])

@@ -101,7 +101,7 @@ class Losses:
 
     @property
     def largest(self) -> arb:
-        """Enclose the largest loss, or 0 if that is more, where it is bounded."""
+        """A ball whose upper end no loss exceeds, where they are bounded."""
         if not self.loss.grows():
             return self.loss.range()
         most = self.loss.most()

@@ -10,9 +10,10 @@ import numpy as np
 from flint import arb
 
 from gdpbridge.errors import UndecidedError, WorkLimitError
+from gdpbridge.losses.guesses import log_of
 from gdpbridge.losses.line import Kind
 from gdpbridge.losses.roots import TILTS
-from gdpbridge.losses.stretches import Stretches, log_of
+from gdpbridge.losses.stretches import Stretches
 from gdpbridge.losses.tilts import log_kappa
 from gdpbridge.losses.transforms.base import short
 from gdpbridge.numeric.arrays import Floats

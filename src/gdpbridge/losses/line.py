@@ -25,16 +25,17 @@ from gdpbridge.errors import UndecidedError
 from gdpbridge.losses.choice import Choice
 from gdpbridge.losses.glance import Glance
 from gdpbridge.losses.moments import Moments, Shares, kappa
+from gdpbridge.losses.needs import SHORT_BITS, depth_of, needs_of, require_reach
 from gdpbridge.losses.panels import FARTHEST, Panel, power_tables
 from gdpbridge.losses.transforms.base import Plan, powers, short
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.discs import Disc, Entire
-from gdpbridge.numeric.effort import PartLimitError, spend
+from gdpbridge.numeric.effort import spend
 from gdpbridge.numeric.flint_context import precision, working_precision
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["Evidence", "Kind", "Line", "plans_of"]
+__all__ = ["Evidence", "Kind", "Line"]
 
 # h·N·r of a panel's Taylor polynomial: fewer terms for many nodes, where each costs more
 _REACH, _REACH_OF_MANY, _MANY = 3.0, 1.0, 4096
@@ -44,14 +45,8 @@ _POWERS = 256
 _ROUND = 8, 8, 64
 # places that were asked for last, about which more may be asked
 _KEPT = 4
-_GUARD_BITS = 24
-# log of the terms over the error, however large an error is allowed
-_LEAST_DEPTH = 4.0
-# nodes times terms of each, in numbers of so many bits: some seconds
-MAX_WORK, _SHORT_BITS = 30_000_000, 128
-_FEWEST_DIGITS, _LAST_RESORT = -5.0, 3
-# what finding a term takes, and an evaluation for each node, in units of numeric/effort.py
-_EACH_TERM, _EACH_NODE = 400, 10
+# what an evaluation takes for each node, in units of numeric/effort.py
+_EACH_NODE = 10
 
 
 class Kind(Enum):
@@ -113,15 +108,10 @@ class Line:
         self.moments, self.choice, self.above = moments, choice, above
         self.complement = choice.c < 0
         self.kind = Kind.PUT if mirrored else Kind.REST if self.complement else Kind.CALL
-        self.depth = depth = max(choice.lost - log_error, _LEAST_DEPTH)
-        self.bits = int(depth / math.log(2)) + moments.times.bit_length() + _GUARD_BITS
-        plans = plans_of(moments, choice, log_error)
-        self.bits += max(
-            factor.transform.bits_lost(plan)
-            for factor, plan in zip(moments.factors, plans, strict=True)
-        )
+        self.depth = depth = depth_of(choice, log_error)
+        plans, self.bits, work = needs_of(moments, choice, log_error)
+        require_reach(work, wanted)
         with precision(self.bits):
-            self._require_reach(plans, wanted)
             edge = choice.count * choice.h
             far = tuple(
                 factor.transform.beyond_plan(factor.place(choice.c), edge)
@@ -142,22 +132,6 @@ class Line:
         self._polynomials: list[tuple[acb_poly, arb]] = []
         self._kept: list[tuple[tuple[int, int], arb, list[arb]]] = []
         self._tables: dict[tuple[int, int, int], list[list[arb]]] = {}
-
-    def _require_reach(self, plans: tuple[Plan, ...], log_error: float) -> None:
-        """Refuse a line that would take many seconds."""
-        terms = self.choice.count * sum(plan.terms for plan in plans)
-        work = terms * max(self.bits, _SHORT_BITS) // _SHORT_BITS
-        # where two digits are all that is wanted, no line with fewer comes after
-        most = MAX_WORK if log_error < _FEWEST_DIGITS else _LAST_RESORT * MAX_WORK
-        if work > most:
-            raise PartLimitError(
-                f"the privacy loss of these parameters falls off too slowly: {work} terms would be "
-                "needed",
-                work,
-                most,
-            )
-        # the terms themselves take more than their products
-        spend(work + _EACH_TERM * sum(plan.terms for plan in plans))
 
     def _evaluated(self, columns: list[list[acb]]) -> acb_mat:
         """Return the terms M(s_k)·(h/2π)/(s_k(s_k + 1)), twice for k > 0, with their sign.
@@ -375,7 +349,7 @@ class Line:
         return found
 
     def _side_on(self, disc: Disc, cut: arb) -> Entire:
-        spend(_EACH_NODE * self.choice.count)
+        spend(disc.count * self.choice.count * self.bits / SHORT_BITS)
         terms = arb_poly(self._taylor(disc.middle, disc.radius, disc.count))
         # a turn of ih(x + iy) is as large as e^{hy}
         size = self._sizes((ball(self.choice.h) * disc.reach).exp())
@@ -430,11 +404,3 @@ class Line:
         terms, last = self._terms
         coefficients = self._taylor(ball(middle), ball(self._radius), terms)
         return Panel(middle, self._radius, coefficients, last)
-
-
-def plans_of(moments: Moments, choice: Choice, log_error: float) -> tuple[Plan, ...]:
-    """Return how each factor is evaluated for a relative error."""
-    depth = max(choice.lost - log_error, _LEAST_DEPTH) + math.log(16 * len(moments.factors))
-    return tuple(
-        factor.plan(choice.c, -(depth + math.log(factor.times))) for factor in moments.factors
-    )

@@ -13,40 +13,28 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-import numpy as np
 from flint import arb
 
 from gdpbridge.errors import UndecidedError, WorkLimitError
 from gdpbridge.losses.choice import Choice, Wanted, choose
-from gdpbridge.losses.line import Kind, Line, plans_of
+from gdpbridge.losses.guesses import LOG_LEAST, SMALL, Guesses, alike, floats_of, log_of, places_of
+from gdpbridge.losses.line import Kind, Line
 from gdpbridge.losses.moments import Moments
-from gdpbridge.losses.sides import Guess, Judged, Sides
+from gdpbridge.losses.needs import needs_of
+from gdpbridge.losses.sides import Guess
 from gdpbridge.losses.split import can_be_split, has_little_noise, splits_from
-from gdpbridge.losses.tilts import Tilts
-from gdpbridge.losses.transforms.base import short
-from gdpbridge.numeric.arrays import Floats
-from gdpbridge.numeric.decide import certainly
-from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["Stretch", "Stretches", "log_of"]
+__all__ = ["Stretch", "Stretches"]
 
-# a line is made for so many deviations of the loss at once
-_SPAN = 8.0
-_LEAST_REACH = 1e-300
 # how often a line is made anew because its aliases hide δ; each time it is wanted 10^digits closer
 _ATTEMPTS, _FURTHER = 16, 3.0
 # the share of the digits that will do where all of them are too much work
 _NEARLY = 0.75
 # log of how far below what a line shows δ may be, and fewer digits still help
 _HOPELESS = 20.0
-# log of a D or 1 - δ below which that is computed, and not the other
-_SMALL = math.log(0.02)
-# log of a D that is guessed well enough for what it leaves of 1
-_NOT_NEAR_ONE = math.log(0.9)
 # nodes from which a line of another kind is looked for
 _MANY = 512
-_LOG_LEAST = -1e9
 # nodes up to which no noise is split off, where it can be: with little noise, and with more
 _FEWER_NODES, _DEAR_NODES = 1024, 8192
 # log of how far below what a saddle point says D may be, in steps
@@ -75,7 +63,7 @@ class Stretch:
     aim: float | None = None
 
 
-class Stretches(Sides):
+class Stretches(Guesses):
     """The lines of one direction of the composed loss, made where they are needed.
 
     Args:
@@ -89,7 +77,6 @@ class Stretches(Sides):
     Attributes:
         splits, puts: whether usual noise may be split off, and lines be of the opposite direction.
         most_nodes: how many nodes a line may have, None for as many as it takes.
-        aim: log of the D whose ε is looked for: lines are made close to it, wherever they are.
     """
 
     splits = puts = True
@@ -104,12 +91,10 @@ class Stretches(Sides):
         floor: float = -math.inf,
         lines: list[tuple[int, Line]] | None = None,
     ) -> None:
-        super().__init__(moments, digits)
-        self.opposite, self.above, self.floor = opposite, above, floor
+        super().__init__(moments, digits, floor)
+        self.opposite, self.above = opposite, above
         self.lines: list[tuple[int, Line]] = [] if lines is None else lines
-        self.log_tol = -digits * math.log(10)
         self.most_nodes: int | None = None
-        self.aim: float | None = None
         self._stretches: list[Stretch] = []
         self._rare: list[tuple[Fraction, Stretches]] = []
 
@@ -145,7 +130,7 @@ class Stretches(Sides):
         quick = [line for line in lines if line.choice.count < _QUICK][-_RECENT:]
         if not quick:
             return None
-        places = _places(eps, self._end(eps, stop))
+        places = places_of(eps, self._end(eps, stop))
         for line in reversed(quick):
             good = 0
             found = self._judged(line, places)
@@ -187,9 +172,11 @@ class Stretches(Sides):
 
     def _made_rare(self, eps: Fraction, stop: Fraction | None, most: int | None) -> Stretch | None:
         """Return a stretch by lines of what is no usual noise, None where there is none."""
-        log = max(self._guesses([eps])[0].call, self.floor)
+        # what is left out must be nothing beside δ where the stretch ends, too
+        end = self._end(eps, stop)
+        log = max(min(one.call for one in self._guesses([eps, end])), self.floor)
         for start, known in reversed(self._rare):
-            if start <= eps and known.log_above(eps) < log + self.log_tol:
+            if start <= eps and known.log_above(end) < log + self.log_tol:
                 with suppress(UndecidedError, WorkLimitError):
                     return known.made_for(eps, stop, most, self.aim)
         for below in _BELOW:
@@ -208,19 +195,26 @@ class Stretches(Sides):
         None where they are more work than lines of the whole law.
         """
         best: Stretches | None = None
-        least = self.work_for(eps, log_delta)
+        least = known = self.work_for(eps, log_delta)
         share = log_delta + self.log_tol
-        for alike in splits_from(self.moments.factors[0], float(eps), share):
-            for split, tilt in alike:
+        for steps in splits_from(self.moments.factors[0], float(eps), share):
+            before = math.inf
+            for split, tilt in steps:
                 above, floor = split.above(tilt), self.floor
                 found = Stretches(split.moments, None, self.digits, above, floor=floor)
+                found.part_of = self.moments
                 work = found.work_for(eps, log_delta)
-                if work >= least:
+                if work < least:
+                    best, least = found, work
+                elif work >= before:
+                    # softer ones are more
                     break
-                best, least = found, work
-            if best is not None:
-                return best
-        return None
+                before = work
+            if best is not None and least == known:
+                # lower edges are more
+                break
+            known = least
+        return best
 
     def log_above(self, eps: Fraction) -> float:
         """Return log of what M leaves out of D at an ε, at most."""
@@ -236,7 +230,7 @@ class Stretches(Sides):
 
     def _made_whole(self, eps: Fraction, stop: Fraction | None, most: int | None) -> Stretch:
         reach, end = self._reach(eps), self._end(eps, stop)
-        places = _places(eps, end)
+        places = places_of(eps, end)
         guesses = self._guesses(places)
         below = 0.0
         last: tuple[Line, float] | None = None
@@ -256,7 +250,7 @@ class Stretches(Sides):
                     raise
                 # a shorter stretch may need fewer nodes, and one ε fewest
                 end = eps + (end - eps) / 8 if end - eps > reach / 64 else eps
-                places = _places(eps, end)
+                places = places_of(eps, end)
                 guesses = self._guesses(places)
                 continue
             self.lines[: 1 - _KEPT] = []
@@ -271,39 +265,31 @@ class Stretches(Sides):
                 if found[1].good:
                     return Stretch(eps, places[1], line)
                 end = eps + (end - eps) / 4
-                places = _places(eps, end)
+                places = places_of(eps, end)
                 found = self._judged(line, places)
                 if all(one.good for one in found):
                     return Stretch(eps, end, line)
                 guesses = self._guesses(places)
             # above D and above 1 - δ lies what the line has found
+            before = guesses
             guesses = [
                 Guess(min(old.call, new.call), min(old.put, new.put))
-                for old, new in zip(guesses, found, strict=True)
+                for old, new in zip(before, found, strict=True)
             ]
-            if max(min(one.call, one.put) for one in guesses) < _LOG_LEAST:
+            if max(min(one.call, one.put) for one in guesses) < LOG_LEAST:
                 break
             # δ may lie far below Chernoff's bound, and is then approached in growing steps
-            if number or len(places) == 1:
+            if number or len(places) == 1 or alike(before, guesses):
                 below = 2 * below if below else _FURTHER
         raise UndecidedError(f"no line comes close enough to δ at ε = {float(eps):g}")
 
-    def _learn(self, places: list[Fraction], found: list[Judged]) -> None:
-        """Take note of D where a line tells what it is."""
-        least = max(_LOG_LEAST, self._least - 1)
-        known = [(float(at), one.call) for at, one in zip(places, found, strict=True)]
-        known = [(at, call) for at, call in known if call > least]
-        if known and self.moments.domain[1] > 0:
-            self.moments.tilts.learn(*np.array(known).T)
-
     def work_for(self, eps: Fraction, log_delta: float) -> float:
-        """Return about how many terms a line takes at an ε of known log δ; inf for too many."""
+        """Return about what a line takes at an ε of known log δ; inf for too many nodes."""
         try:
             choice, log_error, kind = self._chosen([eps], [Guess(log_delta, 0.0)], 0.0)
         except WorkLimitError:
             return math.inf
-        plans = plans_of(self._moments_for(kind), choice, log_error)
-        return choice.count * sum(plan.terms for plan in plans)
+        return needs_of(self._moments_for(kind), choice, log_error)[-1]
 
     def _cheapest(
         self, places: list[Fraction], guesses: list[Guess], below: float, most: int | None
@@ -357,7 +343,7 @@ class Stretches(Sides):
         """Return log of what a line of a kind finds, roughly."""
         if kind is Kind.PUT:
             assert self.opposite is not None
-            return [float(one) for one in self.opposite.tilts.at(-_floats(places)).guess]
+            return [float(one) for one in self.opposite.tilts.at(-floats_of(places)).guess]
         return [one.put if kind is Kind.REST else one.call for one in guesses]
 
     def _kinds(self, guesses: list[Guess]) -> list[Kind]:
@@ -366,85 +352,10 @@ class Stretches(Sides):
             # what is left of M has another mass than 1
             return [Kind.CALL]
         found = []
-        if self.moments.domain[1] > 0 and any(one.put >= _SMALL for one in guesses):
+        if self.moments.domain[1] > 0 and any(one.put >= SMALL for one in guesses):
             found.append(Kind.CALL)
-        if self.moments.domain[1] <= 0 or any(one.call >= _SMALL for one in guesses):
+        if self.moments.domain[1] <= 0 or any(one.call >= SMALL for one in guesses):
             found.append(Kind.REST)
         if self.puts and self.opposite is not None and self.opposite.domain[1] > 0:
             found.append(Kind.PUT)
         return found
-
-    def _reach(self, eps: Fraction) -> Fraction:
-        deviation = float(self._tilts.at(_floats([eps])).deviation[0])
-        return short(max(_SPAN * deviation, _LEAST_REACH))
-
-    @property
-    def _tilts(self) -> Tilts:
-        """Those for D, or for 1 - δ where D has none."""
-        moments = self.moments
-        return moments.tilts if moments.domain[1] > 0 else moments.tilts_inside
-
-    def _guesses(self, places: list[Fraction]) -> list[Guess]:
-        most = math.inf if self.aim is None else self.aim
-        return [Guess(min(one.call, most), one.put) for one in self._guessed(places)]
-
-    @property
-    def _least(self) -> float:
-        """Log of a D below which no closer is asked for."""
-        return self.floor if self.aim is None else max(self.aim, self.floor)
-
-    def _guessed(self, places: list[Fraction]) -> list[Guess]:
-        eps = _floats(places)
-        if self.moments.domain[1] <= 0:
-            # δ is known to be small only when it is seen
-            return [Guess(0.0, log) for log in self.moments.tilts_inside.at(eps).guess.tolist()]
-        tilts = self.moments.tilts
-        saddles = tilts.at(eps)
-        call = np.minimum(saddles.guess + tilts.learned(eps), saddles.bound).tolist()
-        if (saddles.bound < _SMALL).all():
-            return [Guess(log, 0.0) for log in call]
-        # below what the table reaches D is near 1, and no guess of it holds
-        if (np.abs(saddles.off) < saddles.deviation).all() and max(call) < _NOT_NEAR_ONE:
-            return [Guess(log, math.log(-math.expm1(log))) for log in call]
-        put = self.moments.tilts_inside.at(eps).guess.tolist()
-        return [Guess(*both) for both in zip(call, put, strict=True)]
-
-    def _judged(self, line: Line, places: list[Fraction]) -> list[Judged]:
-        """Look at how close a line is at some ε."""
-        # what is asked of one ε is asked of both its ends soon, in balls
-        found = None
-        if len(places) > 1:
-            found = self.judged_in_floats(line, _floats(places), self._least)
-        return found or [self._judged_at(line, at) for at in places]
-
-    def _judged_at(self, line: Line, eps: Fraction) -> Judged:
-        with precision(max(line.bits, self.bits)):
-            at = ball(eps)
-            low, high = line.lower(at), line.upper(at)
-            off = (high.upper() - low.lower()).upper()
-            if line.kind is Kind.REST:
-                rest, kept = (low, high), 1 - self._failure
-                call = kept - high, kept - low
-            else:
-                start = self._start(line, at)
-                past = start - self._failure
-                call, rest = (past + low, past + high), (1 - start - high, 1 - start - low)
-            smaller = call[0].min(rest[0]).lower()
-            if self._least > _LOG_LEAST:
-                smaller = smaller.max(arb(self._least).exp().min(rest[0])).lower()
-            log_off = log_of((off / smaller).upper()) if certainly(smaller > 0) else math.inf
-            good = log_off <= self.log_tol
-            return Judged(good, log_off, log_of(call[1].upper()), log_of(rest[1].upper()))
-
-
-def _floats(values: list[Fraction]) -> Floats:
-    return np.array([float(value) for value in values])
-
-
-def _places(eps: Fraction, end: Fraction) -> list[Fraction]:
-    return [eps] if end == eps else [eps, (eps + end) / 2, end]
-
-
-def log_of(value: arb) -> float:
-    """Return the logarithm of a number in float64, a very small one if it may not be positive."""
-    return float(value.log().mid()) if certainly(value > 0) else _LOG_LEAST

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -14,15 +15,17 @@ from gdpbridge.certificate.proof import ProvedPiece
 from gdpbridge.gaussian.kernels import log1mexp, mu_from_logs
 from gdpbridge.losses.direction import Direction
 from gdpbridge.losses.line import Kind, Line
-from gdpbridge.numeric.arrays import Floats
+from gdpbridge.numeric.arrays import Floats, Mask
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["LOOKS", "Piece", "needed_mu", "piece_at", "pieces_on"]
+__all__ = ["LOOKS", "Piece", "needed_mu", "piece_at", "pieces_on", "refined"]
 
 # where on a piece G is looked at
 LOOKS = 17
+# and of what it hides, more closely
+_CLOSER = 65
 # log of a δ that is so near 1 that floats do not tell 1 - δ from it
 _NEAR_ONE = math.log1p(-1e-3)
 
@@ -120,6 +123,60 @@ def pieces_on(direction: Direction, low: Fraction, high: Fraction) -> list[Piece
 def piece_at(pieces: list[Piece], eps: Fraction) -> Piece:
     """Return the piece that holds an ε."""
     return next((piece for piece in pieces if eps < piece.stop), pieces[-1])
+
+
+def refined(
+    pieces: list[Piece],
+    fine: Direction,
+    hidden: Callable[[Piece, Floats], Mask],
+    eps: Fraction | None = None,
+) -> list[Piece]:
+    """Return pieces with lines of all digits where coarse ones do not show enough, or about an ε.
+
+    Args:
+        pieces: the pieces, which cover a range.
+        fine: the direction, to all digits.
+        hidden: whether a piece does not show enough, at some ε.
+        eps: an ε.
+    """
+    found: list[Piece] = []
+    for piece in pieces:
+        if not piece.is_line or piece.direction is fine:
+            found.append(piece)
+            continue
+        where = _bad(piece, (piece.start, piece.stop), LOOKS, hidden, eps)
+        if where is None:
+            found.append(piece)
+            continue
+        # more closely, as lines of all digits may be dear: many discs, each of many nodes
+        low, high = _bad(piece, where, _CLOSER, hidden, eps) or where
+        if low > piece.start:
+            found.append(replace(piece, stop=low))
+        found += pieces_on(fine, low, high)
+        if high < piece.stop:
+            found.append(replace(piece, start=high))
+    return found
+
+
+def _bad(
+    piece: Piece,
+    ends: tuple[Fraction, Fraction],
+    looks: int,
+    hidden: Callable[[Piece, Floats], Mask],
+    eps: Fraction | None,
+) -> tuple[Fraction, Fraction] | None:
+    """Return ends of what a line does not show, or of what is about an ε, by so many looks."""
+    points = np.linspace(float(ends[0]), float(ends[1]), looks)
+    bad = hidden(piece, points)
+    if eps is not None and ends[0] <= eps <= ends[1]:
+        bad[int(np.abs(points - float(eps)).argmin())] = True
+    where = np.flatnonzero(bad)
+    if not where.size:
+        return None
+    first, last = int(where[0]) - 1, int(where[-1]) + 1
+    low = Fraction(float(points[first])) if first > 0 else ends[0]
+    high = Fraction(float(points[last])) if last < looks - 1 else ends[1]
+    return low, high
 
 
 def needed_mu(points: Floats, log: Floats, rest: Floats, p: float) -> Floats:

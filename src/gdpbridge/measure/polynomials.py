@@ -51,6 +51,9 @@ _UNIT = arb(0, 1)
 _LOG_HIDDEN = math.log(16)
 # log of the share of what is to spare that a rest may take
 _SHARE = math.log(0.03)
+# nodes from which discs may take more than cells, how many of these there may be, and what one
+# takes beside a term of a disc
+_MANY_NODES, _MOST_CELLS, _CELL_TERMS = 512, 32, 20
 # in how many parts a disc is cut at most, and how often in a row it may fail
 _PARTS, _FAILURES = 64, 2
 # what a part takes, in units of numeric/effort.py
@@ -91,6 +94,8 @@ def proved_on(
             return
         # rounded up, so that the last one reaches the end
         step = short(room * float(_SHRUNK[found[0]]), up=True)
+        if _takes_more_than_cells(piece.line, room / float(step)):
+            return
         after = stop if step >= abs(stop - at) else at + sign * step
         parts = _parts(claim, piece, (at, after), found[1], _edges())
         if parts:
@@ -217,6 +222,14 @@ def _bernstein(count: int) -> tuple[arb_mat, list[fmpz]]:
         rows.append(rows[-1] * up // down)
     table = fmpz_mat(count, count, [term for row in rows for term in row.coeffs()])
     return arb_mat(table), (up ** (count - 1)).coeffs()
+
+
+def _takes_more_than_cells(line: Line | None, discs: float) -> bool:
+    """Whether so many discs take more than cells between tangents, of which some dozens do."""
+    assert line is not None
+    # a disc takes all terms at each node, and a cell one polynomial or two
+    share: float = _terms(line) / (_MOST_CELLS * _CELL_TERMS)
+    return line.choice.count >= _MANY_NODES and discs * share > 1
 
 
 def _terms(line: Line) -> int:

@@ -24,9 +24,9 @@ from gdpbridge.mechanisms.base import Profile
 from gdpbridge.numeric.decide import MorePrecisionError, certainly
 from gdpbridge.numeric.effort import MOST_WORK, Limit
 from gdpbridge.numeric.exact import (
+    bound_above,
     ceiling_to_places,
     digits_of,
-    exact,
     float_ceiling,
     floor_to_places,
 )
@@ -309,14 +309,12 @@ class Request:
         curve = self.profile.curve
         with precision(_BITS):
             log = float_ceiling(to_fraction(ball(p).log().upper()))
-        # a float stands for the decimal it prints as
-        nearest = float(p)
-        failure = _Failure(p, nearest if exact(nearest) == p else float_ceiling(p), log)
+        failure = _Failure(p, bound_above(p), log)
         if curve.fails_at_zero():
             return _impossible(Statement.APPROXIMATE, failure, CERTAIN, attained_at=0.0)
         obstacle = curve.tail.after_failure(p)
         if obstacle is not None and not obstacle.is_proved:
-            raise InputError("failure", nearest, obstacle.words)
+            raise InputError("failure", float(p), obstacle.words)
         if obstacle is not None:
             return _impossible(Statement.APPROXIMATE, failure, obstacle.words)
         past = curve.past(p)

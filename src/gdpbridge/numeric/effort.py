@@ -14,7 +14,7 @@ from gdpbridge.errors import WorkLimitError
 
 __all__ = ["MOST_WORK", "Limit", "PartLimitError", "spend", "what_is_left", "within"]
 
-MOST_WORK = 50_000_000
+MOST_WORK = 70_000_000
 """Units of one question: some five seconds."""
 
 _MILLION = 1_000_000

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 __all__ = [
     "MAX_DIGITS",
+    "bound_above",
     "ceiling_to_places",
     "decimal_ceiling",
     "decimal_floor",
@@ -107,6 +108,12 @@ def float_floor(value: Decimal | Fraction) -> float:
 def float_ceiling(value: Decimal | Fraction) -> float:
     """Return the smallest float that is at least ``value``."""
     return _directed(value, math.inf)
+
+
+def bound_above(value: Fraction) -> float:
+    """Return the float that prints as a decimal, or else the smallest one that is at least it."""
+    nearest = float(value)
+    return nearest if exact(nearest) == value else float_ceiling(value)
 
 
 def written_below(value: Fraction) -> float:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Statement
-from gdpbridge.numeric.exact import ceiling_to_places, decimal_ceiling
+from gdpbridge.numeric.exact import ceiling_to_places
 from gdpbridge.report.record import MeasurementRecord, Schema, measurement_record
 from gdpbridge.report.text import (
     Row,
     certain_and_ends,
     laid_out,
     measured_rows,
+    rounded_up,
 )
 from gdpbridge.specification.title import mechanism_title, number_text
 
@@ -300,7 +301,7 @@ def _composed(record: CompositionRecord) -> Iterator[Row]:
     yield Row("μ", certain_and_ends(record.mu, _VALUE_WIDTH), "1")
     yield Row("Covers", record.statement.sentence)
     if record.failure_probability:
-        yield Row("p", f"{_rounded_up(record.failure_probability)}, the failure probability")
+        yield Row("p", f"{rounded_up(record.failure_probability)}, the failure probability")
     if record.exact is not None:
         yield Row("Exact μ", certain_and_ends(record.exact.found.mu, _VALUE_WIDTH))
     if record.neighbours is not None:
@@ -316,13 +317,13 @@ def _at_risk(record: RiskRecord) -> Iterator[Row]:
     yield Row("In words", record.sentence)
     if record.failure_probability:
         yield Row("p", number_text(record.failure_probability))
-    yield Row("Advantage", f"at most {_rounded_up(record.advantage)}")
-    yield Row("Accuracy", f"at most {_rounded_up(record.accuracy)}, on a fair coin")
+    yield Row("Advantage", f"at most {rounded_up(record.advantage)}")
+    yield Row("Accuracy", f"at most {rounded_up(record.accuracy)}, on a fair coin")
     yield Row("Prior", f"{number_text(record.prior)}, before the release")
     lines = [f"{'FPR':<9}{'TPR at most':<15}posterior at most"]
     lines += [
-        f"{point.false_positive_rate:<9g}{_rounded_up(point.true_positive_rate):<15}"
-        f"{_rounded_up(point.posterior)}"
+        f"{point.false_positive_rate:<9g}{rounded_up(point.true_positive_rate):<15}"
+        f"{rounded_up(point.posterior)}"
         for point in record.points
     ]
     yield Row("Attacks", tuple(lines))
@@ -389,10 +390,6 @@ def _converted(record: ConversionRecord) -> Iterator[Row]:
         yield Row(symbol, (*((f"at {at}",) if at else ()), *ends) if at else ends)
     for note in record.notes:
         yield Row("Note", note)
-
-
-def _rounded_up(value: float) -> str:
-    return f"{decimal_ceiling(Fraction(value), 6):g}"
 
 
 def _shown(value: Any) -> str:

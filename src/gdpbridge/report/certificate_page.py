@@ -31,18 +31,22 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin-top: 2rem; }
 .soft { color: var(--soft); } .yes { color: var(--yes); } .no { color: var(--no); }
 .box { border: 1px solid var(--edge); border-radius: 6px; background: var(--wash);
   padding: .6rem 1rem; font-size: 1.1rem; }
-p, li, td, dd { overflow-wrap: anywhere; } li { margin: .25rem 0; }
-figure { margin: 1rem 0; } svg { width: 100%; min-width: 34rem; height: auto; }
-svg rect { fill: var(--bar); }
-svg line { stroke: var(--edge); } svg text { fill: var(--soft); font: 13px system-ui, sans-serif; }
+p, li { overflow-wrap: anywhere; } li { margin: .25rem 0; }
+figure { margin: 1rem 0; } figcaption { margin-top: .5rem; }
+/* places along are shares of the width, so that letters are as large on a phone */
+.picture { padding: 0 1rem 0 3.9rem; } svg { display: block; width: 100%; overflow: visible; }
+svg rect { fill: var(--bar); } svg line { stroke: var(--edge); }
+svg text { fill: var(--soft); font: 13px system-ui, sans-serif; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid var(--edge);
   vertical-align: top; }
-code { overflow-wrap: anywhere; }
+td:last-child { white-space: nowrap; }
+@media (max-width: 40rem) { table { font-size: .8rem; } th, td { padding-right: .5rem; } }
 """
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-_WIDTH, _HEIGHT, _LEFT, _TOP, _FOOT = 720, 220, 62, 12, 36
+# of a picture, in pixels, and the share of its width between two names on the axis
+_HEIGHT, _TOP, _FOOT, _APART = 220, 12, 36, 1 / 7
 # margins from 1e-12 to 1 are told apart by their height
 _DECADES = 12
 # what a table shows of many cells
@@ -205,29 +209,27 @@ def _picture(name: str, cells: Sequence[Cell], place: str, found: Verification) 
     margins, floor = dict(found.margins), _HEIGHT - _FOOT
     end = float(binary(cells[-1].high))
     # small ε are where much happens
-    scale = (_WIDTH - _LEFT - 10) / math.asinh(end)
+    scale = 100 / math.asinh(end)
     parts = []
     for number, cell in enumerate(cells):
-        low, high = (
-            _LEFT + scale * math.asinh(float(binary(one))) for one in (cell.low, cell.high)
-        )
+        low, high = (scale * math.asinh(float(binary(one))) for one in (cell.low, cell.high))
         height = _height(margins.get(f"{place}.cells[{number}]"), floor - _TOP)
         parts.append(
-            f'<rect x="{low:.2f}" y="{floor - height:.2f}" width="{max(high - low - 1, 0.5):.2f}" '
-            f'height="{height:.2f}"/>'
+            f'<rect x="{low:.3f}%" y="{floor - height:.2f}" '
+            f'width="{max(high - low - 0.15, 0.07):.3f}%" height="{height:.2f}"/>'
         )
     for decade in range(0, _DECADES + 1, 4):
         y = floor - (floor - _TOP) * (1 - decade / _DECADES)
         label = "1" if decade == 0 else f"10⁻{'⁴⁸'[decade // 4 - 1]}" if decade < 12 else "≤10⁻¹²"
-        parts.append(f'<line x1="{_LEFT}" x2="{_WIDTH}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{label}</text>')
+        parts.append(f'<line x1="0" x2="100%" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(f'<text x="-6" y="{y + 4:.1f}" text-anchor="end">{label}</text>')
     for eps in _ticks(end):
-        x = _LEFT + scale * math.asinh(eps)
-        parts.append(f'<text x="{x:.1f}" y="{floor + 18}" text-anchor="middle">{eps:g}</text>')
-    parts.append(f'<text x="{_WIDTH}" y="{_HEIGHT - 3}" text-anchor="end">ε</text>')
+        x = scale * math.asinh(eps)
+        parts.append(f'<text x="{x:.2f}%" y="{floor + 18}" text-anchor="middle">{eps:g}</text>')
+    parts.append(f'<text x="100%" y="{_HEIGHT - 3}" text-anchor="end">ε</text>')
     title = f"{len(cells)} cells cover ε from 0 to {end:.6g}{f', {name}' if name else ''}"
     return (
-        f'<figure><div class="wide"><svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
+        f'<figure><div class="picture"><svg height="{_HEIGHT}" role="img" '
         f'aria-label="{escape(title)}">{"".join(parts)}</svg></div>'
         f'<figcaption class="soft">{escape(title)}. A bar is a range of ε on '
         "which the claim was proved at once; its height is how much is to spare there, on a "
@@ -247,7 +249,7 @@ def _ticks(end: float) -> Iterator[float]:
     """Yield some ε to name on an axis of asinh ε."""
     last = -1.0
     for eps in (0.0, *(m * 10.0**p for p in range(-3, 6) for m in (1, 2, 5))):
-        if eps <= end and math.asinh(eps) - last > math.asinh(end) / 9:
+        if eps <= end and math.asinh(eps) - last > math.asinh(end) * _APART:
             yield eps
             last = math.asinh(eps)
 

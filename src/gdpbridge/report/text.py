@@ -24,6 +24,7 @@ __all__ = [
     "identification_to_text",
     "laid_out",
     "measured_rows",
+    "rounded_up",
     "tail_text",
     "to_text",
 ]
@@ -252,9 +253,14 @@ def _failure(found: Measurement) -> str:
 def _probability(p: float, log: float) -> str:
     if log < math.log(1e-300):
         return f"about 10^{log / math.log(10):.2f}"
-    if number_text(p) == f"{p:.6g}":
-        return number_text(p)
-    return f"{float(decimal_ceiling(Fraction(p), 6)):.6g}"
+    return rounded_up(p)
+
+
+def rounded_up(value: float) -> str:
+    """Return an upper bound in six digits, or as it was written: a p of 1e-05 for 1e-5."""
+    if number_text(value) == f"{value:.6g}":
+        return number_text(value)
+    return f"{float(decimal_ceiling(Fraction(value), 6)):.6g}"
 
 
 def _whole_range(found: Measurement, digits: int | None) -> str:

@@ -52,6 +52,8 @@ _TABLE = 1 << 15
 # shares of a deviation between places of a second difference
 _DIFFERENCE = 1e-3
 _LEAST_NOISE = Fraction(1, 1000)
+# what finding a term takes, beside a product, in units of numeric/effort.py
+_EACH_TERM = 400
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,11 @@ class Transform(ABC):
             h: the distance of the places, positive.
             count: how many of them.
         """
+
+    def work(self, plan: Plan, h: Fraction, count: int) -> float:
+        """Return what :meth:`values` takes with short numbers, in units of numeric/effort.py."""
+        # the terms themselves take more than their products
+        return (count + _EACH_TERM) * plan.terms
 
     def log_decay(self, w: float, y: float) -> float:
         """Return about log of what :meth:`beyond` will give, over F(w); 0 if it never falls."""

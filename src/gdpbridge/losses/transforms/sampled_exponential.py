@@ -23,6 +23,7 @@ from gdpbridge.losses.transforms.base import Number, Plan, Transform, number_bal
 from gdpbridge.losses.transforms.exponential import ExponentialLoss
 from gdpbridge.numeric.arrays import Floats
 from gdpbridge.numeric.decide import certainly
+from gdpbridge.numeric.effort import spend
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 
@@ -33,6 +34,9 @@ _NODES = 96
 # share of what they might show
 _FAR_BITS, _LOOKS, _SHARE = 64, 128, 0.25
 _MOST_BOXES = 4000
+# what an integral takes, more for each turn of what is integrated, and a look in floats at what is
+# far out; in units of numeric/effort.py
+_EACH, _EACH_TURN, _LOOK = 1_500, 250, 3_000
 
 
 class SampledExponentialTransform(Transform):
@@ -109,6 +113,12 @@ class SampledExponentialTransform(Transform):
         """Enclose F(w + ikh)."""
         return [self._value(acb(ball(w), ball(h) * number)) for number in range(count)]
 
+    def work(self, plan: Plan, h: Fraction, count: int) -> float:
+        """Return what :meth:`values` takes: an integral each, of what turns ever more often."""
+        with precision(_FAR_BITS):
+            turns = float(self.largest() - self.least()) * float(h) * count / (2 * math.pi)
+        return count * (_EACH + _EACH_TURN * turns / 2)
+
     def _value(self, w: acb) -> acb:
         width, kept, gamma = ball(self.loss.width), ball(1 - self.gamma), ball(self.gamma)
         half = number_ball(self.loss.density) / 2
@@ -143,6 +153,7 @@ class SampledExponentialTransform(Transform):
 
     def log_decay(self, w: float, y: float) -> float:
         """Return about log of the bound over F(w)."""
+        spend(_LOOK)
         losses, masses = self._floats
         tilted = masses * np.exp(w * losses - self.log_size(w))
         with precision(_FAR_BITS):
@@ -173,6 +184,7 @@ class SampledExponentialTransform(Transform):
             for _ in range(_MOST_BOXES):
                 if certainly(atoms + rest / at <= worst):
                     return worst
+                spend(_EACH)
                 value = abs(self._value(acb(ball(w), at)))
                 room = size - value
                 if not certainly(room > 0):

@@ -37,11 +37,11 @@ from gdpbridge.measure.climb import climbed
 from gdpbridge.measure.first_look import LOOKED, MARGIN, FirstLook
 from gdpbridge.measure.method import PROVED, Method
 from gdpbridge.measure.methods import certified
-from gdpbridge.measure.pieces import Piece, piece_at, pieces_on
+from gdpbridge.measure.pieces import Piece, piece_at, pieces_on, refined
 from gdpbridge.measure.polynomials import proved_about, proved_on
 from gdpbridge.measure.problem import Answer, Problem
 from gdpbridge.measure.tangents import NotProvedError, Tangents
-from gdpbridge.numeric.arrays import Floats
+from gdpbridge.numeric.arrays import Floats, Mask
 from gdpbridge.numeric.decide import certainly
 from gdpbridge.numeric.effort import MOST_WORK, within
 from gdpbridge.numeric.exact import ceiling_to_places, digits_of, exact, floor_to_places
@@ -229,29 +229,12 @@ class _Search:
 
     def _refine(self, number: int, pieces: list[list[Piece]], eps: Fraction | None = None) -> None:
         """Put lines of all digits where coarse ones do not show enough, or about an ε."""
-        fine = self.loss.directions[number]
-        found: list[Piece] = []
-        for piece in pieces[number]:
-            if not piece.is_line or piece.direction is fine:
-                found.append(piece)
-                continue
-            points = piece.points
-            bad = ~(self._margin(points, piece) > _SPARE * 10.0**-piece.direction.digits)
-            if eps is not None and piece.start <= eps <= piece.stop:
-                bad[int(np.abs(points - float(eps)).argmin())] = True
-            where = np.flatnonzero(bad)
-            if not where.size:
-                found.append(piece)
-                continue
-            first, last = int(where[0]) - 1, int(where[-1]) + 1
-            low = Fraction(float(points[first])) if first > 0 else piece.start
-            high = Fraction(float(points[last])) if last < points.size - 1 else piece.stop
-            if low > piece.start:
-                found.append(replace(piece, stop=low))
-            found += pieces_on(fine, low, high)
-            if high < piece.stop:
-                found.append(replace(piece, start=high))
-        pieces[number] = found
+
+        def hidden(piece: Piece, points: Floats) -> Mask:
+            enough = _SPARE * 10.0**-piece.direction.digits
+            return np.asarray(~(self._margin(points, piece) > enough))
+
+        pieces[number] = refined(pieces[number], self.loss.directions[number], hidden, eps)
 
     def _margin(self, points: Floats, piece: Piece) -> Floats:
         """Return log of what is claimed over what the piece shows, or of what both leave of 1."""
