@@ -28,6 +28,7 @@ from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tail import Tail
 from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.registry import kinds_with, profile_class
+from gdpbridge.numeric.effort import within
 from gdpbridge.numeric.exact import decimal_text, exact
 from gdpbridge.reading.equality import ByParameters
 from gdpbridge.reading.parameters import (
@@ -112,8 +113,13 @@ class Profile(Described, Evaluated, ByParameters):
 
     @cached_property
     def curve(self) -> Curve:
-        """The profile as the measuring methods see it."""
-        return found_in(self, self.build_curve())
+        """The profile as the measuring methods see it.
+
+        Raises:
+            WorkLimitError: if making it would be more work than one question may take.
+        """
+        with within(f"δ(ε) of {self.kind}", "give fewer runs, or groups of fewer"):
+            return found_in(self, self.build_curve())
 
     @property
     def inner(self) -> tuple[Profile, ...]:
