@@ -35,7 +35,7 @@ class CellChecker:
     ) -> None:
         # what the writer tries is at least what the checker will do, but for short lines
         work = beside._ladder.work if beside else Work(_SHARE * share * check.MAX_WORK)
-        self._ladder = check.Ladder(document, work)
+        self._ladder: check.Ladder = check.Ladder(document, work)
 
     @property
     def share_spent(self) -> float:
