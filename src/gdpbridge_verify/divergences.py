@@ -75,7 +75,9 @@ def divergences_of(spec: Spec, of: Arithmetic) -> Divergences:
             found = composition_of(part)
             of.charge(found.cost)
             kinds = {text for name, text in part.items() if name.rpartition(".")[2] == "kind"}
-            if not kinds.isdisjoint(_WITHOUT) or any(run.transform.failure for run in found.parts):
+            # what fails in one order alone has no divergence in that one
+            both = [one for run in found.parts for one in (run.transform, run.reverse) if one]
+            if not kinds.isdisjoint(_WITHOUT) or any(one.failure for one in both):
                 raise Malformed("mechanism.kind", kind, "one of known divergences")
             runs += [replace(run, times=times * run.times) for run in found.parts]
     return Divergences(rho, tuple(rows), tuple(runs))

@@ -140,3 +140,14 @@ def test_exact_laws_count_before_they_are_made(name: str) -> None:
     dear: Callable[[], object] = DEAR[name]
     with pytest.raises(WorkLimitError, match=r"^x is not found"), within("x", "…", 100_000):
         dear()
+
+
+def test_what_comes_before_a_question_is_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The law of many runs is made where they are composed, and took minutes."""
+
+    def dear(_: gdp.Profile) -> None:
+        spend(10**9)
+
+    monkeypatch.setattr(P.Laplace, "build_curve", dear)
+    with pytest.raises(WorkLimitError, match=r"δ\(ε\) of laplace is not found within the limit"):
+        _ = P.Laplace(scale=1).curve

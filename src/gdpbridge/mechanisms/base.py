@@ -28,6 +28,7 @@ from gdpbridge.curves.smooth import SmoothCurve
 from gdpbridge.curves.tail import Tail
 from gdpbridge.errors import InputError
 from gdpbridge.mechanisms.registry import kinds_with, profile_class
+from gdpbridge.numeric.effort import within
 from gdpbridge.numeric.exact import decimal_text, exact
 from gdpbridge.reading.equality import ByParameters
 from gdpbridge.reading.parameters import (
@@ -112,8 +113,9 @@ class Profile(Described, Evaluated, ByParameters):
 
     @cached_property
     def curve(self) -> Curve:
-        """The profile as the measuring methods see it."""
-        return found_in(self, self.build_curve())
+        """The profile as the measuring methods see it; making it is as limited as a question."""
+        with within(f"δ(ε) of {self.kind}", "give fewer runs, or groups of fewer"):
+            return found_in(self, self.build_curve())
 
     @property
     def inner(self) -> tuple[Profile, ...]:
@@ -128,11 +130,7 @@ class Profile(Described, Evaluated, ByParameters):
 
     @property
     def composed_is(self) -> Nature:
-        """What the δ(ε) of several runs together is.
-
-        It is weaker than :attr:`profile_is` for a class of which no one mechanism attains the whole
-        curve.
-        """
+        """What δ(ε) of several runs is: weaker where no one mechanism attains a class's curve."""
         return weakest([self.profile_is, *(profile.composed_is for profile in self.inner)])
 
     @property
