@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import cache, reduce
+from functools import reduce
 from typing import NamedTuple
 
 import gmpy2
@@ -209,8 +209,6 @@ class Interval:
         return Interval(self.of, low, high)
 
     def _ends_of(self, value: Number) -> tuple[mpfr, mpfr]:
-        if isinstance(value, int) and value.bit_length() <= 64:
-            return (_whole(value),) * 2
         found = value if isinstance(value, Interval) else self.of.exactly(value)
         return found.low, found.high
 
@@ -222,11 +220,6 @@ def _cost_of_erfc(precision: int, z: float) -> float:
     if square < 16 or square > 3.1 * precision:
         return 0.003 * math.pow(precision, 1.5)
     return 0.0015 * math.pow(precision + 1.44 * square, 2.05)
-
-
-@cache
-def _whole(value: int) -> mpfr:
-    return mpfr(value, 64)
 
 
 # what stands beside an interval in an expression; fractions are enclosed
