@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -68,10 +68,14 @@ def _composition(items: tuple[tuple[str, str | None], ...]) -> Composition:
         # what is as bad as either direction of one step is no worse than the step
         return replace(found, nature=KINDS["dpsgd"].nature)
     both = [one for part in found.parts for one in (part.transform, part.reverse) if one]
-    denominators = {number.denominator for one in both for number in one.numbers}
-    if sum(map(int.bit_length, denominators)) > _MOST_BITS:
-        raise OutOfWork
+    require_short_sums(number for one in both for number in one.numbers)
     return found
+
+
+def require_short_sums(numbers: Iterable[Fraction], most: int = _MOST_BITS) -> None:
+    """Refuse numbers that would take too long to add up: of so many bits below the line."""
+    if sum(map(int.bit_length, {number.denominator for number in numbers})) > most:
+        raise OutOfWork
 
 
 def require_one_relation(spec: Spec) -> None:
