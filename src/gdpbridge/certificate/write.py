@@ -124,7 +124,7 @@ def _looser(claim: Claim, proof: Proof) -> Iterator[tuple[Claim, Proof]]:
         # what is μ-GDP as a whole is so past a failure, too
         mu = replace(claim.mu, high=most)
         yield replace(claim, mu=mu), replace(proof, cells=())
-    if proof.looser is None and proof.cells and most != "inf" != claim.mu.high:
+    if proof.looser is None and proof.cells and "inf" not in (most, claim.mu.high):
         for digits in _FEWER_DIGITS:
             ends = (
                 decimal_floor(Fraction(claim.mu.low), digits),
