@@ -44,6 +44,7 @@ from gdpbridge.curves.tails import (
     PlateauTail,
     SettledTail,
     covering_mu,
+    runs_of,
     settled_runs,
 )
 from gdpbridge.errors import Advice, InputError, Words
@@ -69,6 +70,7 @@ from gdpbridge.numeric.kinds import (
 
 if TYPE_CHECKING:
     from gdpbridge.losses.moments import Losses
+    from gdpbridge.losses.transforms.finite import FiniteTransform
 
 __all__ = ["Densities"]
 
@@ -76,8 +78,8 @@ MAX_END = 1_000_000
 _BITS = 192
 # what a density may miss of 1, as written with few digits
 _ROUNDED = Fraction(1, 10**9)
-# multiples of the unit that one run's loss takes in compositions, and all runs' together
-_POINTS, _MOST = 1024, 1 << 17
+# multiples of the unit that one run's loss takes in compositions
+_POINTS = 2048
 
 
 def _formula(description: str, example: str | None = None) -> Any:
@@ -370,8 +372,9 @@ class Densities(Profile):
             return gaussian_curve(square_root(times * self._normal))
         if times == 1:
             return self.curve
-        part = Part(self._transform(times), times)
-        return cut_off_curve(part, settled_runs(self.tail, times))
+        runs, settled = runs_of(self.tail, times), settled_runs(self.tail, times)
+        part = Part(self._transform(), times)
+        return cut_off_curve(part, settled, None if runs is None else runs.of_all)
 
     def privacy_losses(self) -> Losses:
         """Return the loss of a pair that dominates.
@@ -390,11 +393,10 @@ class Densities(Profile):
                 Words("densities without bounds on their losses"),
                 "bounded between two ends for composition with others",
             )
-        return [Part(self._transform(1), 1)]
+        return [Part(self._transform(), 1)]
 
-    def _transform(self, times: int) -> Any:
-        points = max(2, min(_POINTS, _MOST // times))
-        return self.pair.lattice(self.pair.unit(points))
+    def _transform(self) -> FiniteTransform:
+        return self.pair.lattice(self.pair.unit(_POINTS))
 
 
 def _density(node: Node) -> Density:
