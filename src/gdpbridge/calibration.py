@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gdpbridge.errors import Advice, InputError
+from gdpbridge.errors import Advice, InputError, UndecidedError
 from gdpbridge.goals import Goal
 from gdpbridge.interval import Interval
 from gdpbridge.measure import Measurement
@@ -74,9 +74,14 @@ class Calibration(Shown):
         for one in (self.profile, self.beyond_profile):
             if why := uncertifiable_because(one):
                 raise InputError("certificate", one.kind, Advice(f"leave it out: {why}"))
-        met = self.goal.met(self.profile, self.measured)
         if self.one_sided:
+            try:
+                met = self.goal.met(self.profile, self.measured)
+            except UndecidedError:
+                # the bound of its own that the checker has may be above
+                met = self.goal.bounded(self.profile, self.measured)
             return within_target(met, self.goal.target)
+        met = self.goal.met(self.profile, self.measured)
         return with_beyond(met, self.goal.missed(self.beyond_profile), self.goal.target)
 
     @property

@@ -110,6 +110,13 @@ class Goal(ABC):
         """
         return self._claimed(profile, exact(self.target))
 
+    def bounded(self, profile: Profile, measured: Measurement | None) -> Certificate:
+        """Certify what the checker bounds the number by, whether that meets the target or not."""
+        from gdpbridge.certificate.write_answers import Asked, write_answers
+
+        quantity, at = self.number
+        return write_answers(profile, [Asked(quantity, at, low=False)])
+
     def missed(self, profile: Profile) -> Certificate:
         """Certify that a mechanism misses the target, likewise."""
         target, low = exact(self.target), exact(self.tried(profile).value.low)
@@ -212,6 +219,9 @@ class _Mu(Goal):
 
     def met(self, profile: Profile, measured: Measurement | None) -> Certificate:
         return certified(measured or self._measured(profile, self.tol))
+
+    def bounded(self, profile: Profile, measured: Measurement | None) -> Certificate:
+        return self.met(profile, measured)
 
     def missed(self, profile: Profile) -> Certificate:
         found = self._measured(profile, self.tol)

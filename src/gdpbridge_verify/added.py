@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level
 from gdpbridge_verify.closed import upper_end_at_zero
-from gdpbridge_verify.composition import leaves_of, require_one_relation
+from gdpbridge_verify.composition import leaves_of, require_one_relation, require_short_sums
 from gdpbridge_verify.curve import GaussianCurve
 from gdpbridge_verify.divergences import ProvedRowsCheck
 from gdpbridge_verify.document import Certificate, Evidence
@@ -26,6 +26,8 @@ from gdpbridge_verify.refusal import Malformed, Refused, Undecided
 from gdpbridge_verify.statement import Check
 from gdpbridge_verify.zcdp import ZcdpCheck
 
+_COST_OF_PART = 20.0  # microseconds
+
 
 class ConcentratedCheck(ZcdpCheck):
     """The lines of a certificate of runs of ρ-zCDP, and of μ-GDP ones, at one precision."""
@@ -36,7 +38,7 @@ class ConcentratedCheck(ZcdpCheck):
     def build(self) -> Tail:
         """Add up ρ and μ²."""
         require_one_relation(self.spec)
-        rho = square = Fraction(0)
+        rhos, squares = list[Fraction](), list[Fraction]()
         for part, times in leaves_of(self.spec):
             kind, values = part.get("kind"), parameters_of(part)
             if kind == "zcdp":
@@ -46,7 +48,11 @@ class ConcentratedCheck(ZcdpCheck):
                 half = own / 2
             else:
                 raise Malformed("mechanism.kind", kind, "zcdp, gaussian or gdp")
-            rho, square = rho + times * half, square + times * own
+            self.arithmetic.charge(_COST_OF_PART)
+            rhos.append(times * half)
+            squares.append(times * own)
+        require_short_sums([*rhos, *squares])
+        rho, square = sum(rhos, Fraction(0)), sum(squares, Fraction(0))
         self._gaussian = GaussianCurve(self.arithmetic.exactly(square).sqrt())
         return replace(self.falling(rho), curve=square, is_curve=False, nature="bound")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -64,14 +64,19 @@ def _composition(items: tuple[tuple[str, str | None], ...]) -> Composition:
     if len(found.parts) > _MOST_PARTS or total > _MOST_RUNS:
         raise Malformed("mechanism", total, f"of at most {_MOST_PARTS} parts")
     require_one_relation(spec)
+    _require_one_order(spec, found.parts)
     if spec.get("kind") == "dpsgd" and total == 1:
         # what is as bad as either direction of one step is no worse than the step
         return replace(found, nature=KINDS["dpsgd"].nature)
     both = [one for part in found.parts for one in (part.transform, part.reverse) if one]
-    denominators = {number.denominator for one in both for number in one.numbers}
-    if sum(map(int.bit_length, denominators)) > _MOST_BITS:
-        raise OutOfWork
+    require_short_sums(number for one in both for number in one.numbers)
     return found
+
+
+def require_short_sums(numbers: Iterable[Fraction], most: int = _MOST_BITS) -> None:
+    """Refuse numbers that would take too long to add up: of so many bits below the line."""
+    if sum(map(int.bit_length, {number.denominator for number in numbers})) > most:
+        raise OutOfWork
 
 
 def require_one_relation(spec: Spec) -> None:
@@ -80,6 +85,22 @@ def require_one_relation(spec: Spec) -> None:
         require_relation(relation)
     if len(relations - {None}) > 1:
         raise Malformed("mechanism.neighbours", spec.get("neighbours"), "the same in every part")
+
+
+def _require_one_order(spec: Spec, parts: Sequence[Runs]) -> None:
+    """Refuse several runs of which each may be worst in another order of both data sets.
+
+    A record that is replaced may be so in either order, and what is worst for one run need not be
+    for the next: the larger δ of both orders of all runs is then no bound.
+    """
+    replaced = any(
+        value == "replace-one"
+        for name, value in spec.items()
+        if name.rpartition(".")[2] == "neighbours"
+    )
+    if replaced and sum(part.times for part in parts if not part.symmetric) > 1:
+        allowed = "add-remove or zero-out for several runs of losses that differ in both directions"
+        raise Malformed("mechanism.neighbours", "replace-one", allowed)
 
 
 def leaves_of(spec: Spec, times: int = 1) -> Iterator[tuple[Spec, int]]:

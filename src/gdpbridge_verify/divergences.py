@@ -13,16 +13,23 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from gdpbridge_verify.arithmetic import Arithmetic, Interval
-from gdpbridge_verify.composition import composition_of, leaves_of, require_one_relation
+from gdpbridge_verify.composition import (
+    composition_of,
+    leaves_of,
+    require_one_relation,
+    require_short_sums,
+)
 from gdpbridge_verify.parameters import Spec, parameters_of
 from gdpbridge_verify.refusal import Malformed, Refused
 from gdpbridge_verify.transforms import Runs
 from gdpbridge_verify.zcdp import MAX_ORDER, RenyiCheck
 
-_MOST_ROWS = 100
+# rows, and bits below the line of what they say, which is added up for each row
+_MOST_ROWS, _MOST_BITS = 100, 1 << 14
+_COST_OF_ROW = 6.0  # microseconds
 # of losses that are listed, what is missing may be anything
 _WITHOUT = ("pld", "random-allocation")
-_NUMBER = r"[0-9]+(?:\.[0-9]+|/[1-9][0-9]*)?"
+_NUMBER = r"[0-9]{1,400}(?:\.[0-9]{1,400}|/[1-9][0-9]{0,399})?"
 _ROWS = re.compile(f"{_NUMBER}:{_NUMBER}(?: {_NUMBER}:{_NUMBER})*")
 
 Rows = list[tuple[Fraction, Fraction]]
@@ -46,7 +53,7 @@ class Divergences:
         """Yield what D_α is at most, exactly and a rest, in each order of the pair."""
         exactly = self.rho * alpha
         for rows, times in self.rows:
-            of.charge(2 * len(rows))
+            of.charge(20 + 2 * len(rows))
             known = [most for order, most in rows if order >= alpha]
             if not known:
                 raise Refused("table.rows", f"nothing is known of the order {float(alpha):.12g}")
@@ -70,14 +77,18 @@ def divergences_of(spec: Spec, of: Arithmetic) -> Divergences:
         if kind == "zcdp":
             rho += times * parameters_of(part)["rho"]
         elif kind == "renyi":
+            of.charge(_COST_OF_ROW * (part.get("rows") or "").count(":"))
             rows.append((_rows_of(part), times))
         else:
             found = composition_of(part)
             of.charge(found.cost)
             kinds = {text for name, text in part.items() if name.rpartition(".")[2] == "kind"}
-            if not kinds.isdisjoint(_WITHOUT) or any(run.transform.failure for run in found.parts):
+            # what fails in one order alone has no divergence in that one
+            both = [one for run in found.parts for one in (run.transform, run.reverse) if one]
+            if not kinds.isdisjoint(_WITHOUT) or any(one.failure for one in both):
                 raise Malformed("mechanism.kind", kind, "one of known divergences")
             runs += [replace(run, times=times * run.times) for run in found.parts]
+    require_short_sums((most for given, _ in rows for _, most in given), _MOST_BITS)
     return Divergences(rho, tuple(rows), tuple(runs))
 
 

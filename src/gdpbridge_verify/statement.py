@@ -30,6 +30,8 @@ MAX_EPS = Fraction(2) ** 200
 # of parameters that are shown as a whole
 _LONG = 80
 MOST_HALVINGS = 60
+# in multiples of μ
+_FAR_OUT = 8
 _COST_OF_CELL = 60.0  # microseconds
 _NATURES = {
     "own": "δ is the mechanism's own profile",
@@ -271,8 +273,8 @@ class Check(ABC):
             self.below_tangent(line, low, high, centre)
         except Refused:
             work.margins[line] = margin
-            # over a wide range a chord in e^ε says less than that δ does not rise
-            if high - low < 1:
+            # over a wide range a chord in e^ε says less than that δ does not rise, as far out
+            if high - low < 1 and low < _FAR_OUT * (self.high or 0):
                 raise
             self.below_end(line, low, high)
 
@@ -313,10 +315,10 @@ class Check(ABC):
             if square is not None and self._is_its_own_proof:
                 raise Refused("claim.mu.high", f"μ² is {about(square)}")
             for place, cells in self.each_direction():
-                self._reach(f"{place}.cells", binary(cells[-1].high) if cells else Fraction(0))
+                self.reach(f"{place}.cells", binary(cells[-1].high) if cells else Fraction(0))
         return f"{self.covers}, with μ = {self.claim.mu.high}"
 
-    def _reach(self, line: str, reached: Fraction) -> None:
+    def reach(self, line: str, reached: Fraction) -> None:
         """Prove that cells up to ``reached`` are all that the statement needs."""
         if self.falls_to(self.aside, reached):
             return

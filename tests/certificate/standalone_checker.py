@@ -188,7 +188,7 @@ class Checker:
                 at = formula(arb_series([arb(c), 1], 2))
                 right = le(at[0] + at[1] * arb(e - c).expm1(), y)
             if not right:
-                return b - a >= 1 and self.is_below(a, *self.allowed(*gauss(m, b)))
+                return (b - a >= 1 or a >= 8 * m) and self.is_below(a, *self.allowed(*gauss(m, b)))
         return True
 
     def cell(self, a, b, c):

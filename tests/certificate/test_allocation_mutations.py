@@ -269,6 +269,15 @@ def test_a_head_claims_the_checkers_delta_at_its_end() -> None:
     assert found.failure <= claimed <= found.failure * Fraction(101, 100)
 
 
+def test_cells_end_where_the_checkers_bound_is_below_p() -> None:
+    """Which may be a little after the measured one is, so that they once ended too early."""
+    found = gdp.measure(profiles.RandomAllocation(noise_multiplier=2, steps=2), 1e-2)
+    assert found.certificate is not None
+    assert verify(found.certificate).valid
+    ends = found.certificate.evidence.directions or ()
+    assert all(one.cells for one in ends)
+
+
 def test_a_calibrated_noise_is_shown_to_be_safe_alone() -> None:
     """That a little less noise misses the target is not shown by a bound from above."""
     profile = profiles.RandomAllocation(noise_multiplier=1, steps=4)

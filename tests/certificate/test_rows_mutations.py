@@ -368,6 +368,9 @@ def test_beyond_the_last_order_nothing_is_known() -> None:
         {"base.kind": "zcdp", "base.rho": "0.0101"}, {"base.neighbours": "replace-one"},
         {"base.kind": "table"}, {"mean": "0.5"}, {"shape": "-0.5"}, {"distribution": "uniform"},
         {"base.rho": "0.001"},
+        # of a hundredth that has no finite divergence, in either order
+        {"base.kind": "tradeoff-function", "base.rows": "0:1 99/100:0"},
+        {"base.kind": "tradeoff-function", "base.rows": "0:99/100 1:0"},
     ],
 )  # fmt: skip
 def test_the_best_of_runs_is_of_rows_for_its_own_neighbours(other: dict[str, str]) -> None:
@@ -376,5 +379,8 @@ def test_the_best_of_runs_is_of_rows_for_its_own_neighbours(other: dict[str, str
     changed = of_one_tangent("renyi, tuned", "0x2p+0", "0.9", **other)
     assert outcome(changed) in ("no certificate", "refused")
     # 2ρ and 4ρ are at most what the rows say
-    proved = {"base.kind": "zcdp", "base.rho": "0.0099"}
-    assert outcome(of_one_tangent("renyi, tuned", "0x2p+0", "0.9", **proved)) == "valid"
+    for proved in (
+        {"base.kind": "zcdp", "base.rho": "0.0099"},
+        {"base.kind": "tradeoff-function", "base.rows": "0:1 1/2:49/100 1:0"},
+    ):
+        assert outcome(of_one_tangent("renyi, tuned", "0x2p+0", "0.9", **proved)) == "valid"

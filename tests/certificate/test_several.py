@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -18,8 +19,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gdpbridge as gdp
-from gdpbridge.certificate.write_several import of_releases
-from gdpbridge.errors import InputError, RefusedError
+from gdpbridge.calibration import Calibration
+from gdpbridge.certificate.write_several import of_releases, within_target
+from gdpbridge.errors import InputError, RefusedError, UndecidedError
+from gdpbridge.goals import goal_of
 from gdpbridge_verify import check, several
 from gdpbridge_verify.document import Claim, Range
 from gdpbridge_verify.refusal import Malformed
@@ -221,8 +224,28 @@ def test_a_sampling_rate(base: gdp.Profile) -> None:
 
 def test_a_sampling_rate_without_a_certificate() -> None:
     """Where samples have none, that of a plan is refused."""
+    rows = P.TradeoffFunction(alpha=[0, 0.2, 1], beta=[1, 0.4, 0])
     with pytest.raises(InputError, match="no certificate"):
-        _ = gdp.subsampling_plan(P.ApproxDP(epsilon=1, delta=1e-7), 0.2, failure=1e-6).certificate
+        _ = gdp.subsampling_plan(rows, 0.2).certificate
+
+
+def test_a_bound_above_the_target_is_told_with_a_target_for_which_it_is_not() -> None:
+    """The checker's own bound may be above a target that the measured one just meets."""
+    met = gdp.measure(P.Gaussian(sigma=2)).certificate
+    assert met is not None
+    assert within_target(met, Decimal("0.5")) is met
+    with pytest.raises(UndecidedError, match=r"0\.5, is above the target: calibrate to 0\.4797 in"):
+        within_target(met, Decimal("0.49"))
+
+
+def test_what_a_calibrated_allocation_is_bounded_by() -> None:
+    """δ that the checker bounds in a way of its own: by a little more than was measured."""
+    goal = goal_of(None, 1, 1e-5, None, None, None, tol=None, eps_h=None, failure=None)
+    profile = P.RandomAllocation(noise_multiplier=2.724177443331919, steps=2)
+    value = goal.tried(profile).value
+    found = Calibration("noise_multiplier", goal, 2.7, 2.7, value, profile, profile, True, None)
+    with pytest.raises(UndecidedError, match=r"1\.\d+e-05, is above the target: calibrate to"):
+        _ = found.certificate
 
 
 # --- compositions -----------------------------------------------------------------------------

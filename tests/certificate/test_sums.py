@@ -218,3 +218,30 @@ def test_the_smaller_of_two_need_not_be_convex() -> None:
     found = gdp.verify(document)
     assert not found.valid
     assert "need not be convex" in found.reason
+
+
+def test_numbers_that_take_long_to_add_up_are_refused_at_once() -> None:
+    """Numbers of many unlike digits, which a sum has all below the line, and of thousands."""
+    document, answer = fresh("runs"), {"quantity": "delta", "at": "4", "low": "0", "high": "1"}
+    document["claim"] |= {"statement": "answers", "mu": {"low": "0", "high": "inf"}}
+    document["claim"] |= {"answers": [answer], "verdict": "unknown"}
+    document["claim"] |= {"mu_tail": document["claim"]["mu"]}
+    document["evidence"] |= {"cells": [], "witness": None, "tail_from": None, "points": [{}]}
+    odd = random.Random(3)
+
+    def digits(count: int) -> str:
+        return "".join(odd.choices("123456789", k=count)) + "3"
+
+    def found(count: int, kind: str, name: str, before: str, **others: str) -> str:
+        parts = {}
+        for n in range(200):
+            one = {"kind": kind, name: before + digits(count), **others}
+            parts |= {f"parts.{n}.{key}": text for key, text in one.items()}
+        named = {"kind": "sequence", "neighbours": None, **parts}
+        return outcome(document | {"mechanism": named})
+
+    of_noise = [found(n, "gaussian", "sigma", "", sensitivity="1") for n in (5, 390)]
+    assert of_noise == ["valid", "undecided"]
+    document["table"] = {"columns": ["alpha", "epsilon"], "rows": [["2", "90"]]}
+    of_rows = [found(n, "renyi", "rows", "8:1/") for n in (2, 390, 5000)]
+    assert of_rows == ["valid", "undecided", "no certificate"]

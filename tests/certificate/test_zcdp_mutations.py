@@ -21,6 +21,7 @@ import gdpbridge
 from gdpbridge import profiles
 from gdpbridge.certificate.binaries import binary_text
 from gdpbridge.guarantees.boundary import zcdp_boundary
+from gdpbridge_verify import check
 from gdpbridge_verify.arithmetic import Arithmetic
 from gdpbridge_verify.document import Certificate
 from gdpbridge_verify.evidence import Tangent
@@ -54,6 +55,27 @@ def fresh(name: str) -> Document:
     """A certificate as plain data, to change."""
     parsed: Document = json.loads(certificate_of(name).to_json())
     return parsed
+
+
+def test_the_work_of_all_cells_adds_up() -> None:
+    """A head far out took more than is allowed; what is too much for all digits has fewer."""
+    profile = profiles.ZCDP(rho=0.0062)
+    found = gdpbridge.measure(profile, tol="1e-30", eps_h=9)
+    document = found.certificate
+    assert document is not None
+    assert gdpbridge.verify(document).valid
+    work = check.Work()
+    check._lines(document, work)
+    assert work.spent < check.MAX_WORK / 5
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(check, "MAX_WORK", work.spent * 0.9)
+        fewer = gdpbridge.measure(profile, tol="1e-30", eps_h=9).certificate
+        assert fewer is not None
+        assert gdpbridge.verify(fewer).valid
+    mu = fewer.claim.mu
+    assert len(mu.high) < len(document.claim.mu.high)
+    assert Fraction(mu.low) <= Fraction(str(found.mu.low))
+    assert Fraction(mu.high) >= Fraction(str(found.mu.high))
 
 
 # --- what is true ------------------------------------------------------------------------------

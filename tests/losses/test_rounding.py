@@ -22,6 +22,7 @@ from gdpbridge.losses.transforms.base import number_ball
 from gdpbridge.losses.transforms.exponential import ExponentialLoss
 from gdpbridge.losses.transforms.sampled_exponential import SampledExponentialTransform
 from gdpbridge.losses.trimmed import TrimmedSum
+from gdpbridge.mechanisms.base import as_profile
 from gdpbridge.numeric.flint_context import precision
 
 P = gdp.profiles
@@ -220,3 +221,21 @@ def test_sampled_laplace_runs_have_both_ends() -> None:
         for side in (False, True)
     ]
     assert sides[0] <= low < high <= sides[1]
+
+
+@pytest.mark.parametrize("scale", ["1.487", "0.4"])
+def test_units_that_grow_are_those_of_all_losses(scale: str) -> None:
+    """What is a multiple of the fine unit is counted in it, too: both laws keep P and Q."""
+    parts = [
+        {"kind": "discrete-gaussian", "sigma": 11.5, "sensitivity": 1},
+        {"kind": "laplace", "scale": float(scale), "sensitivity": 1, "count": 9},
+    ]
+    losses = as_profile({"kind": "sequence", "parts": parts}).curve.directions[0]
+    laws = between(losses, 2048, Fraction(1, 10**40))
+    for law in laws:
+        p = np.exp(law.log_masses)
+        assert p.sum() == pytest.approx(1, abs=1e-9)
+        if law is laws[1]:
+            assert np.exp(law.log_masses - law.losses).sum() == pytest.approx(1, abs=1e-9)
+    means = [float(np.exp(law.log_masses) @ law.losses) for law in laws]
+    assert means[0] == pytest.approx(means[1], rel=1e-3)

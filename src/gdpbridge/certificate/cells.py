@@ -13,9 +13,10 @@ from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.proof import ProvedCell
 from gdpbridge.errors import UndecidedError
 from gdpbridge_verify.document import Cell
+from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.refusal import OutOfWork
 
-__all__ = ["all_accepted"]
+__all__ = ["all_accepted", "require_far_enough"]
 
 _MAX_SPLITS = 40
 # after so many cells it may be plain that all of them are so many times what is allowed
@@ -42,6 +43,17 @@ def all_accepted(
                 raise OutOfWork
         found.append(tuple(of_one))
     return tuple(found)
+
+
+def require_far_enough(checker: CellChecker, directions: Sequence[Sequence[Cell]]) -> None:
+    """Try whether each direction's cells, if it has any, end where no more are needed.
+
+    Raises:
+        UndecidedError: if the checker sees more of δ there than the search did.
+    """
+    for number, cells in enumerate(directions):
+        if cells and not checker.proves_beyond(binary(cells[-1].high), number):
+            raise UndecidedError("where the cells end could not be certified")
 
 
 def _accepted(

@@ -27,11 +27,15 @@ class CellChecker:
     Args:
         document: the certificate so far.
         share: how much of the work that the checker allows they may take.
+        beside: another one, whose work adds up with this one's, in place of a share.
     """
 
-    def __init__(self, document: Certificate, share: float = 1.0) -> None:
+    def __init__(
+        self, document: Certificate, share: float = 1.0, beside: CellChecker | None = None
+    ) -> None:
         # what the writer tries is at least what the checker will do, but for short lines
-        self._ladder = check.Ladder(document, Work(_SHARE * share * check.MAX_WORK))
+        work = beside._ladder.work if beside else Work(_SHARE * share * check.MAX_WORK)
+        self._ladder: check.Ladder = check.Ladder(document, work)
 
     @property
     def share_spent(self) -> float:
@@ -66,6 +70,15 @@ class CellChecker:
     def proves_upper(self) -> bool:
         """Whether the checker will accept the upper end, beside the cells."""
         return self._holds(lambda at: at.upper_end())
+
+    def proves_beyond(self, reached: Fraction, direction: int) -> bool:
+        """Whether the checker will accept that a direction's cells end there."""
+
+        def line(at: Check) -> None:
+            at.direction = direction
+            at.reach("cells", reached)
+
+        return self._holds(line)
 
     def proves_answers(self) -> bool:
         """Whether the checker will accept the answers."""

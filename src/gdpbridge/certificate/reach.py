@@ -66,6 +66,11 @@ def uncertifiable_because(profile: Profile) -> str:
         if known.relations and one.neighbours not in known.relations:
             return f"there is no certificate for {one.kind} with {one.neighbours} neighbours yet"
         inside = one is not named and named.kind in ("composed", "sequence")
+        if inside and one.neighbours == "replace-one" and "add" in one.specification():
+            return (
+                "there is no certificate yet for compositions of losses in two directions with "
+                "replace-one neighbours"
+            )
         if one.kind in ("table", "tradeoff-function") and inside:
             # its class has a worst mechanism
             if _is_log(one):

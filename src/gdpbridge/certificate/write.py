@@ -14,7 +14,7 @@ from itertools import chain
 
 from gdpbridge.certificate.adding import is_sum, rho_of, with_gaussians
 from gdpbridge.certificate.binaries import binary_below, binary_text, optional_binary_text
-from gdpbridge.certificate.cells import all_accepted
+from gdpbridge.certificate.cells import all_accepted, require_far_enough
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.limits import first_written
 from gdpbridge.certificate.model import SCHEMA, Certificate
@@ -46,7 +46,7 @@ from gdpbridge.mechanisms.skellam import Skellam
 from gdpbridge.mechanisms.table import Table
 from gdpbridge.mechanisms.thresholded_release import ThresholdedRelease
 from gdpbridge.mechanisms.tradeoff_function import TradeoffFunction
-from gdpbridge.numeric.exact import decimal_text, exact
+from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor, decimal_text, exact
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import to_fraction
 from gdpbridge.transformations.clip_rectify import ClipRectify
@@ -61,6 +61,8 @@ __all__ = ["begun", "range_of", "write"]
 
 # of a μ that answers rest on
 _DIGITS = 15
+# of a claim whose digits are all too much work for the checker
+_FEWER_DIGITS = 15, 9
 # beyond which lines, which are long, are left for a lattice
 _MOST_BYTES = 100_000
 # of squares, relatively
@@ -122,6 +124,15 @@ def _looser(claim: Claim, proof: Proof) -> Iterator[tuple[Claim, Proof]]:
         # what is μ-GDP as a whole is so past a failure, too
         mu = replace(claim.mu, high=most)
         yield replace(claim, mu=mu), replace(proof, cells=())
+    if proof.looser is None and proof.cells and most != "inf" != claim.mu.high:
+        for digits in _FEWER_DIGITS:
+            ends = (
+                decimal_floor(Fraction(claim.mu.low), digits),
+                decimal_ceiling(Fraction(claim.mu.high), digits),
+            )
+            low_text, high_text = (decimal_text(exact(one)) for one in ends)
+            if len(high_text) < len(claim.mu.high):
+                yield replace(claim, mu=Range(low=low_text, high=high_text)), proof
     low = Fraction(claim.mu.low)
     while proof.looser is not None:
         low_of, high, proof = proof.looser()
@@ -229,6 +240,7 @@ def _as_measured(
         bare, evidence=replace(bare.evidence, tail_from=optional_binary_text(proof.tail_from))
     )
     (cells,) = all_accepted(checker, [proof.cells])
+    require_far_enough(checker, [cells])
     return replace(bare, evidence=replace(bare.evidence, cells=cells))
 
 

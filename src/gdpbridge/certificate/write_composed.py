@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gdpbridge.certificate.binaries import binary_text, is_binary, optional_binary_text
-from gdpbridge.certificate.cells import all_accepted
+from gdpbridge.certificate.cells import all_accepted, require_far_enough
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof, ProvedCell, ProvedPiece
@@ -66,6 +66,7 @@ def with_directions(bare: Certificate, proof: Proof) -> Certificate:
     bare = _with_failure(bare)
     checker = CellChecker(bare)
     cells = all_accepted(checker, [one.cells for one in proof.directions])
+    require_far_enough(checker, cells)
     full = tuple(replace(one, cells=own) for one, own in zip(empty, cells, strict=True))
     if not checker.proves_ends():
         raise UndecidedError("the lower end could not be certified")

@@ -15,6 +15,7 @@ from flint import arb
 
 from gdpbridge.certificate.adding import is_by_orders
 from gdpbridge.certificate.binaries import binary_below, binary_text, is_binary
+from gdpbridge.certificate.cells import require_far_enough
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof
@@ -200,7 +201,9 @@ def _of_divergences(bare: Certificate, proof: Proof, profile: Profile) -> Certif
         evidence = replace(evidence, cells=cells, tangents=tangents)
         lemmas = lemmas_used(bare, table)
         bare = replace(bare, table=table, evidence=evidence, lemmas=lemmas)
-    if not CellChecker(bare).proves_ends():
+    checker = CellChecker(bare)
+    require_far_enough(checker, [bare.evidence.cells])
+    if not checker.proves_ends():
         raise UndecidedError("the lower end could not be certified")
     return bare
 
@@ -214,7 +217,9 @@ def with_cells(bare: Certificate, proof: Proof, curve: Curve) -> Certificate:
     high: str = bare.claim.mu.high
     if high != "inf":
         writer = _Writer(bare, curve, proof)
-        bare = replace(bare, evidence=replace(bare.evidence, cells=tuple(writer.cells())))
+        cells = tuple(writer.cells())
+        require_far_enough(writer.checker, [cells])
+        bare = replace(bare, evidence=replace(bare.evidence, cells=cells))
     checker = CellChecker(bare)
     if not checker.proves_ends():
         raise UndecidedError("the lower end could not be certified")
@@ -379,7 +384,8 @@ class _TangentsWriter(_Writer):
         evidence = replace(bare.evidence, tangents=tangents)
         table = rows_used(self.profile, bare.table, tangents)
         lemmas = lemmas_used(bare, table)
-        return CellChecker(replace(bare, table=table, evidence=evidence, lemmas=lemmas))
+        found = replace(bare, table=table, evidence=evidence, lemmas=lemmas)
+        return CellChecker(found, beside=self.checker)
 
     def tangents(self) -> tuple[Tangent, ...]:
         """Return all that were used."""

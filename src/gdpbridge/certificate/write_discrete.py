@@ -25,6 +25,7 @@ from gdpbridge.numeric.kinds import ball
 from gdpbridge_verify.composition import composition_of
 from gdpbridge_verify.document import Cell, Direction
 from gdpbridge_verify.evidence import CurvePiece
+from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.refusal import OutOfWork
 from gdpbridge_verify.sampled import losses_of
 
@@ -41,6 +42,8 @@ _MANY = 3500
 # by how many powers of 2 a tail may begin sooner
 _SOONER = 12
 _BITS = 128
+# by which cells may end later than in the search
+_FURTHER = tuple(map(Fraction, ("0", "1e-12", "1e-8", "1e-4", "1e-2", "1")))
 # to whole multiples of its inverse the end is rounded up
 _FINE = 1 << 64
 
@@ -117,9 +120,34 @@ def _covered(
     checker = CellChecker(_with(bare, [empty] * directions))
     if not all(checker.proves(cell, number) for number in range(directions) for cell in cells):
         raise UndecidedError("the upper end could not be certified")
+    found = [replace(empty, cells=_far_enough(checker, cells, one)) for one in range(directions)]
     if not checker.proves_ends():
         raise UndecidedError("the lower end could not be certified")
-    return _with(bare, [replace(empty, cells=tuple(cells))] * directions)
+    return _with(bare, found)
+
+
+def _far_enough(checker: CellChecker, cells: Sequence[Cell], direction: int) -> tuple[Cell, ...]:
+    """Return cells to where no more are needed: δ of the checker may fall to p a little later.
+
+    Raises:
+        UndecidedError: if the checker cannot be convinced.
+        OutOfWork: if it would be more work than the checker allows.
+    """
+    if not cells:
+        return ()
+    end: Fraction = binary(cells[-1].high)
+    for further in _FURTHER:
+        beyond = Fraction(math.ceil(end * (1 + further) * _FINE), _FINE) if further else end
+        if checker.proves_beyond(beyond, direction):
+            break
+    else:
+        raise UndecidedError("where the cells end could not be certified")
+    if beyond == end:
+        return tuple(cells)
+    more = Cell(low=cells[-1].high, high=binary_text(beyond), centre=None)
+    if not checker.proves(more, direction):
+        raise UndecidedError("the upper end could not be certified")
+    return (*cells, more)
 
 
 def above(text: str, wider: Fraction) -> str:

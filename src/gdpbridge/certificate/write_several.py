@@ -16,7 +16,7 @@ from gdpbridge.certificate.model import SCHEMA, Certificate, read, told
 from gdpbridge.certificate.verify import verify
 from gdpbridge.errors import InputError, RefusedError, UndecidedError, Words
 from gdpbridge.files import read_bounded
-from gdpbridge.numeric.exact import decimal_ceiling, decimal_text, exact
+from gdpbridge.numeric.exact import decimal_ceiling, decimal_floor, decimal_text, exact
 from gdpbridge_verify import document, evidence
 from gdpbridge_verify.reader import MAX_BYTES
 from gdpbridge_verify.refusal import Refused
@@ -25,6 +25,8 @@ from gdpbridge_verify.several import RELEASES, relation_of, the_other_end, total
 __all__ = ["of_releases", "with_beyond", "within_target"]
 
 _DIGITS = 25
+# of a smaller target
+_ROOM, _SHOWN = Fraction(999, 1000), 4
 _Named = tuple[Path, str, Certificate]
 
 
@@ -36,8 +38,15 @@ def within_target(met: Certificate, target: Decimal) -> Certificate:
     """
     answers = met.claim.answers or ()
     high: str = answers[0].high if answers else met.claim.mu.high
-    if high == "inf" or Fraction(high) > exact(target):
-        raise UndecidedError(f"the checker's bound, {high}, is above the target")
+    if high == "inf":
+        raise UndecidedError("the checker has no finite bound")
+    if Fraction(high) > exact(target):
+        # of a target that is so much smaller, the bound is about as much smaller
+        smaller = decimal_floor(exact(target) ** 2 / Fraction(high) * _ROOM, _SHOWN)
+        raise UndecidedError(
+            f"the checker's bound, {float(Fraction(high)):.6g}, is above the target: calibrate to "
+            f"{smaller} in its place, and certify that"
+        )
     return met
 
 

@@ -12,6 +12,7 @@ from itertools import pairwise
 from flint import arb
 
 from gdpbridge.certificate.binaries import binary_below, binary_text
+from gdpbridge.certificate.cells import require_far_enough
 from gdpbridge.certificate.checker import CellChecker
 from gdpbridge.certificate.model import Certificate
 from gdpbridge.certificate.proof import Proof
@@ -42,6 +43,7 @@ def with_tangents(bare: Certificate, proof: Proof, boundary: Boundary) -> Certif
 
     Raises:
         UndecidedError: if the checker cannot be convinced of a cell.
+        OutOfWork: if all of them are more work than it allows.
     """
     writer = _Writer(bare, boundary, proof.bits)
     cells = tuple(writer.cells(proof)) if proof.cells else ()
@@ -51,7 +53,13 @@ def with_tangents(bare: Certificate, proof: Proof, boundary: Boundary) -> Certif
         at = Fraction(math.floor(Fraction(bare.claim.eps_h) * scale), scale)
         first: Fraction = min(places)
         places |= {at} if at > first else set()
-    return _with(bare, tuple(_cell(*one) for one in cells), map(writer.tangent, sorted(places)))
+    found = tuple(_cell(*one) for one in cells)
+    written = _with(bare, found, map(writer.tangent, sorted(places)))
+    checker = CellChecker(written, beside=writer.checker)
+    require_far_enough(checker, [found])
+    if not checker.proves_ends():
+        raise UndecidedError("an end could not be certified")
+    return written
 
 
 def with_head_of_runs(bare: Certificate, boundary: Boundary, bits: int) -> Certificate:
@@ -90,7 +98,7 @@ class _Writer:
 
     def __init__(self, bare: Certificate, boundary: Boundary, bits: int) -> None:
         self.bare, self.boundary, self.bits = bare, boundary, bits
-        self.tangent = cache(self._tangent)
+        self.tangent, self.checker = cache(self._tangent), CellChecker(bare)
 
     @property
     def first(self) -> Fraction:
@@ -110,7 +118,7 @@ class _Writer:
 
     def _accepted(self, low: Fraction, high: Fraction, splits: int = 0) -> Iterator[_Range]:
         tangents = [self.tangent(end) for end in (low, high) if end]
-        checker = CellChecker(_with(self.bare, (), tangents))
+        checker = CellChecker(_with(self.bare, (), tangents), beside=self.checker)
         middle = (low + high) / 2
         # randomized response touches at 0; where δ_μ falls steeply its tangent soon is below 0
         for centre in (middle, high) if low else (low,):

@@ -290,7 +290,7 @@ def _placed(factor: Factor, unit: Unit) -> tuple[Number, Step]:
     atoms, exact, apart = _counted(factor, unit, Side.ABOVE)
     if _is_whole(atoms.unit, unit.size):
         assert isinstance(unit.size, Fraction)
-        return Fraction(0), step_on(atoms, unit.size)
+        return Fraction(0), replace(step_on(atoms, unit.size), halvings=unit.halvings)
     start, step = counted(atoms, unit.size, exact, apart)
     return start, replace(step, halvings=unit.halvings)
 
@@ -300,7 +300,8 @@ def _told(factor: Factor, unit: Unit) -> Step:
     atoms, exact, apart = _counted(factor, unit, Side.BELOW)
     if _is_whole(atoms.unit, unit.size):
         assert isinstance(unit.size, Fraction)
-        return replace(step_on(atoms, unit.size), others=lambda: others(atoms))
+        step = step_on(atoms, unit.size)
+        return replace(step, others=lambda: others(atoms), halvings=unit.halvings)
     return replace(rounded(atoms, unit.size, exact, apart), halvings=unit.halvings)
 
 

@@ -29,7 +29,8 @@ from gdpbridge.numeric.kinds import to_fraction
 __all__ = ["laws_above"]
 
 _BITS = 256
-# what an exact law may take, and one without what is rare, in units of numeric/effort.py
+# what an exact law may take, and one without what is rare, in units of numeric/effort.py; of two
+# directions, which more bits may have to tell apart, the fourth part each
 _EXACT, _TRIMMED = 4_000_000, 12_000_000
 # multiples of the last unit that the window is wide, the most first
 _POINTS = (1 << 14, 1 << 13, 1 << 12)
@@ -73,8 +74,9 @@ def laws_above(directions: Sequence[Factor], *, sees_zero: bool = True) -> list[
         One law for both directions where these are not told apart.
     """
     found: list[Law] = []
-    for runs in _alike([_runs(factor) for factor in directions]):
-        law = _exact(runs) or _trimmed(runs, sees_zero=sees_zero)
+    kinds = _alike([_runs(factor) for factor in directions])
+    for runs in kinds:
+        law = _exact(runs) or _trimmed(runs, _TRIMMED // len(kinds) ** 2, sees_zero=sees_zero)
         if law is None:
             return None
         found.append(law)
@@ -115,9 +117,10 @@ def _exact(runs: _Runs) -> Law | None:
         return None
 
 
-def _trimmed(runs: _Runs, *, sees_zero: bool) -> Law | None:
+def _trimmed(runs: _Runs, most_work: int, *, sees_zero: bool) -> Law | None:
     atoms, times, bits = runs.atoms, runs.atoms.times, _SPARE
-    assert isinstance(atoms.unit, Fraction)
+    if not isinstance(atoms.unit, Fraction):
+        return None
     if sees_zero:
         if runs.hidden + _SEEN > runs.known:
             return None
@@ -131,7 +134,7 @@ def _trimmed(runs: _Runs, *, sees_zero: bool) -> Law | None:
         halvings = min(most, max(0, math.ceil(math.log2(width / points))))
         unit, one = atoms.unit * (1 << halvings), replace(step, halvings=halvings)
         try:
-            with within("a law without what is rare", "give fewer runs", _TRIMMED):
+            with within("a law without what is rare", "give fewer runs", most_work):
                 return TrimmedSum(unit, [one], failing + spare, Fraction(0), spare)
         except WorkLimitError:
             continue

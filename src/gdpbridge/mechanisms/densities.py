@@ -10,7 +10,8 @@ gives both p and q a factor 2u.
 
 Several runs are bounded by the composed loss of a pair on a lattice that dominates: δ of one run is
 there the chord of this one, between multiples of a unit of the loss (Doroshenko, Ghazi, Kamath,
-Kumar and Manurangsi 2022).
+Kumar and Manurangsi 2022). With replace-one neighbours each run may be worst in another order: the
+lattice then has the larger one of both (``curves/either_order.py``).
 
 Whether a finite μ covers every ε is decided by how the loss and the densities grow where the range
 ends, or where one of them is 0 (see ``guarantees/ends.py``). Two normal densities of one variance
@@ -69,8 +70,7 @@ from gdpbridge.numeric.kinds import (
 )
 
 if TYPE_CHECKING:
-    from gdpbridge.losses.moments import Losses
-    from gdpbridge.losses.transforms.finite import FiniteTransform
+    from gdpbridge.losses.moments import Losses, Part
 
 __all__ = ["Densities"]
 
@@ -366,15 +366,12 @@ class Densities(Profile):
 
     def composed_curve(self, times: int) -> Curve:
         """Return the curve of one run, or one that bounds that of several."""
-        from gdpbridge.losses.moments import Part
-
         if self._normal is not None:
             return gaussian_curve(square_root(times * self._normal))
         if times == 1:
             return self.curve
         runs, settled = runs_of(self.tail, times), settled_runs(self.tail, times)
-        part = Part(self._transform(), times)
-        return cut_off_curve(part, settled, None if runs is None else runs.of_all)
+        return cut_off_curve(self._runs(times), settled, None if runs is None else runs.of_all)
 
     def privacy_losses(self) -> Losses:
         """Return the loss of a pair that dominates.
@@ -382,8 +379,6 @@ class Densities(Profile):
         Raises:
             InputError: for a range without end, of which a failure would be made up.
         """
-        from gdpbridge.losses.moments import Part
-
         mu = None if self._normal is None else square_root(self._normal)
         if isinstance(mu, Fraction):
             return gaussian_losses(mu)
@@ -393,10 +388,16 @@ class Densities(Profile):
                 Words("densities without bounds on their losses"),
                 "bounded between two ends for composition with others",
             )
-        return [Part(self._transform(), 1)]
+        return [self._runs(1)]
 
-    def _transform(self) -> FiniteTransform:
-        return self.pair.lattice(self.pair.unit(_POINTS))
+    def _runs(self, times: int) -> Part:
+        """Return so many runs of a pair on a lattice that dominates."""
+        from gdpbridge.curves.either_order import as_bad_either_way
+        from gdpbridge.losses.moments import Part
+
+        found = Part(self.pair.lattice(self.pair.unit(_POINTS)), times)
+        # then each run may be worst in another order
+        return as_bad_either_way(found) if self.neighbours == "replace-one" else found
 
 
 def _density(node: Node) -> Density:

@@ -4,6 +4,9 @@
 2019); more stands in curves/loss_distribution.py. How numbers that are not quite probabilities are
 read in reading/loss_distributions.py. A mass at infinity of at most 1e-12 is read as cut off by the
 tool that wrote it: whether the mechanism is GDP is then not known.
+
+With replace-one neighbours each of several runs may be worst in another direction: they are bounded
+by runs of a symmetric pair whose δ(ε) is the larger one (curves/either_order.py).
 """
 
 from __future__ import annotations
@@ -114,6 +117,16 @@ class PLD(Profile):
         return self.nature if is_own else Nature.BOUND
 
     @property
+    def composed_is(self) -> Nature:
+        """A bound where each run may be worst in another direction."""
+        return Nature.BOUND if self._is_mixed else self.profile_is
+
+    @property
+    def _is_mixed(self) -> bool:
+        """Whether each of several runs may take either of two directions."""
+        return len(self._directions) > 1 and self.neighbours == "replace-one"
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """What was repaired, and what one direction means."""
         found = [text for one in self._directions for text in one.remarks]
@@ -143,6 +156,7 @@ class PLD(Profile):
         Raises:
             InputError: for more losses than can be composed.
         """
+        from gdpbridge.curves.either_order import as_bad_either_way
         from gdpbridge.losses.moments import Part
         from gdpbridge.losses.transforms.finite import MAX_LOOSE, FiniteTransform
 
@@ -165,7 +179,8 @@ class PLD(Profile):
                     symmetric=len(self._directions) == 1,
                 )
             )
-        return [Part(steps[0], 1, steps[-1])]
+        found = Part(steps[0], 1, steps[-1])
+        return [as_bad_either_way(found) if self._is_mixed else found]
 
 
 def _listed(one: Direction) -> str:

@@ -5,7 +5,9 @@ between them. Where the points are samples of a curve that may lie below the lin
 ``steps`` takes from each point up to the next one the next one's β, and is a lower bound of every
 such curve. δ(ε) = sup_α 1 - f(α) - α·e^ε, of f or its inverse, whichever is larger (Dong, Roth and
 Su 2022, proposition 2.12): one pair of distributions attains it. If f bounds both orders of the
-pair (``symmetric``), so does its inverse, and max(f, f⁻¹) is what is known.
+pair (``symmetric``), so does its inverse, and max(f, f⁻¹) is what is known. Otherwise, with
+replace-one neighbours each of several runs may be worst in another order: the convex envelope of f
+and f⁻¹, which has the same δ(ε), stands for both.
 
 Instead of points there may be a formula, "beta = (1 - sqrt(alpha))**2": corners below it are
 proved, to a thousandth of δ(ε) or less, which is an upper bound; it need not be convex. Or a Python
@@ -117,7 +119,12 @@ class TradeoffFunction(Profile):
             shown = Words(" and ".join(given) or "none given")
             raise InputError("file, alpha, formula or function", shown, Advice("give one of them"))
         corners = self._below()
-        self._corners = _both_orders(corners) if self.symmetric else corners
+        if self.symmetric:
+            corners = _both_orders(corners)
+        elif self.neighbours == "replace-one":
+            # each of several runs may be worst in another order: one pair is as bad as either
+            corners = lower_hull([*corners, *((beta, alpha) for alpha, beta in corners)])
+        self._corners = corners
 
     def _below(self) -> list[Corner]:
         """Return the corners of a convex function below the one that is given."""
@@ -222,7 +229,7 @@ class TradeoffFunction(Profile):
             masses[::-1],
             failure=1 - self._corners[0][1],
             reverse_failure=never,
-            symmetric=self.symmetric,
+            symmetric=self.symmetric or self.neighbours == "replace-one",
         )
         return [Part(transform, 1)]
 

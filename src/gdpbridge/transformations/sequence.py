@@ -240,5 +240,12 @@ class Sequence(Profile):
             except InputError as error:
                 place = f"parts[{number}].kind"
                 raise error.renamed(place) from None
+            if (
+                self.neighbours == "replace-one"
+                and part.neighbours is None
+                and not all(pair.symmetric for pair in losses)
+            ):
+                allowed = "replace-one in this part too: each run may be worst in another order"
+                raise InputError(f"parts[{number}].neighbours", None, allowed)
             found += [replace(pair, times=count * pair.times) for pair in losses]
         return found
