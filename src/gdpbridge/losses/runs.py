@@ -30,7 +30,7 @@ __all__ = ["laws_above"]
 
 _BITS = 256
 # what an exact law may take, and one without what is rare, in units of numeric/effort.py; of two
-# directions, which more bits may have to tell apart, the fourth part each
+# directions half each
 _EXACT, _TRIMMED = 4_000_000, 12_000_000
 # multiples of the last unit that the window is wide, the most first
 _POINTS = (1 << 14, 1 << 13, 1 << 12)
@@ -76,7 +76,7 @@ def laws_above(directions: Sequence[Factor], *, sees_zero: bool = True) -> list[
     found: list[Law] = []
     kinds = _alike([_runs(factor) for factor in directions])
     for runs in kinds:
-        law = _exact(runs) or _trimmed(runs, _TRIMMED // len(kinds) ** 2, sees_zero=sees_zero)
+        law = _exact(runs) or _trimmed(runs, _TRIMMED // len(kinds), sees_zero=sees_zero)
         if law is None:
             return None
         found.append(law)
