@@ -18,7 +18,7 @@ from gdpbridge_verify.arithmetic import Interval
 from gdpbridge_verify.between import require_above, require_above_at, require_at_least
 from gdpbridge_verify.curve import GaussianCurve
 from gdpbridge_verify.evidence import Answer, Point
-from gdpbridge_verify.numbers import about, signed
+from gdpbridge_verify.numbers import about, binary
 from gdpbridge_verify.refusal import Malformed, Refused
 from gdpbridge_verify.statement import MAX_EPS, Check
 
@@ -131,7 +131,7 @@ def _rate(
 def _touch(line: str, point: Point) -> Fraction:
     if point.touch is None:
         raise Refused(f"evidence.points: touch of {line}", "there is none")
-    touch = signed(point.touch)
+    touch = binary(point.touch)
     _require_eps(line, abs(touch))
     return touch
 

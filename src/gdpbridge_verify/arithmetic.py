@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import cache, reduce
+from functools import reduce
 from typing import NamedTuple
 
 import gmpy2
@@ -95,19 +95,14 @@ class Interval:
     def __mul__(self, other: Number) -> Interval:
         low, high = self._ends_of(other)
         down, up = self.of.down.mul, self.of.up.mul
-        if low >= 0:
-            # the signs tell which products are the least and the largest
-            least = down(self.low, low if self.low >= 0 else high)
-            largest = up(self.high, high if self.high >= 0 else low)
-            return self._made(least, largest)
-        if self.low >= 0 and isinstance(other, Interval):
-            return other * self
+        if self.low >= 0 and low >= 0:
+            return self._made(down(self.low, low), up(self.high, high))
         pairs = [(a, b) for a in (self.low, self.high) for b in (low, high)]
-        if any(gmpy2.is_zero(a) or gmpy2.is_zero(b) for a, b in pairs) and any(
-            gmpy2.is_infinite(a) or gmpy2.is_infinite(b) for a, b in pairs
-        ):
+        lows = [down(a, b) for a, b in pairs]
+        if any(map(gmpy2.is_nan, lows)):
+            # 0 times infinity
             return self.everything()
-        return self._made(min(down(a, b) for a, b in pairs), max(up(a, b) for a, b in pairs))
+        return self._made(min(lows), max(up(a, b) for a, b in pairs))
 
     __rmul__ = __mul__
 
@@ -125,13 +120,7 @@ class Interval:
 
     def square(self) -> Interval:
         """Return the squares."""
-        near, far = self.low, self.high
-        if not near >= 0:
-            if not far <= 0:
-                top = max(self.of.up.square(near), self.of.up.square(far))
-                return self._made(mpfr(0), top)
-            near, far = far, near
-        return self._made(self.of.down.square(near), self.of.up.square(far))
+        return (self * self).positive()
 
     def exp(self) -> Interval:
         """Return e^x."""
@@ -170,7 +159,7 @@ class Interval:
             fall = 2 * (b - a) * (-a.square()).exp()
             top = Interval(of, highest, highest)
             if 16 * fall <= top:
-                return (top * of.just_below_one - fall).hull(top)
+                return Interval(of, (top * of.just_below_one - fall).low, highest)
         return Interval(of, of.down.erfc(self.high), highest)
 
     def normal_tail(self) -> Interval:
@@ -220,8 +209,6 @@ class Interval:
         return Interval(self.of, low, high)
 
     def _ends_of(self, value: Number) -> tuple[mpfr, mpfr]:
-        if isinstance(value, int) and value.bit_length() <= 64:
-            return (_whole(value),) * 2
         found = value if isinstance(value, Interval) else self.of.exactly(value)
         return found.low, found.high
 
@@ -233,11 +220,6 @@ def _cost_of_erfc(precision: int, z: float) -> float:
     if square < 16 or square > 3.1 * precision:
         return 0.003 * math.pow(precision, 1.5)
     return 0.0015 * math.pow(precision + 1.44 * square, 2.05)
-
-
-@cache
-def _whole(value: int) -> mpfr:
-    return mpfr(value, 64)
 
 
 # what stands beside an interval in an expression; fractions are enclosed

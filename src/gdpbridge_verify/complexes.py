@@ -35,9 +35,6 @@ class Complexes:
         """Return a ball about a rectangle."""
         parts, radius = [], mpfr(0)
         for part in (real, imaginary):
-            if isinstance(part, int) and not part:
-                parts.append(mpfr(0))
-                continue
             one = part if isinstance(part, Interval) else self.arithmetic.exactly(part)
             middle = self.nearest.div(self.nearest.add(one.low, one.high), 2)
             off = max(self.up.sub(one.high, middle), self.up.sub(middle, one.low))
@@ -113,25 +110,21 @@ class Ball:
     def log(self) -> Ball:
         """Return the principal logarithms: |log(z + d) - log z| ≤ -log(1 - |d|/|z|)."""
         up, down = self.field.up, self.field.down
-        least = down.hypot(self.middle.real, self.middle.imag)
-        if not least > self.radius or not (
-            self.middle.real > self.radius or abs(self.middle.imag) > self.radius
-        ):
+        # an absolute value would be rounded
+        if self.middle.real <= self.radius and -self.radius <= self.middle.imag <= self.radius:
             raise Undecided("a logarithm next to its branch cut")
-        share = up.div(self.radius, least)
-        if not share < 1:
-            raise Undecided("a logarithm next to 0")
+        # where that may be 1 or more, it is off by infinity, or by no number, and refused below
+        share = up.div(self.radius, down.hypot(self.middle.real, self.middle.imag))
         off = up.minus(down.log1p(down.minus(share)))
         return self._rounded(self.field.nearest.log(self.middle), off)
 
     def inverse(self) -> Ball:
         """Return the reciprocals."""
         up, down = self.field.up, self.field.down
-        middle_size = down.hypot(self.middle.real, self.middle.imag)
-        least = down.sub(middle_size, self.radius)
+        least = down.sub(down.hypot(self.middle.real, self.middle.imag), self.radius)
         if not least > 0:
             raise Undecided("a division by what may be 0")
-        off = up.div(self.radius, down.mul(least, middle_size))
+        off = up.div(self.radius, down.square(least))
         return self._rounded(self.field.nearest.div(1, self.middle), off)
 
     def _ball(self, other: Ball | Number) -> Ball:

@@ -26,7 +26,7 @@ from gdpbridge_verify import evidence
 from gdpbridge_verify.arithmetic import Arithmetic, Interval, Level, largest
 from gdpbridge_verify.complexes import Ball, Complexes
 from gdpbridge_verify.composition import Composition, composition_of
-from gdpbridge_verify.document import Cell, Evidence
+from gdpbridge_verify.document import Cell, Direction, Evidence
 from gdpbridge_verify.evidence import CurvePiece, Point
 from gdpbridge_verify.numbers import about, binary
 from gdpbridge_verify.profile import Tail
@@ -55,13 +55,11 @@ class LossesCheck(Check):
             raise Malformed("evidence.cells", len(self.evidence.cells), "in the directions")
         parts = self.composition.parts
         self.variance = Fraction(sum(one.times * one.transform.tail_variance for one in parts))
-        directions = self.evidence.directions or ()
-        self.is_in_every_direction = len(directions) == self.count_of_directions
-        # the head's δ needs them too, a whole statement none where the tail is all of the proof
-        by_tail = self.claim.statement == "whole" and not any(one.cells for one in directions)
-        needed = self.claim.statement == "head" or (self.claim.mu.high != "inf" and not by_tail)
-        if needed and not self.is_in_every_direction:
-            raise Malformed("evidence.directions", len(directions), "one for each direction")
+        given, count = self.evidence.directions or (), self.count_of_directions
+        if len(given) > count:
+            raise Malformed("evidence.directions", len(given), f"at most {count}: one for each")
+        # of those that are left out nothing is shown
+        self._directions = given + (Direction(pieces=(), cells=()),) * (count - len(given))
         both = [self.failure_towards(backward=backward) for backward in (False, True)]
         if any(both):
             known = [one for one in both if isinstance(one, Fraction)]
@@ -121,40 +119,22 @@ class LossesCheck(Check):
     @cached_property
     def ranges(self) -> list[tuple[str, tuple[Cell, ...]]]:
         """The cells of each direction, and where the document has them."""
-        directions = enumerate(self.evidence.directions or ())
+        directions = enumerate(self._directions)
         return [(f"evidence.directions[{number}]", one.cells) for number, one in directions]
 
-    def at_most(self, line: str, at: Fraction, value: Fraction | Interval) -> None:
-        """Prove that δ(ε) is at most a number, in every direction."""
-        if value == 1:
-            return
-        if self.is_past_losses(at):
-            self.hold(line, self.enclosed(value - self.tail.floor))
-            return
-        if not self.is_in_every_direction:
-            raise Refused(line, "it is not proved in every direction")
-        for _ in self.each_direction():
-            self.below(line, at, Level.of(self.enclosed(value)))
-
-    def upper_end(self) -> str:
-        """Prove that the statement holds with mu.high, in every direction."""
-        if self.high is not None and not self.is_in_every_direction:
-            raise Refused("evidence.directions", "it is not proved in every direction")
-        return super().upper_end()
-
-    def piece_at(self, at: Fraction) -> tuple[int, CurvePiece]:
-        """Return the piece that an ε is on, of the direction in question, and its number."""
+    def piece_at(self, at: Fraction) -> CurvePiece:
+        """Return the piece that an ε is on, of the direction in question."""
         starts, pieces = self._pieces[self.direction]
         number = bisect.bisect_right(starts, at) - 1
         if number < 0:
             raise Refused(f"evidence.directions[{self.direction}].pieces", "they begin past it")
-        return number, pieces[number]
+        return pieces[number]
 
     @cached_property
     def _pieces(self) -> list[tuple[list[Fraction], tuple[CurvePiece, ...]]]:
         """The pieces of each direction, and where they begin."""
         found = []
-        for number, one in enumerate(self.evidence.directions or ()):
+        for number, one in enumerate(self._directions):
             starts = [binary(piece.start) for piece in one.pieces]
             if starts != sorted(starts):
                 raise Refused(f"evidence.directions[{number}].pieces", "they are not in order")
@@ -195,7 +175,7 @@ class ComposedCheck(LossesCheck):
 
     def _above(self, at: Fraction) -> Level:
         """Return what is above δ in the direction in question."""
-        _, piece = self.piece_at(at)
+        piece = self.piece_at(at)
         if (piece.line is None) == (piece.tilt is None):
             raise Malformed("evidence.directions: piece", "both or neither", "a line or a tilt")
         end = at if piece.chord is None else binary(piece.chord)
@@ -216,8 +196,6 @@ class ComposedCheck(LossesCheck):
             return self._line(backward, piece.line).level(at, failure, above=True)
         # D(ε) ≤ κ(b)·M(b)·e^{-bε}, and δ(ε) ≤ δ(0)
         tilt, parts = binary(piece.tilt or ""), self.composition.parts
-        if tilt < 0:
-            raise Malformed("evidence.directions: tilt", about(tilt), "a number ≥ 0")
         if tilt == 0:
             return Level(*import_module(_RARE).distance_of(parts, self.arithmetic))
         log = self._chernoff(backward, tilt, self.arithmetic)

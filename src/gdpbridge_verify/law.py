@@ -30,7 +30,7 @@ from gdpbridge_verify.evidence import Point
 from gdpbridge_verify.finite import Atoms, DiscreteGaussian, Finite, Unit, finite_of
 from gdpbridge_verify.numbers import binary
 from gdpbridge_verify.profile import Tail
-from gdpbridge_verify.refusal import Malformed, OutOfWork, Refused
+from gdpbridge_verify.refusal import Malformed, OutOfWork
 
 # multiples of one unit, and sums of all losses, that a law may have
 _MOST_PLACES, _MOST_SUMS = 1 << 20, 1 << 17
@@ -263,7 +263,7 @@ class DiscreteCheck(LossesCheck):
 
     def _law_at(self, at: Fraction) -> Law:
         """Return the law of the piece that an ε is on."""
-        _, piece = self.piece_at(at)
+        piece = self.piece_at(at)
         if piece.tilt is None or piece.line is not None or piece.chord is not None:
             raise Malformed("evidence.directions: piece", "a line or a chord", "a tilt")
         return self._law(piece.tilt, bool(self.direction), self._is_above)
@@ -305,8 +305,6 @@ class DiscreteCheck(LossesCheck):
 
     def excess(self, at: Fraction, wanted: Level, proof: Evidence | Point) -> Interval:
         """Return by how much δ of the larger direction exceeds a number."""
-        if not self.ranges:
-            raise Refused("evidence.directions", "there are none")
         found = []
         for _ in self.each_direction():
             found.append(self._delta(at) - wanted.value)

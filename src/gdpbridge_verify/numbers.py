@@ -16,15 +16,10 @@ MAX_MU = Fraction(10) ** 6
 
 
 def binary(text: str) -> Fraction:
-    """Return the number that ``0x…p…`` stands for."""
+    """Return the number that ``0x…p…`` or ``-0x…p…`` stands for."""
     mantissa, exponent = text.split("p")
     whole, power = int(mantissa, 16), int(exponent)
     return Fraction(whole << power) if power >= 0 else Fraction(whole, 1 << -power)
-
-
-def signed(text: str) -> Fraction:
-    """Return the number that ``-0x…p…`` or ``0x…p…`` stands for."""
-    return -binary(text[1:]) if text.startswith("-") else binary(text)
 
 
 DECIMAL_PATTERN = r"[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?"
@@ -37,8 +32,8 @@ _SIGNED = "an exact number of either sign: hexadecimal integer times a power of 
 Binary = Annotated[str, Text(_EXACT, 8192, _BINARY)]
 SignedBinary = Annotated[str, Text(_SIGNED, 8192, f"-?{_BINARY}")]
 # those of lines are read as numbers at once
-Exact = Annotated[Fraction, Text(_EXACT, 8192, _BINARY, signed)]
-SignedExact = Annotated[Fraction, Text(_SIGNED, 8192, f"-?{_BINARY}", signed)]
+Exact = Annotated[Fraction, Text(_EXACT, 8192, _BINARY, binary)]
+SignedExact = Annotated[Fraction, Text(_SIGNED, 8192, f"-?{_BINARY}", binary)]
 
 
 def about(value: Fraction) -> str:

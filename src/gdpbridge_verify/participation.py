@@ -38,20 +38,33 @@ def square_of(values: Values, text: str, work: Work) -> tuple[Fraction, bool]:
     """
     steps, most, apart = (int(values[n]) for n in ("steps", "participations", "separation"))
     rows, scale = _rows(text)
+    first, *others = rows
+    if not others and len(first) > steps:
+        raise Malformed("mechanism.steps", steps, "at least the number of coefficients")
+    if not others and all(a >= b for a, b in zip(first, [*first[1:], 0], strict=True)):
+        return Fraction(int(_falling(first, steps, most, apart, work)), scale), True
+    columns = _columns(rows, steps)
+    found, attained = _largest(columns, most, apart, work, is_fixed=bool(values["fixed"]))
+    return Fraction(int(found), scale), attained
+
+
+def _columns(rows: list[list[mpz]], steps: int) -> list[tuple[mpz, ...]]:
+    """Return the columns of C."""
     if len(rows) > 1:
         if {len(row) for row in rows} != {steps}:
             raise Malformed("mechanism.steps", steps, "the length of each row of entries")
-        columns = list(zip(*rows, strict=True))
-    else:
-        [first] = rows
-        if len(first) > steps:
-            raise Malformed("mechanism.steps", steps, "at least the number of coefficients")
-        if all(a >= b for a, b in zip(first, [*first[1:], 0], strict=True)):
-            return Fraction(int(_falling(first, steps, most, apart, work)), scale), True
-        if steps > _MOST_COLUMNS:
-            raise Malformed("mechanism.steps", steps, f"at most {_MOST_COLUMNS} of such entries")
-        columns = [(*(mpz(0),) * n, *first, *(mpz(0),) * steps)[:steps] for n in range(steps)]
+        return list(zip(*rows, strict=True))
+    if steps > _MOST_COLUMNS:
+        raise Malformed("mechanism.steps", steps, f"at most {_MOST_COLUMNS} of such entries")
+    [first] = rows
+    return [(*(mpz(0),) * n, *first, *(mpz(0),) * steps)[:steps] for n in range(steps)]
 
+
+def _largest(
+    columns: list[tuple[mpz, ...]], most: int, apart: int, work: Work, *, is_fixed: bool
+) -> tuple[mpz, bool]:
+    """Return S of columns, in their unit, and whether some record moves C·x so far."""
+    steps = len(columns)
     cost = _COST + _COST_OF_BIT * max(one.bit_length() for column in columns for one in column)
 
     def product(i: int, j: int) -> mpz:
@@ -60,18 +73,17 @@ def square_of(values: Values, text: str, work: Work) -> tuple[Fraction, bool]:
 
     squares = [product(i, i) for i in range(steps)]
     if most == 1:
-        return Fraction(int(max(squares)), scale), True
-    if values["fixed"]:
+        return max(squares), True
+    if is_fixed:
         products = {(i, j): product(i, j) for i in range(steps) for j in range(i + 1)}
         patterns = [range(start, steps, apart)[:most] for start in range(steps)]
         work.charge(_COST * sum(len(pattern) ** 2 for pattern in patterns))
         found = max(_sum(products, pattern) for pattern in patterns)
-        return Fraction(int(found), scale), min(products.values()) >= 0
+        return found, min(products.values()) >= 0
     if any(product(i, j) for i in range(apart, steps) for j in range(i - apart + 1)):
         raise Refused("mechanism.entries", "of such steps the sensitivity is not known")
     work.charge(_COST * steps**2)
-    found = _best(squares, min(most, steps), apart)
-    return Fraction(int(found), scale), True
+    return _best(squares, min(most, steps), apart), True
 
 
 def _rows(text: str) -> tuple[list[list[mpz]], Fraction]:

@@ -67,7 +67,9 @@ class Check(ABC):
             raise Malformed("table", Words("given"), "null for this kind")
         self.tail = self.build()
         self.nature_of_kind = self.tail.nature or self.nature_of_kind
-        self.nature_of_kind = nature_in_place(document.mechanism, placed) or self.nature_of_kind
+        if self.spec is not document.mechanism:
+            another = nature_in_place(document.mechanism, placed)
+            self.nature_of_kind = another or self.nature_of_kind
         claim, statement = self.claim, self.claim.statement
         self.low, self.high = mu_range("claim.mu", claim.mu.low, claim.mu.high)
         self.failure = Fraction(claim.failure_probability)
@@ -97,12 +99,13 @@ class Check(ABC):
         raise Refused("evidence", "nothing is known of δ from below for this kind")
 
     def at_most(self, line: str, at: Fraction, value: Fraction | Interval) -> None:
-        """Prove that δ(ε) is at most a number."""
+        """Prove that δ(ε) is at most a number, in every direction."""
         if value == 1 or (isinstance(value, Fraction) and self.falls_to(value, at)):
             return
         if self.vanishes_at(at):
             self.hold(line, self.enclosed(value))
-        else:
+            return
+        for _ in self.each_direction():
             self.below(line, at, Level.of(self.enclosed(value)))
 
     def reaches(self, line: str, at: Fraction, wanted: Level, proof: Evidence | Point) -> Interval:
@@ -245,7 +248,7 @@ class Check(ABC):
         self, line: str, low: Fraction, high: Fraction, centre: Fraction, halvings: int
     ) -> None:
         """Prove the statement for mu.high from one ε to another."""
-        if self._is_set_aside(low):
+        if self.falls_to(self.aside, low) or (self.aside and self._is_set_aside(low)):
             return
         try:
             self._proved(line, low, high, centre)
@@ -289,11 +292,7 @@ class Check(ABC):
         self.below(line, low, self.past(self.bound.level(self.enclosed(high))))
 
     def _is_set_aside(self, at: Fraction) -> bool:
-        """Whether from an ε on nothing of δ is left that would need a Gaussian curve."""
-        if self.falls_to(self.aside, at):
-            return True
-        if self.claim.statement != "approximate":
-            return False
+        """Whether from an ε on what may fail is all of δ."""
         try:
             # it is no line
             self.below("", at, Level.of(self.enclosed(self.failure)))

@@ -36,7 +36,7 @@ NO_CODE = {
 # so much may be asked of somebody who reads it: of code, for any certificate of any kind or sort
 MOST_CODE = 1500
 # and for runs of several unlike mechanisms, and lines of rare noise
-MOST_OF_SEVERAL = 1600
+MOST_OF_SEVERAL = 1560
 # and of all lines, with texts and comments
 MOST_OF_KERNEL = 1500
 SHORT = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from flint import arb
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 import gdpbridge
 from gdpbridge.certificate.reach import uncertifiable_because
+from gdpbridge.certificate.write_several import of_releases
 from gdpbridge.mechanisms.base import Profile
 from gdpbridge.mechanisms.laplace import Laplace
 from gdpbridge.mechanisms.registry import transformations
@@ -66,6 +68,17 @@ def test_every_other_kind_says_that_it_has_none(kind: str) -> None:
     assert f"of kind {kind} yet" in uncertifiable_because(profile)
 
 
+def test_where_runs_have_none_one_run_is_put_together(tmp_path: Path) -> None:
+    """As the reason says: the document of all of them is checked."""
+    one = P.PureDP(epsilon=1).subsample(0.1, scheme="without-replacement")
+    assert "gdpbridge compose puts several together" in uncertifiable_because(one.compose(3))
+    document = gdpbridge.measure(one).certificate
+    assert document is not None
+    document.save(tmp_path / "one.json")
+    together = of_releases([tmp_path / "one.json"] * 3)
+    assert 2.9 < (float(together.claim.mu.high) / float(document.claim.mu.high)) ** 2 < 3.1
+
+
 def test_a_reason_names_what_has_none() -> None:
     """A sample is none of several runs, and a kind with certificates of its own is not without."""
     noisy_max = P.ReportNoisyMax(noise="gumbel", scale=2)
@@ -87,7 +100,9 @@ def test_a_reason_names_what_has_none() -> None:
             "compositions of sampled discrete-gaussian",
         ),
     ):
-        assert uncertifiable_because(profile) == f"there is no certificate yet for {what}"
+        why, _, instead = uncertifiable_because(profile).partition(", but ")
+        assert why == f"there is no certificate yet for {what}"
+        assert bool(instead) is what.startswith("compositions of sample")
 
 
 def brackets_of(profile: Profile) -> list[tuple[Fraction, Fraction]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -84,6 +85,7 @@ EXAMPLES = [
         tails.SettledTail(tails.PlateauTail(ONE, HALF), tails.SlowerTail("ε", ONE)),
         lambda eps: ball(HALF).log() - eps,
     ),
+    Example(tails.RunsTail(lambda: ONE, 4, Decimal(1)), gaussian_curve(Fraction(3, 2))),
     Example(tails.UnknownTail(), lambda eps: -eps),
 ]
 

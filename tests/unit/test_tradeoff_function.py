@@ -112,3 +112,10 @@ def test_shapes_and_refusals() -> None:
     for bad in (-0.1, 1.1, math.nan, "x"):
         with pytest.raises(InputError, match="alpha is"):
             profile.tradeoff(bad)  # type: ignore[arg-type]
+
+
+def test_runs_that_fail_almost_surely_are_settled() -> None:
+    """No precision tells their failure from 1: that it is at most 1 needs none."""
+    points = {"alpha": [0, "0.0001", "0.0004906"], "beta": ["0.99995", "0.4", 0]}
+    found = gdp.measure(gdp.profiles.TradeoffFunction(**points).compose(2049))
+    assert (found.mu.upper, found.failure_probability) == (0, 1)

@@ -44,6 +44,24 @@ _ONLY_ABOVE = ("random-allocation", "tuned")
 def uncertifiable_because(profile: Profile) -> str:
     """Return why no certificate can be written about a mechanism; empty if one can."""
     named = profile.certified_as
+    why = _because(named)
+    if why and named.kind == "composed" and _has_one_of_one_run(named.inner[0]):
+        return (
+            f"{why}, but there is one of one run: gdpbridge compose puts several together, with "
+            "that file named as often as there are runs"
+        )
+    return why
+
+
+def _has_one_of_one_run(base: Profile) -> bool:
+    """Whether a single run has a certificate of a finite μ."""
+    from gdpbridge.identify import Verdict, identify
+
+    # past a failure one may have a finite μ as well, or none
+    return not uncertifiable_because(base) and identify(base).verdict is Verdict.GDP
+
+
+def _because(named: Profile) -> str:
     if named.kind == "tuned":
         return named.beyond_certificates or _without_delta_because(named)
     if is_sum(named):

@@ -117,7 +117,8 @@ def mu_past(mu: Constant, value: Constant, failure: Fraction, tol: Fraction) -> 
 
 def never_below(value: Constant, failure: Fraction) -> Obstacle | None:
     """Return that δ stays above p, if it does: it is at least ``value``."""
-    if not exceeds(value, failure):
+    # no precision tells a probability next to 1 from 1
+    if failure >= 1 or not exceeds(value, failure):
         return None
     least = constant_text(value)
     return Obstacle(f"δ(ε) never falls below {least}, more than the failure probability")
