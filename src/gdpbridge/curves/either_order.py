@@ -8,7 +8,7 @@ one run dominates each run, and so do runs of it (Zhu, Dong and Wang 2022, theor
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -52,9 +52,9 @@ def as_bad_either_way(part: Part) -> Part:
     for factor in factors:
         for loss in atoms_of(factor).losses:
             assert isinstance(loss, Fraction)
-            if loss > 0:
-                knots.add(loss)
+            knots.add(loss)
     ordered = sorted(knots)
+    ordered = ordered[bisect_right(ordered, Fraction(0)) :]
     level = curve.tail.level
     if curve.end is None and level is not None:
         # where δ has come down to what fails, the other direction tells no more
