@@ -11,6 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 from mpmath import mpf
+from scipy import special
 
 import gdpbridge as gdp
 from gdpbridge import profiles
@@ -235,6 +236,32 @@ def test_skellam_composed() -> None:
     gaussian = gdp.profiles.GDP(mu=math.sqrt(0.4))
     assert 1 < float(composed.delta(0.3)) / float(gaussian.delta(0.3)) < 1.02
     assert composed.profile_is == "bound"
+
+
+def test_many_runs_of_skellam() -> None:
+    """A thousand runs have the δ of a sum by a Fourier transform; of very many, √k·μ is known."""
+    runs, variance, unit, size = 1000, 100.0, 2.0**-13, 1 << 19
+    x = np.arange(-150, 152)
+    masses = special.ive(np.abs(x), variance)
+    loss = np.log(masses) - np.log(special.ive(np.abs(x - 1), variance))
+    # shared between two multiples so that the mean stays
+    place = np.floor(loss / unit).astype(int)
+    share = loss / unit - place
+    law = np.zeros(size)
+    np.add.at(law, place % size, masses * (1 - share))
+    np.add.at(law, (place + 1) % size, masses * share)
+    total = np.fft.irfft(np.fft.rfft(law) ** runs, size)
+    sums = unit * ((np.arange(size) + size // 2) % size - size // 2)
+    profile = gdp.profiles.Skellam(variance=variance).compose(runs)
+    for eps in (2, 10, 15):
+        above = sums > eps
+        right = float(total[above] @ -np.expm1(eps - sums[above]))
+        assert 1 - 1e-6 < float(profile.delta(eps)) / right < 1 + 1e-3
+
+    few = gdp.measure(gdp.profiles.Skellam(variance=4, sensitivity=3))
+    many = gdp.measure(gdp.profiles.Skellam(variance=4, sensitivity=3).compose(5000))
+    assert many.statement == "whole"
+    assert float(few.mu.high) <= float(many.mu.high) / math.sqrt(5000) < 1.2 * float(few.mu.high)
 
 
 def composed_law(parts: list[tuple[str, int, int]]) -> dict[Fraction, mpf]:

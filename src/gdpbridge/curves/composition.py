@@ -14,6 +14,7 @@ from gdpbridge.curves.base import Curve, failure_above
 from gdpbridge.curves.closed_forms import closed_curve
 from gdpbridge.curves.constants import square_root, upper_bound
 from gdpbridge.curves.discrete_gaussian import discrete_gaussian_curve, gaussian_above
+from gdpbridge.curves.gaussian import gaussian_curve
 from gdpbridge.curves.linear import LinearCurve
 from gdpbridge.curves.smooth import zero_curve
 from gdpbridge.curves.tail import Tail
@@ -181,25 +182,33 @@ def _sampled_far_out(losses: Losses) -> Curve:
 
 
 def cut_off_curve(
-    part: Part, settled: Callable[[PlateauTail, Callable[[arb], arb]], Tail] | None = None
+    part: Part,
+    settled: Callable[[PlateauTail, Callable[[arb], arb]], Tail] | None = None,
+    covering: Callable[[], Fraction] | None = None,
 ) -> Curve:
     """Return the curve of losses on a lattice, of which some that are cut off count as failures.
 
     Args:
         part: the runs.
         settled: as for :func:`cut_off`.
+        covering: gives a μ of all runs that is proved to cover every ε: the Gaussian curve of it
+            bounds so many runs that 1 - δ(0) is not seen beside the masses that are cut off.
 
     Raises:
         InputError: for more runs than can be added up.
     """
     from gdpbridge.curves.loss_distribution import loss_curve
-    from gdpbridge.losses.lattices import exactly
+    from gdpbridge.losses.runs import laws_above
 
-    laws = [exactly([part.factor(backward=backward)]) for backward in (False, True)]
-    known = [law for law in laws if law is not None]
-    if len(known) < len(laws):
+    both = (False,) if part.symmetric else (False, True)
+    directions = [part.factor(backward=backward) for backward in both]
+    laws = laws_above(directions)
+    if laws is None and covering is not None:
+        return gaussian_curve(covering())
+    laws = laws or laws_above(directions, sees_zero=False)
+    if laws is None:
         raise InputError("times", part.times, "fewer runs: their losses take too many values")
-    return cut_off(loss_curve(known), settled)
+    return cut_off(loss_curve(laws), settled)
 
 
 def cut_off(

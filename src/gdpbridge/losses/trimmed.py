@@ -26,7 +26,7 @@ from gdpbridge.numeric.effort import spend
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import ball
 
-__all__ = ["Cut", "TrimmedSum", "reach", "tilts_for"]
+__all__ = ["Cut", "TrimmedSum", "kept", "reach", "tilts_for"]
 
 _BITS = 256
 # what a coefficient of a product takes for each bit of their number: some, and a share of the bits
@@ -90,14 +90,10 @@ class TrimmedSum(LatticeSum):
 
     def work(self) -> float:
         """Return about what making the law takes."""
-        with precision(_BITS):
-            nats = float(-ball(self._spare).log())
+        nats = _nats(self._spare)
         found = total = 0.0
         for step in self._steps:
-            places = (np.array(step.places, np.float64) - step.places[0]) / (self._stride or 1)
-            with precision(_BITS):
-                masses = np.array([float(one) for one in step.masses()])
-            width, runs, unit = _widths(places, masses / masses.sum(), nats), 1, 1
+            width, runs, unit = _widths(step, self._stride or 1, nats), 1, 1
             for act in _acts(step):
                 if act is _Act.COARSER:
                     unit *= 2
@@ -230,8 +226,27 @@ def tilts_for(nats: float, variance: float, largest: float) -> Floats:
     return np.geomspace(min(both) / 8, 8 * max(both), _TILTS)
 
 
-def _widths(places: Floats, masses: Floats, nats: float) -> Callable[[int], float]:
+def kept(step: Step, spare: Fraction) -> float:
+    """Return about how many multiples of its own unit are kept of the sum of a step's runs.
+
+    Args:
+        step: the runs.
+        spare: a mass that may be left out.
+    """
+    return _widths(step, 1, _nats(spare))(step.times)
+
+
+def _nats(spare: Fraction) -> float:
+    with precision(_BITS):
+        return float(-ball(spare).log())
+
+
+def _widths(step: Step, stride: int, nats: float) -> Callable[[int], float]:
     """Return what says about how many multiples are kept of the sum of some runs."""
+    places = (np.array(step.places, np.float64) - step.places[0]) / stride
+    with precision(_BITS):
+        masses = np.array([float(one) for one in step.masses()])
+    masses /= masses.sum()
     largest = float(places[-1])
     if not largest:
         return lambda _: 1.0

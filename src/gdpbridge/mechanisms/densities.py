@@ -45,6 +45,7 @@ from gdpbridge.curves.tails import (
     PlateauTail,
     SettledTail,
     covering_mu,
+    runs_of,
     settled_runs,
 )
 from gdpbridge.errors import Advice, InputError, Words
@@ -77,8 +78,8 @@ MAX_END = 1_000_000
 _BITS = 192
 # what a density may miss of 1, as written with few digits
 _ROUNDED = Fraction(1, 10**9)
-# multiples of the unit that one run's loss takes in compositions, and all runs' together
-_POINTS, _MOST = 1024, 1 << 17
+# multiples of the unit that one run's loss takes in compositions
+_POINTS = 2048
 
 
 def _formula(description: str, example: str | None = None) -> Any:
@@ -369,7 +370,8 @@ class Densities(Profile):
             return gaussian_curve(square_root(times * self._normal))
         if times == 1:
             return self.curve
-        return cut_off_curve(self._runs(times), settled_runs(self.tail, times))
+        runs, settled = runs_of(self.tail, times), settled_runs(self.tail, times)
+        return cut_off_curve(self._runs(times), settled, None if runs is None else runs.of_all)
 
     def privacy_losses(self) -> Losses:
         """Return the loss of a pair that dominates.
@@ -393,8 +395,7 @@ class Densities(Profile):
         from gdpbridge.curves.either_order import as_bad_either_way
         from gdpbridge.losses.moments import Part
 
-        points = max(2, min(_POINTS, _MOST // times))
-        found = Part(self.pair.lattice(self.pair.unit(points)), times)
+        found = Part(self.pair.lattice(self.pair.unit(_POINTS)), times)
         # then each run may be worst in another order
         return as_bad_either_way(found) if self.neighbours == "replace-one" else found
 

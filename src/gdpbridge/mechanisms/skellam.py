@@ -36,6 +36,7 @@ from gdpbridge.curves.tails import (
     PlateauTail,
     SettledTail,
     covering_mu,
+    runs_of,
     settled_runs,
 )
 from gdpbridge.interval import Interval
@@ -49,8 +50,8 @@ __all__ = ["Skellam"]
 
 MAX_VARIANCE = 10_000
 MAX_SENSITIVITY = 1000
-# multiples of the unit of a loss that runs are composed on
-_POINTS, _MOST = 1024, 1 << 17
+# multiples of the unit of one run's loss that runs are composed on
+_POINTS = 2048
 
 
 @register
@@ -125,6 +126,9 @@ class Skellam(Profile):
 
         if times == 1:
             return self.curve
-        points = max(2, min(_POINTS, _MOST // times))
+        runs = runs_of(self.tail, times)
         settled = settled_runs(self.tail, times, self._decay(times))
-        return cut_off_curve(Part(self.pair.lattice(self.pair.unit(points)), times), settled)
+        law = self.pair.lattice(self.pair.unit(_POINTS))
+        # x → Δ - x leads from the one order to the other
+        part = Part(law, times, reverse=law)
+        return cut_off_curve(part, settled, None if runs is None else runs.of_all)

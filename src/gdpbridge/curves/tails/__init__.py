@@ -11,7 +11,13 @@ from gdpbridge.curves.tails.gaussian import (
     TouchingTail,
 )
 from gdpbridge.curves.tails.level import ConstantTail
-from gdpbridge.curves.tails.settled import RunsTail, SettledTail, covering_mu, settled_runs
+from gdpbridge.curves.tails.settled import (
+    RunsTail,
+    SettledTail,
+    covering_mu,
+    runs_of,
+    settled_runs,
+)
 from gdpbridge.curves.tails.slow import (
     CERTAIN,
     CertainFailureTail,
@@ -43,5 +49,6 @@ __all__ = [
     "TouchingTail",
     "UnknownTail",
     "covering_mu",
+    "runs_of",
     "settled_runs",
 ]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 
 from flint import arb
@@ -34,7 +34,7 @@ from gdpbridge.numeric.exact import decimal_floor, decimal_text, digits_of
 from gdpbridge.numeric.flint_context import precision
 from gdpbridge.numeric.kinds import BALLS, ball, fraction_above, to_fraction
 
-__all__ = ["RunsTail", "SettledTail", "covering_mu", "settled_runs"]
+__all__ = ["RunsTail", "SettledTail", "covering_mu", "runs_of", "settled_runs"]
 
 _BITS = 192
 _DIGITS = 12
@@ -167,6 +167,24 @@ class RunsTail(Tail):
         return self
 
 
+def runs_of(one: Tail, times: int) -> RunsTail | None:
+    """Return what a μ of one run says of several; None where no μ of one is known.
+
+    Args:
+        one: the tail of one run.
+        times: how many runs.
+    """
+    above: Callable[[], Fraction] | None = None
+    if isinstance(one, SettledTail):
+        above = one.above
+    elif isinstance(one, ConstantTail) and one.verdict is Verdict.GDP:
+        above = partial(_mu_of_bounded, one)
+    if above is None:
+        return None
+    known = one.mu_tail
+    return RunsTail(cache(above), times, Decimal(0) if known is None else known.low)
+
+
 def settled_runs(
     one: Tail, times: int, beyond: Tail | None = None
 ) -> Callable[[PlateauTail, Callable[[arb], arb]], Tail]:
@@ -179,20 +197,26 @@ def settled_runs(
     """
 
     def settled(plateau: PlateauTail, _: Callable[[arb], arb]) -> Tail:
-        if not isinstance(one, SettledTail):
-            return plateau
-        if one.above is None:
+        runs = runs_of(one, times)
+        last = one.beyond if isinstance(one, SettledTail) else one
+        if runs is None:
             # what one run gives away, all of them do
-            return plateau if one.verdict is Verdict.GDP else SettledTail(plateau, one.beyond)
-        known = one.mu_tail
-        runs = RunsTail(one.above, times, Decimal(0) if known is None else known.low)
+            known = isinstance(one, SettledTail) and one.verdict is not Verdict.GDP
+            return SettledTail(plateau, last) if known else plateau
         found = beyond
-        if found is None and isinstance(one.beyond, ConstantTail):
-            start = one.beyond.start
+        if found is None and isinstance(last, ConstantTail):
+            start = last.start
             found = ConstantTail(lambda: times * BALLS.constant(start), Fraction(0))
         return SettledTail(plateau, found or runs, runs.of_all)
 
     return settled
+
+
+def _mu_of_bounded(one: ConstantTail) -> Fraction:
+    """Return a μ of losses that are bounded, as pure DP."""
+    with precision(_BITS):
+        variance = gaussian.variance_of_pure_dp(BALLS.constant(one.start))
+        return fraction_above(variance.sqrt(), _DIGITS)
 
 
 def covering_mu(delta: Callable[[arb], arb], beyond: Tail) -> Fraction:
@@ -206,9 +230,7 @@ def covering_mu(delta: Callable[[arb], arb], beyond: Tail) -> Fraction:
         UndecidedError: if none is found.
     """
     if isinstance(beyond, ConstantTail):
-        with precision(_BITS):
-            variance = gaussian.variance_of_pure_dp(BALLS.constant(beyond.start))
-            return fraction_above(variance.sqrt(), _DIGITS)
+        return _mu_of_bounded(beyond)
     assert isinstance(beyond, CoarseDecayTail)
 
     def tried(mu: Fraction) -> tuple[Fraction, bool]:
