@@ -68,6 +68,15 @@ class LossesCheck(Check):
         why = "every part's losses have a Gaussian tail, or are bounded"
         return Tail(why, square=self.variance)
 
+    def assumption(self) -> str:
+        """Name what is not proved: also that there is one order, where no relation tells it."""
+        found, parts = super().assumption(), self.composition.parts
+        names = self.document.mechanism.items()
+        told = any(text for name, text in names if name.rpartition(".")[2] == "neighbours")
+        if told or sum(part.times for part in parts if not part.symmetric) <= 1:
+            return found
+        return f"{found}, one data set of each coming first in all runs"
+
     @property
     def count_of_directions(self) -> int:
         """How many directions there are to prove."""
