@@ -400,9 +400,9 @@ def test_series_enclose_derivatives(
     low = start + shift
     found = Taylor(AT, 1).about(parsed(f"delta = {text}", {})[0], AT.between(low, low + width))
     at = exact(low + share * width)
-    value, slope = mpmath.taylor(function, at, 1)
+    slope = mpmath.diff(function, at)
     error = mpmath.mpf(10) ** -15  # of mpmath's numerical derivatives
-    assert holds(found[0], value)
+    assert holds(found[0], function(at))
     # next to a kink they are those of neither side
     if name != "the smaller one" or abs(at - 1) > mpmath.mpf(10) ** -6:
         assert as_mp(found[1].low) - error <= slope <= as_mp(found[1].high) + error

@@ -105,7 +105,7 @@ def test_ways_are_tried_within_a_limit() -> None:
     with pytest.raises(UndecidedError, match=TOO_LONG):
         first_written(lost(0.7 * MOST_WORK) for _ in range(9))
     assert len(tried) == 3
-    with pytest.raises(UndecidedError, match=r"limit of 50 million .* leave it out, or ask for"):
+    with pytest.raises(UndecidedError, match=r"limit of 70 million .* leave it out, or ask for"):
         first_written([spent(2 * MOST_WORK)])
 
 

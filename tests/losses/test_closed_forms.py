@@ -117,8 +117,7 @@ def test_a_formula_takes_no_other_evidence_and_no_failure_below_its_own() -> Non
     with pytest.raises(Malformed):
         verify(replace(document, evidence=evidence))
     evidence = replace(document.evidence, directions=())
-    with pytest.raises(Malformed):
-        verify(replace(document, evidence=evidence))
+    assert not verify(replace(document, evidence=evidence)).valid
 
 
 def _claiming(document: Certificate, low: str, high: str) -> Certificate:
