@@ -51,6 +51,9 @@ class LossesCheck(Check):
         self.composition: Composition = composition_of(self.spec)
         self.arithmetic.work.charge(self.composition.cost)
         self.nature_of_kind = self.composition.nature
+        low = self.claim.mu.low
+        if self.composition.is_made and low != "inf" and Fraction(low):
+            raise Malformed("claim.mu.low", low, "0, as another checker may have a closer bound")
         if self.evidence.breakpoints or self.evidence.cells:
             raise Malformed("evidence.cells", len(self.evidence.cells), "in the directions")
         parts = self.composition.parts

@@ -40,11 +40,19 @@ _NATURES: tuple[Nature, ...] = ("own", "class", "bound")
 
 @dataclass(frozen=True)
 class Composition:
-    """The parts of a mechanism, the nature of δ, and what it took to read, in microseconds."""
+    """The parts of a mechanism.
+
+    Attributes:
+        parts: what is run, and how often.
+        nature: that of δ.
+        cost: what it took to read, in microseconds.
+        is_made: whether δ is a bound that the checker makes, and another one makes otherwise.
+    """
 
     parts: tuple[Runs, ...]
     nature: Nature
     cost: float = 0.0
+    is_made: bool = False
 
 
 def composition_of(spec: Spec) -> Composition:
@@ -293,7 +301,7 @@ def _skellam(spec: Spec, times: int, work: Work) -> Composition:
     from gdpbridge_verify.points import of_skellam
 
     found = of_skellam(parameters_of(spec), times, work)
-    return _of(found, times, "bound")
+    return replace(_of(found, times, "bound"), is_made=True)
 
 
 def _allocated(spec: Spec, times: int, work: Work) -> Composition:
@@ -301,7 +309,7 @@ def _allocated(spec: Spec, times: int, work: Work) -> Composition:
     values = parameters_of(spec)
     found = allocated(1 / values["noise_multiplier"], int(values["steps"]))
     runs = Runs(found.forward, times * int(values["epochs"]), found.backward)
-    return Composition((runs,), KINDS["random-allocation"].nature, found.cost)
+    return Composition((runs,), KINDS["random-allocation"].nature, found.cost, is_made=True)
 
 
 def _thresholded(spec: Spec, times: int, work: Work) -> Composition:

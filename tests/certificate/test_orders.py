@@ -1,4 +1,4 @@
-"""Runs that differ in both directions: one order of all is a bound only where there is one."""
+"""Several runs: one order of all only where there is one; no lower end of a bound that is made."""
 
 from __future__ import annotations
 
@@ -36,3 +36,23 @@ def test_that_one_data_set_comes_first_is_assumed_where_no_neighbours_are_named(
         assert found is not None
         last = gdpbridge.verify(json.loads(found.to_json())).claims[-1]
         assert last.endswith("one data set of each coming first in all runs") == is_said
+
+
+@pytest.mark.parametrize("kind", ["skellam", "random-allocation"])
+def test_no_smaller_mu_is_claimed_of_a_bound_that_the_checker_makes(kind: str) -> None:
+    """Another checker may have a closer bound: a lower end that this one reaches is refused."""
+    one = {
+        "skellam": lambda: profiles.Skellam(variance=6.5, sensitivity=2).compose(2),
+        "random-allocation": lambda: profiles.RandomAllocation(
+            noise_multiplier=1.5, steps=3, epochs=1, neighbours="add-remove"
+        ),
+    }[kind]()
+    found = gdpbridge.measure(one, failure=1e-6).certificate
+    assert found is not None
+    document = json.loads(found.to_json())
+    assert document["claim"]["mu"]["low"] == "0"
+    assert gdpbridge.verify(document).valid
+    document["claim"]["mu"]["low"] = "0.01"
+    document["evidence"]["witness"] = "0x1p-1"
+    with pytest.raises(gdpbridge.InputError, match=r"claim.mu.low is '?0\.01'?: must be 0"):
+        gdpbridge.verify(document)
