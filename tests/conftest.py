@@ -35,6 +35,23 @@ def _is_deep(item: pytest.Item) -> bool:
 
 
 @pytest.fixture(scope="session")
+def peak_memory() -> str:
+    """Python text of a function that tells the most KiB of memory of its process."""
+    # what getrusage tells of Linux is that of the process that started this one, if it was larger
+    return """
+def peak():
+    try:
+        with open("/proc/self/status") as status:
+            (line,) = (text for text in status if text.startswith("VmHWM:"))
+        return int(line.split()[1])
+    except OSError:
+        import resource, sys
+        found = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return found // 1024 if sys.platform == "darwin" else found
+"""
+
+
+@pytest.fixture(scope="session")
 def thinned() -> Callable[..., list[Any]]:
     """Takes one in so many of a long list of cases; all of them in ``make test-deep``."""
 

@@ -95,8 +95,13 @@ class Interval:
     def __mul__(self, other: Number) -> Interval:
         low, high = self._ends_of(other)
         down, up = self.of.down.mul, self.of.up.mul
-        if self.low >= 0 and low >= 0:
-            return self._made(down(self.low, low), up(self.high, high))
+        if low >= 0:
+            # the signs tell which products are the least and the largest, one of infinity too
+            least = down(self.low, low if self.low >= 0 else high)
+            largest = up(self.high, high if self.high >= 0 else low)
+            return self._made(least, largest)
+        if self.low >= 0 and isinstance(other, Interval):
+            return other * self
         pairs = [(a, b) for a in (self.low, self.high) for b in (low, high)]
         lows = [down(a, b) for a, b in pairs]
         if any(map(gmpy2.is_nan, lows)):

@@ -46,7 +46,7 @@ def exactly(value: Fraction) -> arb:
 def curve(low: Any, high: Any, failure: Fraction = Fraction(0)) -> Any:
     """A curve whose loss knows two numbers for δ, and for ε."""
     found: Any = ComposedCurve((), SimpleNamespace(level=None), None, failure)  # type: ignore[arg-type]
-    found.loss_to = lambda _: SimpleNamespace(
+    found.loss_to = lambda *_: SimpleNamespace(
         delta=lambda eps, _: (arb(low), arb(high)),
         epsilon=lambda _: (THIRD, 2 * THIRD),
         directions=(SimpleNamespace(bits=96, is_at_most_by_chernoff=lambda *_: False),),
@@ -98,7 +98,7 @@ def test_a_ball_of_composed_losses_holds_both_ends() -> None:
         assert eps >= 0
         return exactly(1 / (2 + eps)), exactly(1 / (2 + eps))
 
-    shown.loss_to = lambda _: SimpleNamespace(delta=delta)
+    shown.loss_to = lambda *_: SimpleNamespace(delta=delta)
     log = shown.enclose(arb(1, 0.5)).log()
     rest = shown.enclose(arb(1, 0.5)).log_complement()
     for eps in (0.5, 1, 1.5):

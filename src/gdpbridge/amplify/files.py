@@ -40,7 +40,7 @@ def sample_file(
     """Write a random sample of a file's records to another file of the same kind.
 
     Randomness comes from the operating system. Records are read once, or twice where a fixed size
-    is drawn from a CSV file, in a few megabytes of memory.
+    is drawn from a CSV file, in some 50 megabytes of memory.
 
     Args:
         source: a file that ends in .csv or .parquet. CSV has records and quotes as in RFC 4180,

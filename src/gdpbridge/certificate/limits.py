@@ -20,21 +20,22 @@ _ELSE = "leave it out, or ask for fewer digits"
 _ALL = 2 * MOST_WORK
 
 
-def first_written(ways: Iterable[Callable[[], T]]) -> T:
+def first_written(ways: Iterable[Callable[[], T]], questions: int = 1) -> T:
     """Return what the first way gives of which the checker is convinced.
 
     Args:
         ways: they raise OutOfWork, UndecidedError or WorkLimitError where they fail.
+        questions: how many are answered, each of which may take as much.
 
     Raises:
         UndecidedError: why the first one failed, if all do.
     """
     why = ""
     try:
-        with within(_WRITTEN, _ELSE, _ALL):
+        with within(_WRITTEN, _ELSE, questions * _ALL):
             for way in ways:
                 try:
-                    with within(_WRITTEN, _ELSE):
+                    with within(_WRITTEN, _ELSE, questions * MOST_WORK):
                         return way()
                 except OutOfWork:
                     why = why or TOO_LONG

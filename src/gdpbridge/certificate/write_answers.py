@@ -161,8 +161,8 @@ def write_answers(profile: Profile, asked: Sequence[Asked]) -> Certificate:
         mu_tail=range_of((found.mu_tail if known else None) or Interval(0, "Infinity")),
         profile_is=named.profile_is.value,
     )
-    bare = begun(named, claim, _BITS, lemmas_of_delta(named))
-    return first_written(partial(_written, bare, named, asked, *way) for way in _ways(named))
+    written = partial(_written, begun(named, claim, _BITS, lemmas_of_delta(named)), named, asked)
+    return first_written((partial(written, *way) for way in _ways(named)), len(asked))
 
 
 def lemmas_of_delta(profile: Profile) -> tuple[document.Lemma, ...] | None:
