@@ -276,3 +276,15 @@ def test_right_values() -> None:
     low, high = steps.delta_bounds(0.05)
     assert low == pytest.approx(1.981842292061e-11, rel=1e-12)
     assert high == pytest.approx(1.981842292061e-11, rel=1e-12)
+
+
+def test_discrete_gaussian_noise_beside_a_density_that_may_fail_has_its_delta_far_out() -> None:
+    """No sums of a density and of masses without number, which cancel to nothing there."""
+    parts = [
+        gdp.profiles.DiscreteGaussian(sigma=2.175),
+        gdp.profiles.TruncatedLaplace(scale=6.57, delta=3.731e-8),
+        gdp.profiles.Laplace(scale=2.594),
+    ]
+    low, high = gdp.profiles.Sequence(parts=parts).delta_bounds([1.0, 3.0, 20.0])
+    assert (high - low <= 1e-6 * high).all()
+    assert high[2] == pytest.approx(3.731e-8, rel=1e-12)

@@ -119,9 +119,11 @@ def _cut_off_far_out(losses: Losses, bound: Tail) -> Curve:
     ]
     found = composed_loss_curve(parts)
     level = found.tail.level
+    both = (False,) if all(part.symmetric for part in parts) else (False, True)
+    laws = [[part.factor(backward=backward) for part in parts] for backward in both]
     if level is None or not isinstance(bound, GaussianBoundTail):
         # what fails anyway is most of it
-        return found
+        return BetweenCurve(laws, found.tail) if isinstance(found, SplineCurve) else found
 
     def close() -> Fraction | None:
         near = nearness(losses)
@@ -136,8 +138,6 @@ def _cut_off_far_out(losses: Losses, bound: Tail) -> Curve:
         return BetweenCurve(found.directions, tail)
     if isinstance(found, SplineCurve):
         # sums with a density are not added up where masses are so many, and so small
-        both = (False,) if all(part.symmetric for part in parts) else (False, True)
-        laws = [[part.factor(backward=backward) for part in parts] for backward in both]
         return BetweenCurve(laws, tail)
     assert isinstance(found, LinearCurve)
     return _CutOff(found.lines, found.pieces, tail)
