@@ -6,6 +6,7 @@ import itertools
 import math
 from fractions import Fraction
 
+import mpmath
 import pytest
 
 import gdpbridge
@@ -124,3 +125,25 @@ def test_runs_in_one_order_alone_have_no_certificate_with_replace_one() -> None:
     assert composition_of(runs).nature == "class"
     with pytest.raises(Malformed, match="replace-one"):
         composition_of({**runs, "base.rows": "0:1 1/10:2/5 1:0"})
+
+
+def test_where_delta_is_not_known_to_fall_the_rest_counts_as_a_failure() -> None:
+    """As far out on a range without end, and everywhere of a run that only ever fails."""
+    formulas = {"p": "exp(-x)", "q": "exp(-x/1.5)/1.5"}
+    runs = Densities(**formulas, low=0, neighbours="replace-one").compose(2)
+    place = Fraction(1, 2)
+    start = mpmath.mpf(1) / 2 + 2 * mpmath.log(1.5)
+
+    def told(total: mpmath.mpf) -> mpmath.mpf:
+        """Twice Q: of a sum of both answers the loss is a third, less what they begin at."""
+        density = total * mpmath.exp(-total / 1.5) / 2.25
+        return density * (1 - mpmath.exp(start - total / 3))
+
+    backward = float(mpmath.quad(told, [3 * start, 15, 40, mpmath.inf]))
+    assert backward <= float(runs.curve.delta_at(place).upper) <= 1.25 * backward
+    only = PLD(
+        remove=[["inf", 0.01], [math.log(0.99), 0.99]],
+        add=[[-math.log(0.99), 1.0]],
+        neighbours="replace-one",
+    ).compose(3)
+    assert float(only.curve.delta_at(Fraction(0)).upper) == pytest.approx(1 - 0.99**3, rel=1e-9)

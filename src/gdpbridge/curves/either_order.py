@@ -8,13 +8,14 @@ one run dominates each run, and so do runs of it (Zhu, Dong and Wang 2022, theor
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 from flint import arb
 
+from gdpbridge.curves.base import Curve
 from gdpbridge.curves.chained import masses_of_lines
 from gdpbridge.curves.constants import Constant
 from gdpbridge.curves.loss_distribution import loss_curve
@@ -55,17 +56,8 @@ def as_bad_either_way(part: Part) -> Part:
             knots.add(loss)
     ordered = sorted(knots)
     ordered = ordered[bisect_right(ordered, Fraction(0)) :]
-    level = curve.tail.level
-    if curve.end is None and level is not None:
-        # where δ has come down to what fails, the other direction tells no more
-        with precision(_BITS):
-            least = number_ball(level.value)
-            fallen = bisect_left(
-                ordered,
-                True,
-                key=lambda knot: not certainly(curve.enclose(ball(knot)).log().exp() > least),
-            )
-        ordered = ordered[: fallen + 1]
+    if curve.end is None:
+        ordered = _falling(curve, ordered)
     losses, masses, failure = masses_of_lines(curve, ordered, bends=True)
     kept = [
         (loss, mass)
@@ -82,6 +74,27 @@ def as_bad_either_way(part: Part) -> Part:
         spacing=spacings.pop() if len(spacings) == 1 else None,
     )
     return Part(dominating, part.times)
+
+
+def _falling(curve: Curve, knots: Sequence[Fraction]) -> list[Fraction]:
+    """Return the knots at which δ is known to have fallen since the last of them.
+
+    The chord over those between is above δ too. Where δ has come down to what fails, the other
+    direction tells no more: all beyond counts as a failure.
+    """
+    found: list[Fraction] = []
+    with precision(_BITS):
+        level = curve.tail.level
+        least = arb(0) if level is None else number_ball(level.value)
+        last = curve.enclose(arb(0)).log().exp()
+        for knot in knots:
+            value = curve.enclose(ball(knot)).log().exp()
+            if certainly(value < last):
+                found.append(knot)
+                last = value
+            if not certainly(value > least):
+                break
+    return found
 
 
 def _held(mass: Constant) -> Constant | None:
