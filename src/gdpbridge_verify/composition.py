@@ -72,7 +72,8 @@ def _composition(items: tuple[tuple[str, str | None], ...]) -> Composition:
     if len(found.parts) > _MOST_PARTS or total > _MOST_RUNS:
         raise Malformed("mechanism", total, f"of at most {_MOST_PARTS} parts")
     require_one_relation(spec)
-    _require_one_order(spec, found.parts)
+    if "replace-one" in spec.values():
+        _require_one_order(found.parts)
     if spec.get("kind") == "dpsgd" and total == 1:
         # what is as bad as either direction of one step is no worse than the step
         return replace(found, nature=KINDS["dpsgd"].nature)
@@ -95,18 +96,13 @@ def require_one_relation(spec: Spec) -> None:
         raise Malformed("mechanism.neighbours", spec.get("neighbours"), "the same in every part")
 
 
-def _require_one_order(spec: Spec, parts: Sequence[Runs]) -> None:
+def _require_one_order(parts: Sequence[Runs]) -> None:
     """Refuse several runs of which each may be worst in another order of both data sets.
 
     A record that is replaced may be so in either order, and what is worst for one run need not be
     for the next: the larger δ of both orders of all runs is then no bound.
     """
-    replaced = any(
-        value == "replace-one"
-        for name, value in spec.items()
-        if name.rpartition(".")[2] == "neighbours"
-    )
-    if replaced and sum(part.times for part in parts if not part.symmetric) > 1:
+    if sum(part.times for part in parts if not part.symmetric) > 1:
         allowed = "add-remove or zero-out for several runs of losses that differ in both directions"
         raise Malformed("mechanism.neighbours", "replace-one", allowed)
 
