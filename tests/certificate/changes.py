@@ -3,17 +3,51 @@
 from __future__ import annotations
 
 import copy
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from functools import cache
 from pathlib import Path as Folder
 from typing import Any
 
-from gdpbridge import InputError, UndecidedError, verify
+from gdpbridge import InputError, Profile, UndecidedError, measure, verify
+from gdpbridge.certificate.write_answers import Asked
 
 Document = dict[str, Any]
 Path = tuple[str | int, ...]
 REMOVED = object()
+# answers of every sort
+ASKED = (
+    Asked("delta", Fraction(1, 2)),
+    Asked("epsilon", Fraction(1, 1000)),
+    Asked("advantage"),
+    Asked("beta", Fraction(1, 20)),
+    Asked("tpr", Fraction(1, 100)),
+    Asked("beta", Fraction(9, 10)),
+)
+
+
+def documents_of(
+    examples: Mapping[str, tuple[Profile, dict[str, Any]]], **how: Any
+) -> tuple[Callable[[str], str], Callable[[str], Document]]:
+    """What tells the JSON text of an example's certificate, and what gives it to be changed.
+
+    Each is measured once, as the example says and as all are.
+    """
+
+    @cache
+    def text_of(name: str) -> str:
+        profile, own = examples[name]
+        document = measure(profile, **how, **own).certificate
+        assert document is not None
+        return document.to_json()
+
+    def fresh(name: str) -> Document:
+        parsed: Document = json.loads(text_of(name))
+        return parsed
+
+    return text_of, fresh
 
 
 def leaves(node: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:

@@ -166,11 +166,15 @@ class Sampled:
         n |= {"first": int(low / float(step)), "last": int(high / float(step)) + 1}
         return self.on(w, ZERO, 1, n)[0].real
 
-    def beyond(self, w, y, n):
+    def strip_of(self, n):
         a, b, eta = n["strip"], n["shift"], n["step"]
         height = arb(a + b) if a <= b else 2 * arb(a + b)
         if not (a > 0 and b > 0 and height < arb.pi() * self.sigma and eta > 0):
             raise ValueError("the strip is not possible")
+        return a, b, eta
+
+    def beyond(self, w, y, n):
+        a, b, eta = self.strip_of(n)
         total = arb(0)
         for j in range(n["first"], n["last"] + 1):
             x = arb(j * eta)
@@ -251,10 +255,7 @@ class Window(Sampled):
         return self.on(w, ZERO, 1, n | {"last": int((top + 14) / float(step)) + 1})[0].real
 
     def beyond(self, w, y, n):
-        a, b, eta = n["strip"], n["shift"], n["step"]
-        height = arb(a + b) if a <= b else 2 * arb(a + b)
-        if not (a > 0 and b > 0 and height < arb.pi() * self.sigma and eta > 0):
-            raise ValueError("the strip is not possible")
+        a, b, eta = self.strip_of(n)
         total = arb(0)
         for j in range(n["first"], n["last"] + 1):
             x = arb(j * eta)

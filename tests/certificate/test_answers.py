@@ -6,16 +6,15 @@ import json
 import math
 from collections.abc import Iterator
 from copy import deepcopy
-from fractions import Fraction
 from functools import cache
 from typing import Any
 
 import mpmath
 import pytest
-from changes import accepted
+from changes import ASKED, accepted
 
 import gdpbridge as gdp
-from gdpbridge.certificate.write_answers import Asked, write_answers
+from gdpbridge.certificate.write_answers import write_answers
 from gdpbridge.errors import InputError
 
 P = gdp.profiles
@@ -36,14 +35,6 @@ EXAMPLES: dict[str, gdp.Profile] = {
     "pure-dp, runs": P.PureDP(epsilon=0.2).compose(5),
     "dpsgd": P.DPSGD(noise_multiplier=2, sample_rate=0.5, steps=50),
 }
-ASKED = (
-    Asked("delta", Fraction(1, 2)),
-    Asked("epsilon", Fraction(1, 1000)),
-    Asked("advantage"),
-    Asked("beta", Fraction(1, 20)),
-    Asked("tpr", Fraction(1, 100)),
-    Asked("beta", Fraction(9, 10)),
-)
 # what a line takes longer of is asked for less
 FEW = {"dpsgd": 1, "zcdp": 2, "formula": 4, "renyi": 4}
 

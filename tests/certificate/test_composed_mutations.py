@@ -13,7 +13,7 @@ from typing import Any
 
 import mpmath
 import pytest
-from changes import accepted, changes, outcome, put
+from changes import accepted, changes, documents_of, outcome, put
 from truth import best, mu_at
 
 import gdpbridge
@@ -59,19 +59,7 @@ EXAMPLES = {
 TOL = 1e-9
 
 
-@cache
-def text_of(name: str) -> str:
-    """The JSON text of an example's certificate."""
-    profile, how = EXAMPLES[name]
-    document = gdpbridge.measure(profile, tol=TOL, **how).certificate
-    assert document is not None
-    return document.to_json()
-
-
-def fresh(name: str) -> Document:
-    """A certificate as plain data, to change."""
-    parsed: Document = json.loads(text_of(name))
-    return parsed
+text_of, fresh = documents_of(EXAMPLES, tol=TOL)
 
 
 # --- what is true ------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from typing import Any
 
 import mpmath
 import pytest
-from changes import changes, decimal, outcome, put
+from changes import changes, decimal, documents_of, outcome, put
 
 import gdpbridge
 from gdpbridge import profiles
@@ -94,19 +94,7 @@ EXAMPLES = {
 }
 
 
-@cache
-def text_of(name: str) -> str:
-    """The JSON text of an example's certificate."""
-    profile, how = EXAMPLES[name]
-    document = gdpbridge.measure(profile, **how).certificate
-    assert document is not None
-    return document.to_json()
-
-
-def fresh(name: str) -> Document:
-    """A certificate as plain data, to change."""
-    parsed: Document = json.loads(text_of(name))
-    return parsed
+text_of, fresh = documents_of(EXAMPLES)
 
 
 # --- what is true ------------------------------------------------------------------------------

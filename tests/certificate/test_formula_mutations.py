@@ -7,13 +7,12 @@ import random
 import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import mpmath
 import pytest
 import truth
-from changes import beside, changes, outcome, put, structural
+from changes import beside, changes, documents_of, outcome, put, structural
 
 import gdpbridge as gdp
 from gdpbridge import InputError, profiles
@@ -50,19 +49,7 @@ EXAMPLES = {
 }
 
 
-@cache
-def text_of(name: str) -> str:
-    """The JSON text of an example's certificate."""
-    profile, how = EXAMPLES[name]
-    document = gdp.measure(profile, tol=1e-9, **how).certificate
-    assert document is not None
-    return document.to_json()
-
-
-def fresh(name: str) -> Document:
-    """A certificate as plain data, to change."""
-    found: Document = json.loads(text_of(name))
-    return found
+text_of, fresh = documents_of(EXAMPLES, tol=1e-9)
 
 
 def value_of(text: str, known: dict[str, str]) -> Callable[[mpf], mpf]:

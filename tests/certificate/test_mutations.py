@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import pytest
-from changes import changes, decimal, outcome, put, structural
+from changes import changes, decimal, documents_of, outcome, put, structural
 from truth import FAILING, GAUSSIAN, is_true
 
-import gdpbridge
 from gdpbridge import profiles
 
 TOL = 1e-12
@@ -101,19 +98,7 @@ EXAMPLES = {
 }
 
 
-@cache
-def text_of(name: str) -> str:
-    """The JSON text of an example's certificate."""
-    profile, how = EXAMPLES[name]
-    document = gdpbridge.measure(profile, tol=TOL, **how).certificate
-    assert document is not None
-    return document.to_json()
-
-
-def fresh(name: str) -> Document:
-    """A certificate as plain data, to change."""
-    parsed: Document = json.loads(text_of(name))
-    return parsed
+text_of, fresh = documents_of(EXAMPLES, tol=TOL)
 
 
 # --- tests ------------------------------------------------------------------------------------

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import json
 import math
 import random
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
 import mpmath
 import pytest
-from changes import beside, changes, outcome, structural
+from changes import beside, changes, documents_of, outcome, structural
 from truth import DIGITS, best, gaussian_curve
 
 import gdpbridge as gdp
@@ -85,19 +83,7 @@ EXAMPLES = {
 SIMPLE = [name for name in EXAMPLES if not name.startswith("renyi")]
 
 
-@cache
-def text_of(name: str) -> str:
-    """The JSON text of an example's certificate."""
-    profile, how = EXAMPLES[name]
-    document = gdp.measure(profile, **how).certificate
-    assert document is not None
-    return document.to_json()
-
-
-def fresh(name: str) -> Document:
-    """A certificate as plain data, to change."""
-    parsed: Document = json.loads(text_of(name))
-    return parsed
+text_of, fresh = documents_of(EXAMPLES)
 
 
 # --- what is true --------------------------------------------------------------------------------

@@ -8,20 +8,12 @@ from itertools import pairwise
 
 import pytest
 import standalone_answers as standalone
-from changes import accepted, decimal
+from changes import ASKED, accepted, decimal, put
 
 import gdpbridge as gdp
-from gdpbridge.certificate.write_answers import Asked, write_answers
+from gdpbridge.certificate.write_answers import write_answers
 
 P = gdp.profiles
-ASKED = (
-    Asked("delta", Fraction(1, 2)),
-    Asked("epsilon", Fraction(1, 1000)),
-    Asked("advantage"),
-    Asked("beta", Fraction(1, 20)),
-    Asked("tpr", Fraction(1, 100)),
-    Asked("beta", Fraction(9, 10)),
-)
 FIXED = {"neighbours": "replace-one", "sampling": "fixed-size"}
 # with how many of these are asked
 PROFILES = {
@@ -98,15 +90,6 @@ def _numbers(node, path=()):
         yield path, node
 
 
-def _put(document, path, value):
-    changed = deepcopy(document)
-    node = changed
-    for key in path[:-1]:
-        node = node[key]
-    node[path[-1]] = value
-    return changed
-
-
 def _moved(text):
     """A number a little smaller and larger."""
     if not text.startswith("0x"):
@@ -121,37 +104,37 @@ def _changes(document):
     for path, text in _numbers(document):
         if path[0] != "generator":
             for other in _moved(text):
-                yield f"{path} {other}", _put(document, path, other)
+                yield f"{path} {other}", put(document, path, other)
     for i, one in enumerate(claim.get("answers") or ()):
         path = "claim", "answers", i
         for quantity in ("delta", "epsilon", "advantage", "beta", "tpr", "regret"):
             at = None if quantity in ("advantage", "regret") else one["at"] or "0.25"
             changed = one | {"quantity": quantity, "at": at}
-            yield f"{path} {quantity}", _put(document, path, changed)
-        yield f"{path} turned", _put(document, path, one | {"low": one["high"], "high": one["low"]})
+            yield f"{path} {quantity}", put(document, path, changed)
+        yield f"{path} turned", put(document, path, one | {"low": one["high"], "high": one["low"]})
         point = document["evidence"]["points"][i]
         for key in point:
             rest = {k: v for k, v in point.items() if k != key}
-            yield f"{path} no {key}", _put(document, ("evidence", "points", i), rest)
+            yield f"{path} no {key}", put(document, ("evidence", "points", i), rest)
         places = point.get("places") or ()
         for k in range(len(places)):
             there = "evidence", "points", i, "places"
-            yield f"{there} {k}", _put(document, there, places[:k] + places[k + 1 :])
+            yield f"{there} {k}", put(document, there, places[:k] + places[k + 1 :])
         for k, (a, b) in enumerate(pairwise(places)):
-            yield f"{there} {k} turned", _put(document, (*there, k), {**a, "low": b["low"]})
+            yield f"{there} {k} turned", put(document, (*there, k), {**a, "low": b["low"]})
     for i in range(len(document["evidence"].get("points") or ()) - 1):
         points = document["evidence"]["points"]
         turned = [*points[:i], points[i + 1], points[i], *points[i + 2 :]]
-        yield f"points {i}", _put(document, ("evidence", "points"), turned)
+        yield f"points {i}", put(document, ("evidence", "points"), turned)
     for key, values in (
         ("statement", ("whole", "approximate", "answers", "head")),
         ("profile_is", ("own", "class", "bound", None)),
         ("verdict", ("gdp", "not-gdp", "unknown")),
     ):
         for value in values:
-            yield f"{key} {value}", _put(document, ("claim", key), value)
+            yield f"{key} {value}", put(document, ("claim", key), value)
             if document.get("beyond"):
-                yield f"beyond {key} {value}", _put(document, ("beyond", "claim", key), value)
+                yield f"beyond {key} {value}", put(document, ("beyond", "claim", key), value)
     if document.get("beyond"):
         beyond = document["beyond"]
         turned = {"claim": beyond["claim"], "evidence": beyond["evidence"]}
@@ -159,9 +142,9 @@ def _changes(document):
         turned["beyond"]["changes"] = {key: document["mechanism"][key] for key in beyond["changes"]}
         turned["mechanism"] = {**document["mechanism"], **beyond["changes"]}
         yield "ends turned", {**document, **turned}
-        yield "one end", _put(document, ("beyond", "claim"), claim)
-        yield "the kind", _put(document, ("beyond", "changes", "kind"), "gaussian")
-        yield "nothing", _put(document, ("beyond", "changes"), {})
+        yield "one end", put(document, ("beyond", "claim"), claim)
+        yield "the kind", put(document, ("beyond", "changes", "kind"), "gaussian")
+        yield "nothing", put(document, ("beyond", "changes"), {})
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 import random
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import mpmath
 import pytest
 import reading
-from changes import beside, changes, outcome, put
+from changes import beside, changes, documents_of, outcome, put
 from test_zcdp_mutations import SLACK, advantage, delta
 
 import gdpbridge as gdp
@@ -35,19 +34,7 @@ EXAMPLES: dict[str, tuple[gdp.Profile, dict[str, Any]]] = {
 }
 
 
-@cache
-def text_of(name: str) -> str:
-    """The JSON text of an example's certificate."""
-    profile, how = EXAMPLES[name]
-    document = gdp.measure(profile, **how).certificate
-    assert document is not None
-    return document.to_json()
-
-
-def fresh(name: str) -> Document:
-    """A certificate as plain data, to change."""
-    parsed: Document = json.loads(text_of(name))
-    return parsed
+text_of, fresh = documents_of(EXAMPLES)
 
 
 # --- what is true ------------------------------------------------------------------------------

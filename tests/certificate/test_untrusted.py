@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import json
 import math
 import os
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from changes import put
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -152,16 +152,6 @@ def test_numbers_instead_of_strings(good: dict[str, Any]) -> None:
         (("evidence", "tail_from"), 4.0),
     ]:
         refused(put(good, path, value))
-
-
-def put(document: dict[str, Any], path: tuple[str | int, ...], value: object) -> dict[str, Any]:
-    """A copy with one value changed."""
-    changed = copy.deepcopy(document)
-    node: Any = changed
-    for part in path[:-1]:
-        node = node[part]
-    node[path[-1]] = value
-    return changed
 
 
 @pytest.mark.parametrize(
